@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
-Format and build; then Rust tests (unit, property, snapshot, command line) and lints, and beside them the wheel and the
-Python tests of the package and those that open run files and reports with other tools. Every step runs, even if earlier
-ones failed; a summary names each step, each failed test and each skipped one with its reason, and ends with the
+Format, build and the wheel; then Rust tests (unit, property, snapshot, command line), lints and the tests of the Python
+package, and beside them the Python tests that open run files and reports with other tools. Every step runs, even if
+earlier ones failed;
+a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
 """
@@ -36,6 +37,11 @@ DEBIAN_PACKAGES = {
     # tests/filesystems/test_calls.py: what is asked of a file system; the client machine loads modules
     "strace": "strace",
     "modprobe": "kmod",
+    # tests/traces: applications that are recorded and replayed
+    "sqlite3": "sqlite3",
+    "git": "git",
+    "fio": "fio",
+    "pgbench": "postgresql",
     # tests/mpi: two MPI versions beside those of PyPI
     "mpirun.mpich": "mpich",
     "mpirun.openmpi": "openmpi-bin",
@@ -94,7 +100,7 @@ def missing_component(subcommand: str, component: str) -> str:
 
 
 def python_steps() -> list[Step]:
-    """The wheel of what cargo built, and the tests that use it, file systems, MPI libraries and other people's tools."""
+    """The wheel of what cargo built, the tests that use it, and those of file systems, MPI libraries and other tools."""
     environment = os.environ | {
         "LASTRANK_BIN": str(TARGET / "debug" / "lastrank"),
         "LASTRANK_WHEELS": str(TARGET / "wheels"),
@@ -104,9 +110,11 @@ def python_steps() -> list[Step]:
         python = python_environment()
     except (OSError, subprocess.CalledProcessError) as error:
         missing = f"the Python environment cannot be made: {error}"
+    pytest = [python, "-m", "pytest", "-q", "-rfEs", "-p", "no:cacheprovider", "--durations=15"]
     return [
         Step("wheel", [python, "tests/wheel.py", TARGET / "debug", TARGET / "wheels"], missing=missing),
-        Step("pytest", [python, "-m", "pytest", "tests", "-q", "-rfEs"], Pytest(), environment, missing),
+        Step("package", [*pytest, "tests/python"], Pytest(), environment, missing),
+        Step("pytest", [*pytest, "tests", "--ignore", "tests/python"], Pytest(), environment, missing),
     ]
 
 
@@ -119,10 +127,11 @@ def main() -> int:
         Step("build", ["cargo", "build", "--workspace", "--lib", "--bins", "--examples"]),
     ]
     cargo = ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"]
+    wheel, package, others = python_steps()
     rust = [Step("cargo test", cargo, CargoTest()), Step("clippy", clippy, missing=no_clippy)]
-    results = [step.run(ROOT) for step in steps]
+    results = [step.run(ROOT) for step in [*steps, wheel]]
     # The Python tests start servers and wait for them: two lanes use the processors that one would leave idle.
-    results += run_side_by_side([rust, python_steps()], ROOT)
+    results += run_side_by_side([[*rust, package], [others]], ROOT)
     print(summary(results), flush=True)
     return 1 if any(result.failed for result in results) else 0
 

@@ -37,7 +37,7 @@ MAY_USE = {
     "perf": "samples clock machine",
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
-    "trace": "ppl",
+    "trace": "ppl store",
     "tracer": "trace",
     "engine": "samples ppl confine clock machine perf ranks mpi record probes",
     "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",

@@ -15,8 +15,9 @@ fuzz_target!(|bytes: &[u8]| {
     for format in trace::formats::ALL {
         let mut reader = if reading.description.is_some() { body.as_bytes() } else { rest };
         let Ok(mut trace) = read(format, &mut reader, &reading) else { continue };
-        let verbatim = first == b"v";
-        let made = import(&mut trace, &Options { verbatim, ..Options::default() });
+        let (verbatim, model) = (first == b"v", first == b"m");
+        let (open_loop, copies) = (first == b"o", if first == b"c" { 3 } else { 1 });
+        let made = import(&mut trace, &Options { verbatim, model, open_loop, copies, ..Options::default() });
         assert_eq!(made.difference, None);
     }
 });

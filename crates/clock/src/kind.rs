@@ -28,6 +28,17 @@ impl Kind {
             Kind::TscMfence => read::counter_mfence(),
         }
     }
+
+    /// Reads the clock just before or just after a system call, in its own ticks: after all earlier instructions have
+    /// completed. Later ones are not waited for.
+    #[inline(always)]
+    pub fn read_at_call(self) -> u64 {
+        match self {
+            Kind::Tsc => read::counter_at_call(),
+            Kind::Monotonic => read::monotonic_ns(),
+            Kind::TscMfence => read::counter_at_call_mfence(),
+        }
+    }
 }
 
 /// A clock read chosen at compile time, so that a loop has no branch on [`Kind`] between two reads.

@@ -93,6 +93,12 @@ impl Clock {
         self.kind.read()
     }
 
+    /// The current time in ticks, just before or just after a system call: see [`Kind::read_at_call`].
+    #[inline(always)]
+    pub fn at_call(&self) -> u64 {
+        self.kind.read_at_call()
+    }
+
     /// The way this clock is read. A monomorphised kernel matches on it once, outside its loop.
     pub fn kind(&self) -> Kind {
         self.kind
@@ -173,6 +179,51 @@ mod tests {
             let truth = (read::monotonic_raw_ns() - raw) * 1000;
             // Two successive reads differ by more only if the thread was preempted between them.
             assert!(ps.abs_diff(truth) < truth / 10, "{kind:?}: {ps} for {truth}");
+        }
+    }
+
+    /// The shortest of many brackets around a system call, in ps; `before` and `behind` run just outside of it.
+    fn shortest_call(clock: Clock, mut before: impl FnMut(), mut behind: impl FnMut()) -> u64 {
+        let mut shortest = u64::MAX;
+        for _ in 0..20_000 {
+            before();
+            let begin = clock.at_call();
+            // SAFETY: takes no argument and returns a number.
+            std::hint::black_box(unsafe { libc::getppid() });
+            let end = clock.at_call();
+            behind();
+            shortest = shortest.min(clock.picoseconds(begin, end));
+        }
+        shortest
+    }
+
+    #[test]
+    fn work_beside_a_system_call_is_not_in_its_bracket() {
+        for kind in [Kind::Tsc, Kind::TscMfence] {
+            if kind == Kind::Tsc && choose::choose().0 == Kind::TscMfence {
+                eprintln!("skipped: lfence does not wait here");
+                continue;
+            }
+            let (clock, _) = Clock::of_kind(kind);
+            let mut number = std::hint::black_box(0x9e37_79b9_7f4a_7c15_u64);
+            // Each division needs the one before: they are under way for long after they were issued.
+            let mut divide = || {
+                for _ in 0..40 {
+                    number = (u64::MAX / (number | 1)) | (1 << 40);
+                }
+                std::hint::black_box(&number);
+            };
+            let alone = (0..20_000).map(|_| {
+                let begin = clock.now();
+                divide();
+                clock.picoseconds(begin, clock.now())
+            });
+            let work = alone.min().unwrap_or(0);
+            let bare = shortest_call(clock, || (), || ());
+            let before = shortest_call(clock, &mut divide, || ());
+            let behind = shortest_call(clock, || (), &mut divide);
+            let told = format!("{kind:?}: {bare} ps, {before} behind and {behind} before work of {work}");
+            assert!(before.abs_diff(bare) < work / 2 && behind.abs_diff(bare) < work / 2, "{told}");
         }
     }
 

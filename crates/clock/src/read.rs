@@ -1,7 +1,7 @@
 //! Reads a hardware counter between fences, so that no timed instruction moves out of the bracket.
 //!
 //! A counter read is not ordered with respect to the loads around it. With a fence on one side only, a load
-//! that is shorter than the read overlaps with it and measures as zero, so each read has a fence on both
+//! that is shorter than the read overlaps with it and measures as zero, so each read of [`counter`] has a fence on both
 //! sides (Paoloni 2010, "How to benchmark code execution times on Intel IA-32 and IA-64"; AMD APM vol. 2,
 //! "LFENCE dispatch serialising").
 
@@ -41,6 +41,47 @@ pub fn counter() -> u64 {
         _mm_lfence();
         ticks
     }
+}
+
+/// The time-stamp counter after one `lfence`: what stands behind it may begin before the counter is read.
+///
+/// For either end of a system call. The fence keeps what precedes it out of the bracket (before the call) or in it
+/// (after the call); a system call does not overtake a counter read by more than a few cycles.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn counter_at_call() -> u64 {
+    use std::arch::x86_64::{_mm_lfence, _rdtsc};
+    // SAFETY: as in `counter`.
+    unsafe {
+        _mm_lfence();
+        _rdtsc()
+    }
+}
+
+/// The same after one `mfence`.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub fn counter_at_call_mfence() -> u64 {
+    use std::arch::x86_64::{_mm_mfence, _rdtsc};
+    // SAFETY: as in `counter`.
+    unsafe {
+        _mm_mfence();
+        _rdtsc()
+    }
+}
+
+/// The same as [`counter`] where a second fence costs little.
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn counter_at_call() -> u64 {
+    counter()
+}
+
+/// The same as [`counter_at_call`].
+#[cfg(not(target_arch = "x86_64"))]
+#[inline(always)]
+pub fn counter_at_call_mfence() -> u64 {
+    counter_at_call()
 }
 
 /// The time-stamp counter between two `mfence`s, for AMD processors whose `lfence` does not wait.

@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use samples::Outcome;
 
-use crate::content::ContentStream;
+use crate::content::{ContentKind, Writer};
 
 /// Page-aligned anonymous memory.
 #[derive(Debug)]
@@ -96,66 +96,72 @@ impl Drop for Buffer {
 #[derive(Debug, Default)]
 pub struct Scratch {
     out: Option<Buffer>,
-    /// What lies in it.
-    holds: Option<Held>,
+    /// What lies in it: from which offset on, how much,
+    holds: Option<(u64, usize)>,
+    /// and of which stream.
+    writer: Option<((u64, ContentKind), Writer)>,
     back: Option<Buffer>,
-}
-
-/// From which stream and writer, from which offset on, how much.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    stream: ContentStream,
-    rank: u32,
-    offset: u64,
-    length: usize,
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
 pub const SCRATCH_LIMIT: usize = 1 << 30;
 
 impl Scratch {
-    /// Memory with what `rank` writes at `offset` of a stream, for a write of `length` bytes: the next call changes it.
+    /// Memory with what one rank writes at `offset` of a stream, for a write of `length` bytes: the next call changes it.
+    /// The stream is told by the number of its file and its kind, which are compared quicker than all of it; `writer`
+    /// makes its bytes.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn outgoing(
         &mut self,
-        (stream, rank): (&ContentStream, u32),
-        offset: u64,
-        length: usize,
+        stream: (u64, ContentKind),
+        (offset, length): (u64, usize),
+        writer: impl FnOnce() -> Writer,
     ) -> Result<*const u8, i32> {
         let length = length.min(SCRATCH_LIMIT);
-        // The offset first: it tells in nearly every program.
-        if let (Some(buffer), Some(held)) = (&self.out, &self.holds)
-            && held.offset == offset
-            && (held.length, held.rank) == (length, rank)
-            && held.stream == *stream
-        {
-            return Ok(buffer.pointer().cast_const());
+        match &self.writer {
+            Some((known, _)) if *known == stream => {
+                // The offset tells in nearly every program.
+                if self.holds == Some((offset, length))
+                    && let Some(buffer) = &self.out
+                {
+                    return Ok(buffer.pointer().cast_const());
+                }
+            }
+            _ => self.writer = Some((stream, writer())),
         }
-        self.refill(Held { stream: *stream, rank, offset, length })
+        self.refill(offset, length)
     }
 
     #[inline(never)]
-    fn refill(&mut self, wanted: Held) -> Result<*const u8, i32> {
-        let Held { stream, rank, offset, length } = wanted;
+    fn refill(&mut self, offset: u64, length: usize) -> Result<*const u8, i32> {
         self.holds = None;
         if self.out.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.out = None;
             self.out = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
         }
-        let buffer = self.out.as_mut().ok_or(libc::ENOMEM)?;
-        stream.fill(rank, offset, &mut buffer.bytes_mut()[..length]);
-        self.holds = Some(wanted);
+        let (Some(buffer), Some((_, writer))) = (&mut self.out, &self.writer) else {
+            return Err(libc::ENOMEM);
+        };
+        writer.fill(offset, &mut buffer.bytes_mut()[..length]);
+        self.holds = Some((offset, length));
         Ok(buffer.pointer().cast_const())
     }
 
     /// Memory for a read of `length` bytes.
     ///
     /// Errors: the errno where there is no memory.
-    #[inline]
+    #[inline(always)]
     pub fn incoming(&mut self, length: usize) -> Result<*mut u8, i32> {
-        let length = length.min(SCRATCH_LIMIT);
+        match &self.back {
+            Some(buffer) if buffer.length() >= length => Ok(buffer.pointer()),
+            _ => self.grow(length.min(SCRATCH_LIMIT)),
+        }
+    }
+
+    #[inline(never)]
+    fn grow(&mut self, length: usize) -> Result<*mut u8, i32> {
         if self.back.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.back = None;
             self.back = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);

@@ -138,3 +138,74 @@ fn the_status_of_the_application_and_a_missing_one_are_told() {
     let made = lastrank(folder.path(), &["import", "k.parquet", "--only", "."]);
     assert!(made.out.contains("$dir/kept") && made.out.contains("fwrite("), "{}{}", made.out, made.err);
 }
+
+#[test]
+fn the_quiet_recorder_sees_what_the_complete_one_sees() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    files(&home);
+    let calls = |quiet: bool, copy: &str| {
+        let mut words = vec!["record", "-o", "../app.parquet", "--", "cp", "-r", "src", copy];
+        if quiet {
+            words.insert(1, "--quiet");
+        }
+        let recorded = lastrank(&home, &words);
+        assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+        let only = home.canonicalize().unwrap();
+        let import = ["import", "../app.parquet", "--verbatim", "--only", only.to_str().unwrap()];
+        let program = lastrank(&home, &import).out;
+        ["mkdir(", "fopen(", "fread(", "fwrite(", "fclose("].map(|call| program.matches(call).count())
+    };
+    let complete = calls(false, "one");
+    assert!(complete.iter().all(|count| *count > 0), "{complete:?}");
+    assert_eq!(calls(true, "two"), complete);
+}
+
+#[test]
+fn the_quiet_recorder_refuses_what_it_cannot_see() {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = tempfile::tempdir().unwrap();
+    // An ELF program of this processor without a table of segments: it has no dynamic linker.
+    let mut program = vec![0; 64];
+    program[..6].copy_from_slice(b"\x7fELF\x02\x01");
+    program[18] = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+    let path = folder.path().join("static");
+    std::fs::write(&path, program).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = lastrank(folder.path(), &["record", "--quiet", "--", "./static"]);
+    assert_eq!(refused.status, Some(2), "{}", refused.err);
+    assert!(
+        refused.err.contains("sees nothing of ./static, a program without a dynamic linker"),
+        "{}",
+        refused.err
+    );
+    assert!(refused.err.contains("without --quiet every program is recorded"), "{}", refused.err);
+}
+
+#[test]
+fn copies_and_an_open_loop_are_replayed() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    files(&home);
+    let recorded = lastrank(&home, &["record", "-o", "../app.parquet", "--", "cp", "-r", "src", "copy"]);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let only = home.canonicalize().unwrap();
+    let only = ["--only", only.to_str().unwrap(), "--set", "dir=here", "-o", "r.parquet"];
+    let mut words = vec!["replay", "app.parquet", "--as-recorded", "--speed", "50", "--copies", "2"];
+    words.extend(only);
+    let replayed = lastrank(folder.path(), &words);
+    assert_eq!(replayed.status, Some(0), "{}", replayed.err);
+    for copy in ["here/copy-0", "here/copy-1"] {
+        assert_eq!(tree(&folder.path().join(copy)), tree(&home), "{copy}");
+    }
+    // The program that came of it starts calls at times, and one with pauses does not.
+    let again = ["replay", "r.ppl", "--as-recorded", "--set", "dir=again", "-c", "-o", "again.parquet"];
+    assert_eq!(lastrank(folder.path(), &again).status, Some(0));
+    let mut import = vec!["import", "app.parquet", "-o", "pauses.ppl"];
+    import.extend(&only[..2]);
+    assert_eq!(lastrank(folder.path(), &import).status, Some(0));
+    let refused = lastrank(folder.path(), &["replay", "pauses.ppl", "--as-recorded"]);
+    assert!(refused.err.contains("has pauses, not the times at which calls start"), "{}", refused.err);
+}

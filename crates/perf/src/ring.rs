@@ -50,7 +50,7 @@ pub type Words = [u64; 8];
 impl Pages {
     /// Maps the ring of `leader`.
     pub fn map(leader: &KernelEvent) -> io::Result<Self> {
-        let page = rustix::param::page_size();
+        let page = page_size();
         let map = MmapOptions::new().len((PAGES + 1) * page).map_raw(&leader.file)?;
         // A forked child must not write the parent's tail.
         map.advise(Advice::DontFork)?;
@@ -106,6 +106,13 @@ impl Pages {
         // SAFETY: records are eight-byte aligned, so the word lies entirely within the data pages.
         unsafe { self.map.as_mut_ptr().add(self.page + offset).cast::<u64>().read_volatile() }
     }
+}
+
+/// Bytes of a page. Asked of the C library: rustix reads the process's auxiliary vector for it, which tools that run
+/// programs on a processor of their own (valgrind) do not keep readable.
+fn page_size() -> usize {
+    // SAFETY: a plain call.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
 /// The mapped ring and the events that write into it.

@@ -88,6 +88,51 @@ fn an_operation_without_events_has_no_cause() {
     assert!(quiet);
 }
 
+/// Binds the calling thread to one processor.
+fn move_to(processor: usize) {
+    // SAFETY: all-zero bytes are an empty set, which lives during the call.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(processor, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
+    }
+}
+
+#[test]
+fn the_processor_is_that_of_the_end_and_a_move_is_seen_by_the_operation_that_moved() {
+    // SAFETY: all-zero bytes are an empty set, which lives during the call.
+    let allowed: Vec<usize> = unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
+        (0..libc::CPU_SETSIZE as usize).filter(|processor| libc::CPU_ISSET(*processor, &set)).collect()
+    };
+    let [here, there, ..] = allowed[..] else {
+        eprintln!("skipped: there is one processor");
+        return;
+    };
+    for tier in [Tier::Accounting, Tier::Events, Tier::Tracepoints] {
+        move_to(here);
+        let mut watch = Watch::at_most(tier);
+        for n in 0..1000 {
+            let [from, to] = if n % 2 == 0 { [here, there] } else { [there, here] };
+            watch.before();
+            let stayed = watch.after();
+            assert_eq!(
+                (stayed.cpu, stayed.causes.has(Cause::Migration)),
+                (from as u16, false),
+                "{tier:?} {n}"
+            );
+            watch.before();
+            move_to(to);
+            let moved = watch.after();
+            assert_eq!((moved.cpu, moved.causes.has(Cause::Migration)), (to as u16, true), "{tier:?} {n}");
+            // Between operations a move is of none.
+            move_to(from);
+            move_to(to);
+        }
+    }
+}
+
 #[test]
 fn causes_that_cannot_be_seen_are_listed() {
     let blind = &Watch::at_most(Tier::Accounting).coverage().blind.join("\n");

@@ -39,6 +39,8 @@ pub struct Watch {
     coverage: Coverage,
     /// Counters before the operation (accounting), or after the last switch (events: only `queue_ns`).
     before: Counters,
+    /// The processor at the start of the operation. With a ring it is that of the last record: a thread moves
+    /// only by a switch, which is recorded.
     cpu: u16,
     totals: Totals,
     faults_measured: bool,
@@ -50,6 +52,9 @@ pub struct Watch {
     /// near a long one.
     began_ns: u64,
     near: u8,
+    /// What was seen of the last operation that was not quiet. A result through memory of the caller would be read
+    /// before it is there.
+    seen: Observed,
 }
 
 /// Operations of this length and longer justify two readings of the counters.
@@ -86,6 +91,7 @@ impl Watch {
             throttling: throttled(),
             began_ns: 0,
             near: NEAR,
+            seen: Observed::default(),
         }
     }
 
@@ -123,31 +129,33 @@ impl Watch {
         if let Some(devices) = &mut self.devices {
             devices.before();
         }
-        self.cpu = processor();
     }
 
     /// Ends an operation and returns what happened since [`Watch::before`]. Call just after the second clock
     /// read.
     #[inline(always)]
     pub fn after(&mut self) -> Observed {
-        let cpu = processor();
-        let mut seen = match &self.ring {
-            Some(ring) if ring.is_quiet() => Observed::default(),
+        match &self.ring {
+            Some(ring) if ring.is_quiet() => return Observed { cpu: self.cpu, ..Observed::default() },
             Some(_) => self.after_records(),
             None => self.after_accounting(),
-        };
-        if cpu != self.cpu {
-            seen.causes = seen.causes.with(Cause::Migration);
         }
-        seen.cpu = cpu;
-        seen
+        self.seen
+    }
+
+    /// Keeps what was seen, with the processor on which the operation ended, and whether it moved there.
+    fn keep(&mut self, mut seen: Observed) {
+        seen.cpu = processor();
+        if seen.cpu != self.cpu {
+            seen.causes = seen.causes.with(Cause::Migration);
+            self.cpu = seen.cpu;
+        }
+        self.seen = seen;
     }
 
     /// Sums over all records of the ring so far; zero without a ring.
     pub fn totals(&mut self) -> Totals {
-        if self.drain().switched {
-            self.before.queue_ns = self.accounting.queue_ns();
-        }
+        self.before_records();
         self.totals
     }
 
@@ -157,6 +165,7 @@ impl Watch {
         if self.drain().switched {
             self.before.queue_ns = self.accounting.queue_ns();
         }
+        self.cpu = processor();
     }
 
     #[inline(never)]
@@ -164,11 +173,12 @@ impl Watch {
         if self.near > 0 {
             self.before = self.accounting.read();
         }
+        self.cpu = processor();
         self.began_ns = clock::monotonic_raw_ns();
     }
 
     #[cold]
-    fn after_records(&mut self) -> Observed {
+    fn after_records(&mut self) {
         let mut tally = self.drain();
         let mut queue_ns = 0;
         if tally.switched {
@@ -191,7 +201,7 @@ impl Watch {
                 tally.causes = tally.causes.with(Cause::Device);
             }
         }
-        Observed { queue_ns, blocked_ns, causes: tally.causes, cpu: 0, device_ns }
+        self.keep(Observed { queue_ns, blocked_ns, causes: tally.causes, device_ns, ..Observed::default() });
     }
 
     /// Whether the control group has throttled since the last call.
@@ -202,12 +212,12 @@ impl Watch {
     }
 
     #[inline(never)]
-    fn after_accounting(&mut self) -> Observed {
+    fn after_accounting(&mut self) {
         let took = clock::monotonic_raw_ns().saturating_sub(self.began_ns);
         let was_read = self.near > 0;
         self.near = if took >= LONG_NS { NEAR } else { self.near.saturating_sub(1) };
         if !was_read {
-            return Observed::default();
+            return self.keep(Observed::default());
         }
         let (old, new) = (self.before, self.accounting.read());
         let happened = [
@@ -222,7 +232,7 @@ impl Watch {
         if queue_ns >= LONG_WAIT_NS && self.was_throttled() {
             causes = causes.with(Cause::Throttled);
         }
-        Observed { queue_ns, causes, ..Observed::default() }
+        self.keep(Observed { queue_ns, causes, ..Observed::default() });
     }
 
     fn drain(&mut self) -> EventTally {

@@ -130,7 +130,7 @@ pub fn binary(op: BinaryOp, left: &Value, right: &Value, wraps: bool) -> Result<
 }
 
 /// The integer operators; `None` on division by zero or 64-bit overflow.
-#[inline]
+#[inline(always)]
 pub(crate) fn integers(op: BinaryOp, a: i64, b: i64) -> Option<i64> {
     Some(match op {
         BinaryOp::Add => return a.checked_add(b),

@@ -64,6 +64,11 @@ pub trait Comm: std::fmt::Debug {
     /// One load; ask it between operations. Not collective.
     fn stopped(&self) -> Option<CommError>;
 
+    /// Is [`Comm::stopped`] some reason? Ranks ask before each operation. Not collective.
+    fn is_stopped(&self) -> bool {
+        self.stopped().is_some()
+    }
+
     /// For an operation of many system calls, which asks between them whether to stop. Not collective.
     fn stop_flag(&self) -> StopFlag {
         StopFlag::default()

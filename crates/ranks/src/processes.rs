@@ -167,6 +167,10 @@ impl Comm for Processes {
         if self.block.is_stopped() { self.block.stopped_of(self.me) } else { None }
     }
 
+    fn is_stopped(&self) -> bool {
+        self.block.is_stopped()
+    }
+
     fn stop_flag(&self) -> StopFlag {
         StopFlag(Some(self.block))
     }

@@ -165,12 +165,17 @@ impl Recorder {
     /// Errors: memory and the spill file are both full. The sample given is then lost; the caller stops.
     #[inline(always)]
     pub fn push(&mut self, sample: Sample) -> io::Result<()> {
-        if self.tallies.is_some() || self.is_worker() {
-            // Fresh copies: were the address of `sample` itself taken, it would be built in memory first, and
-            // copied from there at the price of a failed store forwarding.
-            return self.push_otherwise(Sample { ..sample });
+        self.push_with(|| sample)
+    }
+
+    /// As [`Recorder::push`]. The sample is made where it is needed: were it made before, it would be built in memory
+    /// and copied from there, at the price of a failed store forwarding.
+    #[inline(always)]
+    pub fn push_with(&mut self, sample: impl FnOnce() -> Sample) -> io::Result<()> {
+        match self.tallies.is_some() || self.is_worker() {
+            false => self.keep(sample()),
+            true => self.push_otherwise(sample()),
         }
-        self.keep(sample)
     }
 
     #[inline(never)]

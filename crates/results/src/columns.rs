@@ -77,6 +77,7 @@ impl Column {
         }
     }
 
+    #[inline]
     fn at(&self, at: usize) -> u64 {
         match self {
             Column::Same(value) => *value,
@@ -179,16 +180,132 @@ impl Stream {
     }
 
     /// All timings in time order.
-    pub fn timings(&self) -> impl Iterator<Item = Timing> + '_ {
-        let mut failures = self.failures.iter().map(|(at, _)| *at as usize).peekable();
-        (0..self.starts.len()).map(move |at| Timing {
-            start_ns: self.starts[at],
-            duration_ps: self.durations[at],
-            late_ns: self.late.at(at),
-            bytes: self.bytes.at(at),
-            batch: self.batches.at(at),
-            failed: failures.next_if_eq(&at).is_some(),
+    pub fn timings(&self) -> Timings<'_> {
+        Timings { stream: self, at: 0, failures: &self.failures }
+    }
+
+    /// Whether an operation that succeeded began later than it was meant to.
+    pub fn is_late(&self) -> bool {
+        match self.late {
+            Column::Same(late) => late > 0 && self.failures.len() < self.starts.len(),
+            Column::Each(_) => self.timings().any(|one| one.late_ns > 0 && !one.failed),
+        }
+    }
+
+    /// What all timings come to, which needs no order.
+    pub fn totals(&self) -> Totals {
+        let time_ps = self.durations.iter().map(|ps| u128::from(*ps)).sum();
+        let (all, good) = (self.starts.len() as u64, (self.starts.len() - self.failures.len()) as u64);
+        if let (Column::Same(bytes), Column::Same(batch)) = (&self.bytes, &self.batches) {
+            let once = |value: u64| (good > 0).then_some([value; 2]);
+            return Totals {
+                timings: good,
+                operations: good * batch,
+                bytes: all * bytes,
+                time_ps,
+                good_time_ps: time_ps - self.failed_time(),
+                batches: once(*batch),
+                sizes: once(bytes / batch),
+            };
+        }
+        let mut found = Totals { time_ps, ..Totals::default() };
+        for timing in self.timings() {
+            found.bytes += timing.bytes;
+            if !timing.failed {
+                found.timings += 1;
+                found.operations += timing.batch;
+                found.good_time_ps += u128::from(timing.duration_ps);
+                found.batches = widened(found.batches, [timing.batch; 2]);
+                let size = if timing.batch == 1 { timing.bytes } else { timing.bytes / timing.batch };
+                found.sizes = widened(found.sizes, [size; 2]);
+            }
+        }
+        found
+    }
+
+    fn failed_time(&self) -> u128 {
+        self.failures.iter().map(|(at, _)| u128::from(self.durations[*at as usize])).sum()
+    }
+}
+
+/// What some timings come to.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Totals {
+    /// Those that succeeded.
+    pub timings: u64,
+    /// Operations in them.
+    pub operations: u64,
+    /// Bytes of all timings.
+    pub bytes: u64,
+    /// Time of all timings.
+    pub time_ps: u128,
+    /// Time of those that succeeded.
+    pub good_time_ps: u128,
+    /// Fewest and most operations of one that succeeded.
+    pub batches: Option<[u64; 2]>,
+    /// Fewest and most bytes of an operation that succeeded.
+    pub sizes: Option<[u64; 2]>,
+}
+
+impl Totals {
+    /// Of some streams together.
+    pub fn of(streams: &[Stream]) -> Totals {
+        streams.iter().map(Stream::totals).fold(Totals::default(), |sum, one| Totals {
+            timings: sum.timings + one.timings,
+            operations: sum.operations + one.operations,
+            bytes: sum.bytes + one.bytes,
+            time_ps: sum.time_ps + one.time_ps,
+            good_time_ps: sum.good_time_ps + one.good_time_ps,
+            batches: one.batches.map_or(sum.batches, |range| widened(sum.batches, range)),
+            sizes: one.sizes.map_or(sum.sizes, |range| widened(sum.sizes, range)),
         })
+    }
+
+    /// The number of operations of every timing, where it is the same.
+    pub fn batch(&self) -> Option<u64> {
+        self.batches.filter(|[least, most]| least == most).map(|[batch, _]| batch)
+    }
+}
+
+/// The smallest range around both.
+fn widened(known: Option<[u64; 2]>, [least, most]: [u64; 2]) -> Option<[u64; 2]> {
+    Some(known.map_or([least, most], |known| [known[0].min(least), known[1].max(most)]))
+}
+
+/// The timings of a stream in time order.
+pub(crate) struct Timings<'a> {
+    stream: &'a Stream,
+    at: usize,
+    /// Those that are not passed yet.
+    failures: &'a [(u32, i32)],
+}
+
+impl Iterator for Timings<'_> {
+    type Item = Timing;
+
+    #[inline]
+    fn next(&mut self) -> Option<Timing> {
+        let (stream, at) = (self.stream, self.at);
+        let (start_ns, duration_ps) = (*stream.starts.get(at)?, *stream.durations.get(at)?);
+        self.at += 1;
+        let failed = self.failures.first().is_some_and(|(failed, _)| *failed as usize == at);
+        if failed {
+            self.failures = &self.failures[1..];
+        }
+        let (late, bytes, batches) = (&stream.late, &stream.bytes, &stream.batches);
+        Some(Timing {
+            start_ns,
+            duration_ps,
+            late_ns: late.at(at),
+            bytes: bytes.at(at),
+            batch: batches.at(at),
+            failed,
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.stream.starts.len() - self.at;
+        (left, Some(left))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use samples::{Counted, SiteKind};
 
-use crate::columns::{Stream, Timing};
+use crate::columns::{Stream, Timing, Totals};
 use crate::iterations::Iterations;
 use crate::of_ranks;
 use crate::passes::{OfRank, Passes};
@@ -30,15 +30,14 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &
     streams.sort_by_key(|stream| stream.rank);
     let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
     row.ranks = Some(ranks);
-    amounts(row, &streams);
+    let totals = amounts(row, &streams);
     // The duration of a `ctime` block is a sum of times, not an interval.
     let lies_in_time = row.timings > 0 && row.kind != SiteKind::CommandTime;
-    let is_late = row.operations_per_timing.is_some()
-        && streams.iter().flat_map(Stream::timings).any(|one| one.late_ns > 0 && !one.failed);
+    let is_late = row.operations_per_timing.is_some() && streams.iter().any(Stream::is_late);
     if is_late {
         row.rate = KeptRate::of(&streams);
     }
-    let passes = if lies_in_time { over_ranks(row, &streams, timeline) } else { Passes::default() };
+    let passes = if lies_in_time { over_ranks(row, &streams, &totals, timeline) } else { Passes::default() };
     let mut filling = passes.around().filter(|_| row.kind == SiteKind::Operation).and_then(|around| {
         let ranks = streams.iter().map(|stream| stream.rank);
         Series::for_work(row.timings + row.errors, around, timeline.uncertainty_ps(ranks))
@@ -81,37 +80,23 @@ fn seconds(ps: i64) -> f64 {
 }
 
 /// Counts, errors, bytes and means, which need no order.
-fn amounts(row: &mut ResultRow, streams: &[Stream]) {
+fn amounts(row: &mut ResultRow, streams: &[Stream]) -> Totals {
     let failures = || streams.iter().flat_map(Stream::failures);
     failures().for_each(|(_, errno)| *row.errors_by_errno.entry(*errno).or_default() += 1);
     row.errors = failures().count() as u64;
-    let (mut timings, mut operations, mut time) = (0_u64, 0_u64, 0_u128);
-    let mut batches: Option<[u64; 2]> = None;
-    let mut sizes: Option<[u64; 2]> = None;
-    let widened = |known: Option<[u64; 2]>, value: u64| {
-        Some(known.map_or([value; 2], |[least, most]| [least.min(value), most.max(value)]))
-    };
-    for timing in streams.iter().flat_map(Stream::timings) {
-        row.bytes += timing.bytes;
-        if timing.failed {
-            continue;
-        }
-        timings += 1;
-        operations += timing.batch;
-        time += u128::from(timing.duration_ps);
-        batches = widened(batches, timing.batch);
-        sizes = widened(sizes, if timing.batch == 1 { timing.bytes } else { timing.bytes / timing.batch });
-    }
-    row.timings = timings;
-    row.operations = Some(operations);
-    row.mean_seconds = (timings > 0).then(|| time as f64 * 1e-12 / operations as f64);
-    row.bytes_per_operation = sizes;
-    row.operations_per_timing =
-        batches.filter(|[least, most]| least == most).and_then(|[batch, _]| u32::try_from(batch).ok());
+    let totals = Totals::of(streams);
+    row.bytes = totals.bytes;
+    row.timings = totals.timings;
+    row.operations = Some(totals.operations);
+    row.mean_seconds =
+        (totals.timings > 0).then(|| totals.good_time_ps as f64 * 1e-12 / totals.operations as f64);
+    row.bytes_per_operation = totals.sizes;
+    row.operations_per_timing = totals.batch().and_then(|batch| u32::try_from(batch).ok());
+    totals
 }
 
 /// Wall time and what is divided by it: rates, depth, ranks, passes.
-fn over_ranks(row: &mut ResultRow, streams: &[Stream], timeline: &Timeline) -> Passes {
+fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline: &Timeline) -> Passes {
     let mut passes = Passes::default();
     let several = row.ranks.is_some_and(|ranks| ranks > 1);
     for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
@@ -130,11 +115,9 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], timeline: &Timeline) -> P
     row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
     row.span_seconds = passes.around().map(|around| seconds(around.length()));
     if wall > 0 {
-        let time: u128 =
-            streams.iter().flat_map(Stream::timings).map(|timing| u128::from(timing.duration_ps)).sum();
         row.operations_per_second = row.operations.map(|operations| operations as f64 / seconds(wall));
         row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
-        row.achieved_depth = Some(time as f64 * 1e-12 / seconds(wall));
+        row.achieved_depth = Some(totals.time_ps as f64 * 1e-12 / seconds(wall));
     }
     row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.begins(&row.labels, row.kind, rank));
     row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));

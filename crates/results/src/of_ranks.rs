@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::columns::Stream;
+use crate::columns::{Stream, Totals};
 use crate::quantiles::Quantiles;
 
 /// What one rank came to, over its own wall time. Ranks do not add up to the row where they do not begin and end
@@ -32,26 +32,26 @@ pub struct RankResult {
 
 /// What the streams of one rank came to in so many picoseconds of wall time.
 pub(crate) fn of(streams: &[Stream], wall_ps: i64) -> RankResult {
-    let all = || streams.iter().flat_map(Stream::timings);
-    let good = || all().filter(|timing| !timing.failed);
+    let totals = Totals::of(streams);
     let wall = wall_ps as f64 * 1e-12;
     let by_wall = |amount: f64| if wall > 0.0 { amount / wall } else { 0.0 };
-    let operations: u64 = good().map(|timing| timing.batch).sum();
-    let bytes: u64 = all().map(|timing| timing.bytes).sum();
-    let time: u128 = all().map(|timing| u128::from(timing.duration_ps)).sum();
-    let first = good().next().map_or(1, |timing| timing.batch);
-    let alike = good().all(|timing| timing.batch == first);
-    let mut sorted: Vec<u64> = good().filter(|_| alike).map(|timing| timing.duration_ps).collect();
-    sorted.sort_unstable();
+    let mut sorted: Vec<u64> = Vec::new();
+    if totals.batch().is_some() {
+        sorted.reserve_exact(totals.timings as usize);
+        let good = streams.iter().flat_map(Stream::timings).filter(|timing| !timing.failed);
+        sorted.extend(good.map(|timing| timing.duration_ps));
+        radsort::sort(&mut sorted);
+    }
+    let batch = totals.batch().unwrap_or(1) as f64;
     RankResult {
         rank: streams.first().map_or(0, |stream| stream.rank),
-        operations,
+        operations: totals.operations,
         errors: streams.iter().map(|stream| stream.failures().len() as u64).sum(),
-        bytes,
+        bytes: totals.bytes,
         wall_seconds: wall,
-        operations_per_second: by_wall(operations as f64),
-        bytes_per_second: by_wall(bytes as f64),
-        achieved_depth: by_wall(time as f64 * 1e-12),
-        quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / first as f64),
+        operations_per_second: by_wall(totals.operations as f64),
+        bytes_per_second: by_wall(totals.bytes as f64),
+        achieved_depth: by_wall(totals.time_ps as f64 * 1e-12),
+        quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / batch),
     }
 }

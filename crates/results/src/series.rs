@@ -58,6 +58,8 @@ pub(crate) struct Filling {
     series: Series,
     begin: i64,
     bin: i64,
+    /// The bin in which the operation before began, and the moments around it.
+    before: (usize, std::ops::Range<i64>),
 }
 
 impl Filling {
@@ -74,7 +76,7 @@ impl Filling {
             longest_seconds: vec![0.0; count],
             depth: vec![0.0; count],
         };
-        Filling { series, begin: around.begin(), bin }
+        Filling { series, begin: around.begin(), bin, before: (0, 0..0) }
     }
 
     /// The series, when all operations are in it.
@@ -89,7 +91,14 @@ impl Filling {
         let found = &mut self.series;
         let last = found.completed.len() - 1;
         let bin_of = |moment: i64| (((moment - begin) / bin) as usize).min(last);
-        let (from, to) = (bin_of(one.at.begin()), bin_of(one.at.end()));
+        // Mostly it begins and ends in the bin in which the one before began, which takes no division.
+        if !self.before.1.contains(&one.at.begin()) {
+            let from = bin_of(one.at.begin());
+            let start = begin + from as i64 * bin;
+            self.before = (from, start..if from == last { i64::MAX } else { start + bin });
+        }
+        let from = self.before.0;
+        let to = if self.before.1.contains(&one.at.end()) { from } else { bin_of(one.at.end()) };
         if one.failed {
             found.errors[to] += 1;
         } else {

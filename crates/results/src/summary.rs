@@ -26,7 +26,7 @@ pub(crate) fn quantiles(
     value: impl Fn(u64) -> f64,
 ) -> (Option<Quantiles>, Vec<QuantileInterval>) {
     let mut sorted = in_order.clone();
-    sorted.sort_unstable();
+    radsort::sort(&mut sorted);
     let found = Quantiles::of_sorted(&sorted, &value);
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
     let intervals = reached.filter_map(|(p, _)| interval::of(&in_order, &sorted, *p, &value)).collect();

@@ -159,6 +159,9 @@ impl<'a> Timeline<'a> {
             only.timings().for_each(|timing| see(&timing, self.place(only.rank, &timing)));
             return;
         }
+        if streams.len() <= FEW {
+            return self.each_of_few(streams, see);
+        }
         let mut rest: Vec<_> = streams.iter().map(|stream| (stream.rank, stream.timings())).collect();
         let mut next: Vec<Option<(Timing, Interval)>> = vec![None; streams.len()];
         let mut heap = BinaryHeap::with_capacity(streams.len());
@@ -183,6 +186,38 @@ impl<'a> Timeline<'a> {
     }
 }
 
+/// Streams whose next timings are looked through one by one.
+const FEW: usize = 8;
+
+impl Timeline<'_> {
+    /// As [`Timeline::each_in_order`], of at most [`FEW`] streams.
+    fn each_of_few(&self, streams: &[Stream], mut see: impl FnMut(&Timing, Interval)) {
+        let mut rest: Vec<_> = streams.iter().map(|stream| (stream.rank, stream.timings())).collect();
+        let mut starts = [i64::MAX; FEW];
+        let mut next: [Option<(Timing, Interval)>; FEW] = [None; FEW];
+        let mut left = 0;
+        for (at, (rank, timings)) in rest.iter_mut().enumerate() {
+            next[at] = timings.next().map(|timing| (timing, self.place(*rank, &timing)));
+            starts[at] = next[at].map_or(i64::MAX, |(_, place)| place.start);
+            left += usize::from(next[at].is_some());
+        }
+        while left > 0 {
+            // Of those that began together the first.
+            let mut at = (1..FEW).fold(0, |least, at| if starts[at] < starts[least] { at } else { least });
+            while next[at].is_none() {
+                at = (at + 1) % FEW; // The last moment of all stands for none as well.
+            }
+            let (rank, timings) = &mut rest[at];
+            let following = timings.next().map(|timing| (timing, self.place(*rank, &timing)));
+            starts[at] = following.map_or(i64::MAX, |(_, place)| place.start);
+            left -= usize::from(following.is_none());
+            if let Some((timing, place)) = std::mem::replace(&mut next[at], following) {
+                see(&timing, place);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -194,5 +229,27 @@ mod tests {
         all.iter().for_each(|(start, end)| found.add(Interval::new(*start, *end, 0)));
         assert_eq!(found.length(), 26);
         assert_eq!(covered(all.iter().map(|(start, end)| Interval::new(*start, *end, 0)).collect()), 26);
+    }
+
+    proptest::proptest! {
+        /// Of few streams and of many, which are merged in different ways.
+        #[test]
+        fn timings_come_in_the_order_in_which_they_began_those_of_the_first_stream_first(
+            begins in proptest::collection::vec(proptest::collection::vec(0u64..40, 0..12), 1..14)
+        ) {
+            let mut columns = crate::columns::Columns::default();
+            for (rank, begins) in begins.iter().enumerate() {
+                let of_rank = |begin: &u64| samples::Sample { rank: rank as u32, start_ns: *begin, ..Default::default() };
+                columns.push(&begins.iter().map(of_rank).collect::<Vec<_>>());
+            }
+            let streams = columns.into_streams();
+            let timeline = Timeline::of(&Facts::default(), &[], &streams);
+            let mut found = Vec::new();
+            timeline.each_in_order(&streams, |timing, at| found.push((timing.start_ns, at.first)));
+            let mut wanted: Vec<(u64, u32)> =
+                begins.iter().zip(0..).flat_map(|(begins, rank)| begins.iter().map(move |at| (*at, rank))).collect();
+            wanted.sort();
+            proptest::prop_assert_eq!(found, wanted);
+        }
     }
 }

@@ -33,7 +33,7 @@ pub use columns::FACTS_KEY;
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from, texts};
 pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
-pub use read::{OTHER_FILE, expecting_panics, is_run, panic_is_expected};
+pub use read::{OTHER_FILE, dictionary_fits, expecting_panics, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use write::{Writer, write};
 

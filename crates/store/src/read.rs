@@ -448,7 +448,10 @@ fn read_group(
 }
 
 /// Refuses a dictionary of more entries than the column has values: the library takes memory for as many as its page says.
-fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
+///
+/// # Errors
+/// Where a page cannot be read, or a dictionary has more entries than `rows`.
+pub fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
     let mut pages = group.get_column_page_reader(column)?;
     while let Some(page) = pages.peek_next_page()? {
         if !page.is_dict {

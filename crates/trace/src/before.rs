@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::flags::{O_CREAT, O_EXCL, O_TRUNC};
+use crate::flags::{O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC};
 use crate::model::{BY_FILE, Call, NONE, Op, Sighting, Trace, UNKNOWN, Was};
 use crate::names::parent;
 
@@ -223,7 +223,8 @@ impl FirstUses<'_> {
             self.made_now(name);
             return;
         }
-        let was = if call.errno == 21 { Was::Directory } else { Was::File(0) };
+        let is_directory = call.errno == 21 || call.errno == 0 && call.flags & O_DIRECTORY != 0;
+        let was = if is_directory { Was::Directory } else { Was::File(0) };
         self.existed(call.path, name.clone(), was, None);
         if call.errno == 0
             && let Some(origin) = self.origin(&name).filter(|origin| self.before.files.contains_key(origin))

@@ -9,7 +9,6 @@ use ppl::value::Value;
 
 use crate::flags;
 use crate::lanes::Lanes;
-use crate::program::Paths;
 use crate::statements::{Statement, Statements, Verb};
 
 /// Where a program does something else than its trace.
@@ -40,7 +39,7 @@ fn entry(command: &str, texts: &[&str], numbers: &[i64]) -> u64 {
 }
 
 /// What each rank must do, in order; workers of a `parallel` block one after the other.
-pub fn expected(lanes: &Lanes, statements: &Statements, paths: &Paths) -> Vec<Vec<u64>> {
+pub fn expected(lanes: &Lanes, statements: &Statements, name: &dyn Fn(u32) -> String) -> Vec<Vec<u64>> {
     let mut all = Vec::new();
     for rank in &lanes.ranks {
         let mut calls = Vec::new();
@@ -50,7 +49,7 @@ pub fn expected(lanes: &Lanes, statements: &Statements, paths: &Paths) -> Vec<Ve
             for strand in segment {
                 let mut own = outer.clone();
                 for one in &statements.strands[*strand as usize] {
-                    calls.extend(expected_entry(one, statements, paths, &mut own));
+                    calls.extend(expected_entry(one, statements, name, &mut own));
                 }
                 if segment.len() == 1 {
                     open = own;
@@ -62,12 +61,19 @@ pub fn expected(lanes: &Lanes, statements: &Statements, paths: &Paths) -> Vec<Ve
     all
 }
 
-fn expected_entry(one: &Statement, of: &Statements, paths: &Paths, open: &mut Vec<String>) -> Option<u64> {
+fn expected_entry(
+    one: &Statement,
+    of: &Statements,
+    name: &dyn Fn(u32) -> String,
+    open: &mut Vec<String>,
+) -> Option<u64> {
     let shape = of.shapes.get(one.shape);
-    let names: Vec<String> = one.names.iter().map(|name| paths.whole(*name, "imported")).collect();
+    let names: Vec<String> = one.names.iter().map(|number| name(*number)).collect();
     let mode = flags::mode(shape.flags);
     let file = |open: &Vec<String>| open.get(shape.variable as usize).cloned().unwrap_or_default();
-    let numbers = &one.numbers[..usize::from(shape.numbers)];
+    let is_transfer = matches!(shape.verb, Verb::Read | Verb::ReadEnd | Verb::Write);
+    let compared = if is_transfer && !of.models.all.is_empty() { 0 } else { usize::from(shape.numbers) };
+    let numbers = &one.numbers[..compared];
     let on_file = |word: &str| entry(word, &[&file(open)], numbers);
     Some(match shape.verb {
         Verb::Open => {
@@ -98,8 +104,17 @@ fn expected_entry(one: &Statement, of: &Statements, paths: &Paths, open: &mut Ve
     })
 }
 
+/// How a dry run is compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Rules {
+    /// Sizes and offsets of transfers are drawn, and not compared.
+    pub drawn: bool,
+    /// What existed before is made behind so many barriers.
+    pub barriers: u32,
+}
+
 /// Dry-runs the text of a program and compares what it does with what it must do.
-pub fn check(text: &str, expected: &[Vec<u64>]) -> Result<u64, Difference> {
+pub fn check(text: &str, expected: &[Vec<u64>], rules: Rules) -> Result<u64, Difference> {
     let mut source = ppl::Source::new("imported.ppl", text);
     let (plan, _) =
         ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None).map_err(|found| {
@@ -111,7 +126,7 @@ pub fn check(text: &str, expected: &[Vec<u64>]) -> Result<u64, Difference> {
         })?;
     let mut total = 0;
     for (rank, should) in expected.iter().enumerate() {
-        let mut log = Log { should, at: 0, wrong: None, begun: false, open: Vec::new() };
+        let mut log = Log { should, at: 0, wrong: None, barriers: 0, open: Vec::new(), rules };
         run(&plan, rank as u32, &mut log).map_err(|stop| Difference::Ended(stop.to_string()))?;
         let does = log.at;
         let rank = rank as u32;
@@ -128,9 +143,10 @@ struct Log<'a> {
     should: &'a [u64],
     at: usize,
     wrong: Option<usize>,
-    /// What existed before was made: behind the first barrier.
-    begun: bool,
+    /// How many barriers were met.
+    barriers: u32,
     open: Vec<Option<String>>,
+    rules: Rules,
 }
 
 impl Machine for Log<'_> {
@@ -160,6 +176,7 @@ impl Machine for Log<'_> {
                 texts.truncate(1);
                 numbers.truncate(1);
             }
+            "fread" | "fwrite" if self.rules.drawn => numbers.clear(),
             "mkdir" if numbers == [0o755] => numbers.clear(),
             _ => {}
         }
@@ -177,7 +194,7 @@ impl Machine for Log<'_> {
             self.open[at] = path;
             reply = Reply::value(Value::File(at as u32));
         }
-        if self.begun {
+        if self.barriers >= self.rules.barriers {
             if self.wrong.is_none() && self.should.get(self.at) != Some(&own) {
                 self.wrong = Some(self.at);
             }
@@ -187,7 +204,7 @@ impl Machine for Log<'_> {
     }
 
     fn barrier(&mut self, _: SiteId, _: GroupId) -> Result<(), Halt> {
-        self.begun = true;
+        self.barriers += 1;
         Ok(())
     }
 }

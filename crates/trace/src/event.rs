@@ -49,6 +49,8 @@ pub enum Asked<'a> {
     Sync { descriptor: i32, data_only: bool },
     /// `ftruncate`
     Truncate { descriptor: i32, length: u64 },
+    /// `truncate` by name.
+    TruncateName { path: Given<'a>, length: u64 },
     /// `fallocate`
     Allocate { descriptor: i32, offset: u64, length: u64 },
     /// `dup` and its kin; the result is the new number.
@@ -99,6 +101,10 @@ pub enum Asked<'a> {
     Wait,
     /// `pipe`: the ends.
     Pipe { read: i32, write: i32 },
+    /// `bind` of a socket to a name.
+    Bind { path: Given<'a> },
+    /// A transfer that was submitted, and completes later; `depth`: how many are in flight with it.
+    Submit { descriptor: i32, writes: bool, offset: u64, depth: u32 },
     /// `socket`, `accept`: the result is the new number.
     Socket,
     /// `socketpair`: the ends.

@@ -1,6 +1,7 @@
 //! Compares an application with replays of its program: the same operations and bytes, how long they took.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
+use std::hash::{DefaultHasher, Hash, Hasher};
 
 use crate::model::{IMPLIED, Op, Trace};
 
@@ -26,6 +27,24 @@ pub struct Side {
     pub elapsed: u64,
     first: Option<u64>,
     last: u64,
+    /// Beginning, duration and bytes of each operation.
+    spans: Vec<(u64, u64, u64)>,
+    /// By rank: beginning and hash of each operation.
+    ranks: BTreeMap<u32, Vec<(u64, u64)>>,
+}
+
+/// Bins of a side over time, at most.
+const MOST_BINS: usize = 10_000;
+
+/// A side over time, in bins of equal length.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OverTime {
+    /// Operations that began.
+    pub operations: Vec<u64>,
+    /// Bytes of the operations that began.
+    pub bytes: Vec<u64>,
+    /// Operations in flight on average.
+    pub in_flight: Vec<f64>,
 }
 
 /// One operation of a side; times in nanoseconds.
@@ -41,6 +60,8 @@ pub struct Done<'a> {
     pub bytes: u64,
     /// Whether it failed.
     pub failed: bool,
+    /// The rank that did it.
+    pub rank: u32,
 }
 
 impl Side {
@@ -59,12 +80,59 @@ impl Side {
         self.first = Some(first);
         self.last = self.last.max(end);
         self.elapsed = self.last.saturating_sub(first);
+        self.spans.push((done.start, done.duration.unwrap_or(0), done.bytes));
+        let mut hasher = DefaultHasher::new();
+        (done.command, done.bytes).hash(&mut hasher);
+        self.ranks.entry(done.rank).or_default().push((done.start, hasher.finish()));
     }
 
-    /// What the calls `done` of an application were, by their indices.
-    pub fn of_trace(trace: &Trace, done: &[u32]) -> Self {
+    /// How many operations were in flight on average.
+    pub fn in_flight(&self) -> f64 {
+        let busy: u64 = self.spans.iter().map(|(_, duration, _)| duration).sum();
+        busy as f64 / self.elapsed.max(1) as f64
+    }
+
+    /// Operations, bytes and operations in flight in bins of `bin` nanoseconds from the first operation on.
+    pub fn over_time(&self, bin: u64) -> OverTime {
+        let bin = bin.max(1);
+        let bins = usize::try_from(self.elapsed / bin).unwrap_or(0).min(MOST_BINS) + 1;
+        let mut out =
+            OverTime { operations: vec![0; bins], bytes: vec![0; bins], in_flight: vec![0.0; bins] };
+        let first = self.first.unwrap_or(0);
+        for (start, duration, bytes) in &self.spans {
+            let from = start.saturating_sub(first);
+            let at = ((from / bin) as usize).min(bins - 1);
+            out.operations[at] += 1;
+            out.bytes[at] += bytes;
+            let (mut here, mut left) = (from, *duration);
+            for at in at..bins {
+                let part = left.min((at as u64 + 1).saturating_mul(bin).saturating_sub(here));
+                out.in_flight[at] += part as f64 / bin as f64;
+                (here, left) = (here + part, left - part);
+                if left == 0 {
+                    break;
+                }
+            }
+        }
+        out
+    }
+
+    /// By rank: a hash of what it did in order, of ranks without operations that overlap.
+    fn sequences(&mut self, overlaps: &dyn Fn(u32) -> bool) -> HashMap<u32, u64> {
+        let mut out = HashMap::new();
+        for (rank, operations) in self.ranks.iter_mut().filter(|(rank, _)| !overlaps(**rank)) {
+            operations.sort_by_key(|(start, _)| *start);
+            let mut hasher = DefaultHasher::new();
+            operations.iter().for_each(|(_, what)| what.hash(&mut hasher));
+            out.insert(*rank, hasher.finish());
+        }
+        out
+    }
+
+    /// What the calls `done` of an application were, by their indices and ranks.
+    pub fn of_trace(trace: &Trace, done: &[(u32, u32)]) -> Self {
         let mut side = Self::default();
-        for at in done {
+        for (at, rank) in done {
             let call = trace.calls.get(*at as usize);
             let implied = call.op == Op::Close && call.flags & IMPLIED != 0;
             side.add(&Done {
@@ -73,6 +141,7 @@ impl Side {
                 duration: (!implied).then_some(call.duration),
                 bytes: if matches!(call.op, Op::Read | Op::Write) { call.bytes } else { 0 },
                 failed: call.errno != 0,
+                rank: *rank,
             });
         }
         side
@@ -118,20 +187,39 @@ pub struct Fidelity {
     pub same_bytes: bool,
     /// Operations of replays that failed although those of the application did not.
     pub failures: u64,
+    /// Whether each rank of every replay did its operations in the application's order; `None` where operations of all
+    /// ranks overlap.
+    pub same_order: Option<bool>,
     /// Elapsed time of replay by that of the application, of each replay.
     pub elapsed: Vec<f64>,
     /// The interval of deviance: between which ratios of elapsed time a further replay lies, from three replays on.
     pub deviance: Option<(f64, f64)>,
 }
 
-/// Two-sided 95 % quantiles of Student's t for 2 to 30 degrees of freedom.
-const STUDENT: [f64; 29] = [
-    4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131, 2.120,
-    2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
+/// Two-sided 95 % quantiles of Student's t for 1 to 30 degrees of freedom.
+const STUDENT: [f64; 30] = [
+    12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228, 2.201, 2.179, 2.160, 2.145, 2.131,
+    2.120, 2.110, 2.101, 2.093, 2.086, 2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042,
 ];
 
-/// Compares an application with its replays. Recording one call cost `cost_ns`.
-pub fn compare(application: &mut Side, replays: &mut [Side], cost_ns: u64) -> Fidelity {
+/// What is known of the application beside its operations.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// What recording one call cost, in nanoseconds.
+    pub cost_ns: u64,
+    /// Elapsed times of further runs of the application, in nanoseconds.
+    pub further: &'a [u64],
+    /// Ranks whose operations overlap.
+    pub overlapping: &'a [u32],
+}
+
+/// Compares an application with its replays.
+pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -> Fidelity {
+    let cost_ns = known.cost_ns;
+    let overlaps = |rank: u32| known.overlapping.contains(&rank);
+    let sequences = application.sequences(&overlaps);
+    let as_here = |replay: &mut Side| replay.sequences(&overlaps) == sequences;
+    let same_order = (!sequences.is_empty()).then(|| replays.iter_mut().all(as_here));
     let mut names: Vec<String> = application.operations.keys().cloned().collect();
     for replay in replays.iter() {
         names.extend(
@@ -151,6 +239,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], cost_ns: u64) -> Fi
         same_calls: true,
         same_bytes: true,
         failures: 0,
+        same_order,
         elapsed: replays.iter().map(|one| one.elapsed as f64 / application.elapsed.max(1) as f64).collect(),
         deviance: None,
     };
@@ -174,22 +263,39 @@ pub fn compare(application: &mut Side, replays: &mut [Side], cost_ns: u64) -> Fi
             command: name,
         });
     }
-    found.deviance = deviance(&found.elapsed);
+    let own: Vec<f64> =
+        std::iter::once(&application.elapsed).chain(known.further).map(|elapsed| *elapsed as f64).collect();
+    let theirs: Vec<f64> = replays.iter().map(|one| one.elapsed as f64).collect();
+    found.deviance = deviance(&own, &theirs);
     found
 }
 
-/// The prediction interval of one more ratio, on the logarithms, by Student's t.
-fn deviance(ratios: &[f64]) -> Option<(f64, f64)> {
-    let count = ratios.len();
-    if count < 3 || ratios.iter().any(|ratio| *ratio <= 0.0) {
+/// The prediction interval of one more ratio, on the logarithms, by Student's t: of one more replay to the mean of the
+/// application, or with several runs of the application of one more replay to one more run (Welch 1947).
+fn deviance(application: &[f64], replays: &[f64]) -> Option<(f64, f64)> {
+    if replays.len() < 3 || application.iter().chain(replays).any(|elapsed| *elapsed <= 0.0) {
         return None;
     }
-    let logs: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-    let mean = logs.iter().sum::<f64>() / count as f64;
-    let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / (count - 1) as f64;
-    let student = STUDENT.get(count - 3).copied().unwrap_or(1.96);
-    let half = student * (variance * (1.0 + 1.0 / count as f64)).sqrt();
-    Some(((mean - half).exp(), (mean + half).exp()))
+    let (own, own_error) = log_mean(application);
+    let (theirs, their_error) = log_mean(replays);
+    let freedom = |error: f64, count: usize| error.powi(2) / (count.max(2) - 1) as f64;
+    let by = freedom(own_error, application.len()) + freedom(their_error, replays.len());
+    let degrees =
+        if by > 0.0 { ((own_error + their_error).powi(2) / by) as usize } else { replays.len() - 1 };
+    let student = STUDENT.get(degrees.max(1) - 1).copied().unwrap_or(1.96);
+    let half = student * (own_error + their_error).sqrt();
+    Some(((theirs - own - half).exp(), (theirs - own + half).exp()))
+}
+
+/// The mean of logarithms, and the variance of one more about it; 0 for a single value.
+fn log_mean(values: &[f64]) -> (f64, f64) {
+    let count = values.len();
+    let mean = values.iter().map(|value| value.ln()).sum::<f64>() / count.max(1) as f64;
+    if count < 2 {
+        return (mean, 0.0);
+    }
+    let squares = values.iter().map(|value| (value.ln() - mean).powi(2)).sum::<f64>();
+    (mean, squares / (count - 1) as f64 * (1.0 + 1.0 / count as f64))
 }
 
 /// The value with the share `at` of sorted values below it.
@@ -228,15 +334,25 @@ mod tests {
         let mut side = Side::default();
         for at in 0..count {
             let duration = Some(duration + at % 7);
-            side.add(&Done { command: "fread", start: at * 1000, duration, bytes: 10, failed: false });
+            side.add(&Done {
+                command: "fread",
+                start: at * 1000,
+                duration,
+                bytes: 10,
+                failed: false,
+                rank: 0,
+            });
         }
         side
     }
 
     #[test]
     fn equal_sides_have_ratios_of_one() {
-        let found = compare(&mut side(400, 500), &mut [side(400, 500)], 100);
-        assert!(found.same_calls && found.same_bytes && found.failures == 0);
+        let found =
+            compare(&mut side(400, 500), &mut [side(400, 500)], Known { cost_ns: 100, ..Known::default() });
+        assert!(
+            found.same_calls && found.same_bytes && found.failures == 0 && found.same_order == Some(true)
+        );
         let median = found.rows[0].median.unwrap();
         let (low, high) = median.interval.unwrap();
         assert!(median.value == 1.0 && low <= 1.0 && high >= 1.0 && low > 0.9 && high < 1.1);
@@ -245,15 +361,52 @@ mod tests {
 
     #[test]
     fn what_recording_drowns_is_not_compared() {
-        let found = compare(&mut side(400, 500), &mut [side(399, 900)], 9000);
+        let found =
+            compare(&mut side(400, 500), &mut [side(399, 900)], Known { cost_ns: 9000, ..Known::default() });
         assert!(!found.same_calls && found.rows[0].unusable && found.rows[0].median.is_none());
     }
 
     #[test]
     fn three_replays_give_an_interval_of_deviance() {
-        let (low, high) = deviance(&[1.0, 1.1, 0.9]).unwrap();
+        let (low, high) = deviance(&[1.0], &[1.0, 1.1, 0.9]).unwrap();
         assert!(low < 0.9 && high > 1.1);
-        let (low, high) = deviance(&[2.0, 2.0, 2.0]).unwrap();
+        let (low, high) = deviance(&[1.0], &[2.0, 2.0, 2.0]).unwrap();
         assert!((low - 2.0).abs() < 1e-12 && (high - 2.0).abs() < 1e-12);
+        // Runs of the application that differ make it wider.
+        let (wide, wider) = deviance(&[1.0, 1.2, 0.85], &[1.0, 1.1, 0.9]).unwrap();
+        let (narrow, narrower) = deviance(&[1.0], &[1.0, 1.1, 0.9]).unwrap();
+        assert!(wider / wide > narrower / narrow);
+        assert_eq!(deviance(&[1.0], &[1.0, 1.1]), None);
+    }
+
+    #[test]
+    fn another_order_of_the_same_operations_is_found() {
+        let side = |commands: [&str; 2]| {
+            let mut side = Side::default();
+            for (at, command) in commands.into_iter().enumerate() {
+                let start = at as u64 * 10;
+                side.add(&Done { command, start, duration: Some(5), bytes: 0, failed: false, rank: 3 });
+            }
+            side
+        };
+        let order = |overlapping: &[u32]| {
+            let known = Known { overlapping, ..Known::default() };
+            compare(&mut side(["fsync", "fclose"]), &mut [side(["fclose", "fsync"])], known).same_order
+        };
+        assert_eq!((order(&[]), order(&[3])), (Some(false), None));
+    }
+
+    #[test]
+    fn a_side_over_time_has_each_operation_in_its_bins() {
+        let mut all = Side::default();
+        for (start, duration, bytes) in [(100, 50, 8), (110, 190, 4), (390, 10, 2)] {
+            let done =
+                Done { command: "fread", start, duration: Some(duration), bytes, failed: false, rank: 0 };
+            all.add(&done);
+        }
+        let found = all.over_time(100);
+        assert_eq!((found.operations, found.bytes), (vec![2, 0, 1, 0], vec![12, 0, 2, 0]));
+        assert_eq!(found.in_flight, [1.4, 1.0, 0.1, 0.0]);
+        assert!((all.in_flight() - 250.0 / 300.0).abs() < 1e-12);
     }
 }

@@ -18,6 +18,8 @@ pub const O_DIRECTORY: u32 = 0o200_000;
 pub const O_CLOEXEC: u32 = 0o2_000_000;
 /// A place in the tree alone.
 pub const O_PATH: u32 = 0o10_000_000;
+/// Permissions to execute: a program gives them to no file.
+pub const EXECUTABLE: u32 = 0o111;
 /// A file without a name.
 pub const O_TMPFILE: u32 = 0o20_200_000;
 
@@ -63,7 +65,7 @@ pub fn mode(flags: u32) -> String {
         1 => "O_WRONLY",
         _ => "O_RDWR",
     };
-    let shorter = match flags & !(O_CLOEXEC | 0o100_000) {
+    let shorter = match flags & !(O_CLOEXEC | O_DIRECTORY | 0o100_000) {
         0 => Some("r"),
         2 => Some("r+"),
         0o1101 => Some("w"),

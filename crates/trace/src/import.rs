@@ -1,13 +1,16 @@
 //! From a file to a program: all steps at once.
 
+use std::collections::BTreeMap;
 use std::io::BufRead;
 
+use crate::access::Models;
 use crate::before::before;
-use crate::check::{Difference, check, expected};
+use crate::check::{Difference, Rules, check, expected};
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
-use crate::lanes::{Lanes, lanes};
+use crate::lanes::{Lanes, RankPlan, lanes};
 use crate::model::Trace;
+use crate::names::is_below;
 use crate::order::order;
 use crate::program::{Parts, Program, program};
 use crate::select::{Choice, select};
@@ -22,8 +25,14 @@ pub struct Options {
     pub anonymise: bool,
     /// Whether each call is written, without loops.
     pub verbatim: bool,
+    /// Whether sizes and random offsets are drawn from their distributions.
+    pub model: bool,
     /// Pauses shorter than so many nanoseconds are left out.
     pub least_gap: u64,
+    /// Whether each call starts when it did, however long those before it take.
+    pub open_loop: bool,
+    /// How many copies of the application run at once, each in a directory of its own; 0 counts as 1.
+    pub copies: u32,
 }
 
 /// A program with what is known of it.
@@ -43,8 +52,14 @@ pub struct Imported {
     pub workers: usize,
     /// Lines of its text that are no comments.
     pub lines: usize,
-    /// The calls of the trace that it does, by their indices.
-    pub done: Vec<u32>,
+    /// Distributions from which it draws sizes and offsets.
+    pub modelled: usize,
+    /// The calls of the trace that it does, by their indices, each with its rank.
+    pub done: Vec<(u32, u32)>,
+    /// Ranks whose calls overlap, since they have several workers.
+    pub overlapping: Vec<u32>,
+    /// The names below `$dir`, by their numbers in the trace, as the program has them.
+    pub names: BTreeMap<u32, String>,
 }
 
 /// Reads a trace.
@@ -60,13 +75,15 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let kept = select(trace, &options.choice);
     let lanes = lanes(trace, &kept);
     let order = order(trace, &lanes);
-    let mut statements = statements(trace, &lanes, &order);
     let before = before(trace, &kept);
+    let models = if options.model { Models::find(trace, &kept, &before) } else { Models::default() };
+    let modelled = models.all.len();
+    let mut statements = statements(trace, &lanes, &order, models, options.open_loop);
     let only = match options.choice.only.as_slice() {
         [only] => Some(only.as_slice()),
         _ => None,
     };
-    let Program { text, paths } = program(&mut Parts {
+    let mut parts = Parts {
         trace,
         lanes: &lanes,
         statements: &mut statements,
@@ -75,9 +92,16 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         anonymise: options.anonymise,
         verbatim: options.verbatim,
         least_gap: options.least_gap,
-    });
-    let done = check(&text, &expected(&lanes, &statements, &paths));
+        open_loop: options.open_loop,
+        copies: options.copies,
+    };
+    let Program { text, paths } = program(&mut parts);
+    let home = parts.first_home("imported");
+    let should = expected(&lanes, &statements, &|name| paths.whole(name, &home));
+    let rules = Rules { drawn: modelled > 0, barriers: if options.copies > 1 { 2 } else { 1 } };
+    let done = check(&text, &should, rules);
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
+    let rank_of = |at: u32| lanes.strands[lanes.strand_of[at as usize] as usize].rank;
     Imported {
         calls: statements.calls,
         checked: done.as_ref().ok().copied(),
@@ -85,9 +109,21 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         ranks: lanes.ranks.len(),
         workers: workers(&lanes),
         lines,
-        done: statements.done,
+        modelled,
+        done: statements.done.iter().map(|at| (*at, rank_of(*at))).collect(),
+        overlapping: overlapping(&lanes),
+        names: paths
+            .below()
+            .filter(|(number, _)| is_below(trace.names.get(*number), &paths.root))
+            .map(|(number, text)| (number, text.to_owned()))
+            .collect(),
         text,
     }
+}
+
+fn overlapping(lanes: &Lanes) -> Vec<u32> {
+    let overlap = |rank: &RankPlan| rank.segments.iter().any(|segment| segment.len() > 1);
+    (0..).zip(&lanes.ranks).filter(|(_, rank)| overlap(rank)).map(|(number, _)| number).collect()
 }
 
 fn workers(lanes: &Lanes) -> usize {

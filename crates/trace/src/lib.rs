@@ -6,6 +6,7 @@
 //! | follow | [`follow`] | the columnar [`model::Trace`]: descriptors, names and positions resolved |
 //! | select | [`select`] | what the program is to do, and what is left out, counted |
 //! | before | [`before`] | what existed before the first call |
+//! | model | [`access`] | distributions in place of numbers, where asked for |
 //! | order | [`lanes`], [`order`] | which rank or worker does a call, and who waits for whom |
 //! | fold | [`fold`] | loops |
 //! | write | [`program`] | the text of a program, and the calls that it must make |
@@ -15,12 +16,14 @@
 //! Pure: no file, clock, thread, environment or system call.
 #![forbid(unsafe_code)]
 
+pub mod access;
 pub mod before;
 pub mod check;
 pub mod columns;
 pub mod description;
 pub mod event;
 pub mod fidelity;
+pub mod file_facts;
 pub mod flags;
 pub mod fold;
 pub mod follow;
@@ -32,6 +35,7 @@ pub mod lanes;
 pub mod model;
 pub mod names;
 pub mod order;
+pub mod pauses;
 pub mod program;
 pub mod recording;
 pub mod select;

@@ -107,6 +107,8 @@ ops! {
 
 /// In [`Call::flags`] of a read or write: the call named its offset.
 pub const EXPLICIT: u32 = 1;
+/// In [`Call::flags`] of a read or write that was submitted and completed later: from this bit on, how many were in flight.
+pub const DEPTH_SHIFT: u32 = 8;
 /// In [`Call::flags`] of a stat: the link itself was asked about, not what it leads to.
 pub const NO_FOLLOW: u32 = 2;
 /// In [`Call::flags`] of a stat: asked about an open file, not by a name.
@@ -352,6 +354,8 @@ pub struct Trace {
     pub threads: Vec<Thread>,
     /// What the recorder saw of names before their first use, by number.
     pub sightings: BTreeMap<u32, Sighting>,
+    /// What the recorder saw of names when the application had ended, by number.
+    pub after: BTreeMap<u32, Sighting>,
     /// Calls that no program can repeat: their number by reason.
     pub left_out: BTreeMap<String, u64>,
     /// Notes about the trace for the reader of the program.

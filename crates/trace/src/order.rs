@@ -86,16 +86,21 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    // A wait and a read of a pipe take effect at their end, every other call at its beginning.
-    let mut at_time: Vec<(u64, u32)> = (0..trace.calls.len() as u32)
+    // A wait and a read of a pipe take effect at their end, every other call at its beginning; a change of a name behind
+    // the calls that ran meanwhile and did not see it.
+    let looks = Looks::of(trace, &parents);
+    let mut at_time: Vec<(u64, bool, u32)> = (0..trace.calls.len() as u32)
         .map(|at| {
             let call = trace.calls.get(at as usize);
-            let time = if matches!(call.op, Op::Wait | Op::PipeRead) { call.end() } else { call.start };
-            (time, at)
+            match (call.op, looks.before(&call)) {
+                (Op::Wait | Op::PipeRead, _) => (call.end(), false, at),
+                (_, Some(later)) => (later, true, at),
+                (_, None) => (call.start, false, at),
+            }
         })
         .collect();
     at_time.sort_unstable();
-    for (_, at) in at_time {
+    for (.., at) in at_time {
         let call = trace.calls.get(at as usize);
         match lanes.strand_of[at as usize] {
             NONE => walk.event(&call),
@@ -103,6 +108,51 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
         }
     }
     walk.order
+}
+
+/// When calls found a name, or found it missing: their beginnings by name, in order.
+struct Looks {
+    found: HashMap<u32, Vec<u64>>,
+    missed: HashMap<u32, Vec<u64>>,
+}
+
+impl Looks {
+    fn of(trace: &Trace, parents: &[u32]) -> Self {
+        let mut looks = Self { found: HashMap::new(), missed: HashMap::new() };
+        for at in trace.calls.by_start() {
+            let call = trace.calls.get(at as usize);
+            if call.path == NONE || call.op.command().is_none() || call.file != NONE && call.op != Op::Open {
+                continue;
+            }
+            let above = parents.get(call.path as usize).copied().unwrap_or(NONE);
+            match call.errno {
+                0 => looks.found.entry(call.path).or_default().push(call.start),
+                // ENOENT: the name is missing, or its directory.
+                2 => {
+                    for name in [call.path, above] {
+                        looks.missed.entry(name).or_default().push(call.start);
+                    }
+                }
+                _ => {}
+            }
+        }
+        looks
+    }
+
+    /// When the last call began that ran at the same time as this change of a name, and did not see it.
+    fn before(&self, call: &Call) -> Option<u64> {
+        let (looks, name) = match call.op {
+            _ if call.errno != 0 => return None,
+            Op::Mkdir | Op::Symlink => (&self.missed, call.path),
+            Op::Open if call.flags & O_CREAT != 0 => (&self.missed, call.path),
+            Op::Rename | Op::Link => (&self.missed, call.other),
+            Op::Unlink | Op::Rmdir => (&self.found, call.path),
+            _ => return None,
+        };
+        let starts = looks.get(&name)?;
+        let last = starts[..starts.partition_point(|start| *start < call.end())].last()?;
+        (*last > call.start).then_some(*last)
+    }
 }
 
 fn merge(into: &mut Clock, from: &Clock) {

@@ -16,7 +16,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Call, NONE, Op, Sighting, Thread, Trace, UNKNOWN};
+use crate::model::{Call, NONE, NameTable, Op, Sighting, Thread, Trace, UNKNOWN};
 use crate::names::{escape, unescape};
 
 /// Rows of a row group.
@@ -51,7 +51,10 @@ struct Footer {
     format: String,
     threads: Vec<Thread>,
     sightings: Vec<(String, Sighting)>,
-    /// Texts of the links in `sightings`.
+    /// What names were at the end; recordings of earlier versions do not tell.
+    #[serde(default)]
+    after: Vec<(String, Sighting)>,
+    /// Texts of the links in `sightings` and `after`.
     targets: BTreeMap<u32, String>,
     left_out: BTreeMap<String, u64>,
     notes: Vec<String>,
@@ -108,7 +111,7 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
     }
     let text = |number: u32| escape(trace.names.get(number));
     let mut targets = BTreeMap::new();
-    for sighting in trace.sightings.values() {
+    for sighting in trace.sightings.values().chain(trace.after.values()) {
         if let crate::model::Was::Link(target) = sighting.was {
             targets.insert(target, text(target));
         }
@@ -117,6 +120,7 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
         format: trace.format.clone(),
         threads: trace.threads.clone(),
         sightings: trace.sightings.iter().map(|(name, sighting)| (text(*name), *sighting)).collect(),
+        after: trace.after.iter().map(|(name, sighting)| (text(*name), *sighting)).collect(),
         targets,
         left_out: trace.left_out.clone(),
         notes: trace.notes.clone(),
@@ -212,14 +216,18 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     for group in 0..file.num_row_groups() {
         read_group(&*file.get_row_group(group)?, &mut trace, &ops)?;
     }
-    for (name, mut sighting) in footer.sightings {
-        if let crate::model::Was::Link(target) = sighting.was {
-            let text = footer.targets.get(&target).cloned().unwrap_or_default();
-            sighting.was = crate::model::Was::Link(trace.names.intern(&unescape(&text)));
-        }
-        let name = trace.names.intern(&unescape(&name));
-        trace.sightings.insert(name, sighting);
-    }
+    let sighted = |sightings: Vec<(String, Sighting)>, names: &mut NameTable| {
+        let whole = sightings.into_iter().map(|(name, mut sighting)| {
+            if let crate::model::Was::Link(target) = sighting.was {
+                let text = footer.targets.get(&target).cloned().unwrap_or_default();
+                sighting.was = crate::model::Was::Link(names.intern(&unescape(&text)));
+            }
+            (names.intern(&unescape(&name)), sighting)
+        });
+        whole.collect()
+    };
+    trace.sightings = sighted(footer.sightings, &mut trace.names);
+    trace.after = sighted(footer.after, &mut trace.names);
     Ok((trace, footer.about))
 }
 
@@ -230,7 +238,7 @@ fn read_group(
 ) -> Result<(), RecordingError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     for at in 0..group.num_columns() {
-        dictionary_fits(group, at, rows)?;
+        store::dictionary_fits(group, at, rows)?;
     }
     let numbers = |at: usize| column::<Int64Type>(group.get_column_reader(at)?, rows);
     let texts = |at: usize| column::<ByteArrayType>(group.get_column_reader(at)?, rows);
@@ -273,24 +281,6 @@ fn read_group(
     Ok(())
 }
 
-/// Refuses a dictionary of more entries than the column has values: the library takes memory for as many as its page says.
-fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
-    let mut pages = group.get_column_page_reader(column)?;
-    while let Some(page) = pages.peek_next_page()? {
-        if !page.is_dict {
-            pages.skip_next_page()?;
-            continue;
-        }
-        let entries = pages.get_next_page()?.map_or(0, |page| page.num_values());
-        if entries as usize > rows {
-            return Err(ParquetError::General(format!(
-                "a dictionary of {entries} entries for {rows} values"
-            )));
-        }
-    }
-    Ok(())
-}
-
 fn column<T: DataType>(reader: ColumnReader, rows: usize) -> Result<Vec<T::T>, RecordingError> {
     let mut out = Vec::with_capacity(rows.min(GROUP_ROWS));
     let mut reader = get_typed_column_reader::<T>(reader);
@@ -313,6 +303,7 @@ mod tests {
         let mut trace = Trace { format: "test".into(), cost_ns: Some(9000), ..Trace::default() };
         trace.threads.push(Thread { id: 7, process: 0, name: "app".into() });
         let odd = trace.names.intern(b"/a\xff\n%41");
+        trace.after.insert(odd, Sighting { was: Was::File(7), permissions: None });
         trace.sightings.insert(odd, Sighting { was: Was::Link(odd), permissions: Some(0o600) });
         let mut call = Call::new(Op::Open, 0, 5, 6);
         (call.path, call.file, call.bytes) = (odd, 3, UNKNOWN);
@@ -326,6 +317,7 @@ mod tests {
         assert_eq!(told, about);
         assert_eq!(back.calls.iter().collect::<Vec<_>>(), trace.calls.iter().collect::<Vec<_>>());
         assert_eq!((back.names.get(0), back.sightings), (trace.names.get(0), trace.sightings));
+        assert_eq!(back.after, trace.after);
         assert!(read(Bytes::from_static(b"PAR1 no more")).is_err());
     }
 

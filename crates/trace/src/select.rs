@@ -1,7 +1,8 @@
 //! Chooses the calls that a program is to do, and counts what is left out.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::flags::O_DIRECTORY;
 use crate::model::{Call, NONE, Op, Trace};
 use crate::names::is_below;
 
@@ -42,6 +43,21 @@ impl Choice {
     }
 }
 
+/// Open directories that are not synced: reading one is a command that opens and closes it itself.
+fn directories(trace: &Trace) -> HashSet<u32> {
+    let (mut open, mut synced) = (HashSet::new(), HashSet::new());
+    for call in trace.calls.iter().filter(|call| call.errno == 0 && call.file != NONE) {
+        match call.op {
+            Op::Open if call.flags & O_DIRECTORY != 0 => drop(open.insert(call.file)),
+            Op::Readdir => drop(open.insert(call.file)),
+            Op::Sync | Op::DataSync => drop(synced.insert(call.file)),
+            _ => {}
+        }
+    }
+    open.retain(|file| !synced.contains(file));
+    open
+}
+
 /// Which calls stay, in the order of their beginning; what is left out is counted in the trace.
 pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     let verdicts: Vec<Result<(), &'static str>> =
@@ -50,11 +66,16 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     let mut files: HashMap<u32, bool> = HashMap::new();
     let mut counts: HashMap<&'static str, u64> = HashMap::new();
     let mut kept = Vec::new();
+    let directories = directories(trace);
     let mut mapped = 0_u64;
     for at in trace.calls.by_start() {
         let call = trace.calls.get(at as usize);
         if call.op.command().is_none() {
             mapped += u64::from(call.op == Op::Map && of(call.path).is_ok());
+            continue;
+        }
+        if matches!(call.op, Op::Open | Op::Close) && directories.contains(&call.file) {
+            files.insert(call.file, of(call.path).is_ok());
             continue;
         }
         // Another name of a symbolic link is a text, not a file.

@@ -1,12 +1,15 @@
 //! The calls of each strand in the language's terms: which command, on which variable, with which names and numbers.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 
-use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use crate::access::Models;
+use crate::file_facts::FileFacts;
+use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use crate::lanes::Lanes;
-use crate::model::{BY_FILE, Call, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
+use crate::model::{BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
 use crate::names::link_text;
 use crate::order::Order;
+use crate::pauses::{gaps, starts};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +65,12 @@ pub struct Shape {
     pub errno: u16,
     /// How many numbers it has.
     pub numbers: u8,
+    /// The model from which its numbers are drawn, by its number in [`Statements::models`].
+    pub drawn: Option<u32>,
+    /// Of a transfer that completes later: how many are in flight at most, 0 of others.
+    pub depth: u32,
+    /// Whether the application did not do this: an open, or close, of a file that another process or thread opened.
+    pub implied: bool,
 }
 
 /// One statement.
@@ -73,7 +82,7 @@ pub struct Statement {
     pub names: [u32; 2],
     /// Its numbers; the shape holds their count.
     pub numbers: [i64; 2],
-    /// How long the application paused before it, in nanoseconds.
+    /// How long the application paused before it, in nanoseconds; in an open loop, when its call began.
     pub gap: u64,
 }
 
@@ -112,13 +121,22 @@ pub struct Statements {
     pub calls: u64,
     /// Which.
     pub done: Vec<u32>,
+    /// Distributions from which numbers are drawn.
+    pub models: Models,
 }
 
 /// Makes statements of the calls of all strands; what cannot be said is counted in the trace.
-pub fn statements(trace: &mut Trace, lanes: &Lanes, order: &Order) -> Statements {
-    let gaps = gaps(trace, lanes, order);
+pub fn statements(
+    trace: &mut Trace,
+    lanes: &Lanes,
+    order: &Order,
+    models: Models,
+    open_loop: bool,
+) -> Statements {
+    let gaps = if open_loop { starts(trace, lanes) } else { gaps(trace, lanes, order) };
     let facts = FileFacts::of(trace, lanes);
-    let mut out = Statements { strands: vec![Vec::new(); lanes.strands.len()], ..Statements::default() };
+    let strands = vec![Vec::new(); lanes.strands.len()];
+    let mut out = Statements { strands, models, ..Statements::default() };
     for (number, rank) in lanes.ranks.iter().enumerate() {
         let mut scope = Scope::default();
         for segment in &rank.segments {
@@ -147,61 +165,13 @@ pub fn statements(trace: &mut Trace, lanes: &Lanes, order: &Order) -> Statements
     out
 }
 
-/// What is known of open files over the whole trace.
-struct FileFacts {
-    /// Flags with which a file was opened.
-    flags: HashMap<u32, u32>,
-    /// Files that several strands use: their position is shared, so that offsets are written out.
-    shared: BTreeSet<u32>,
-    /// When the name of an open file was removed.
-    gone: HashMap<u32, u64>,
-    /// The last call of each rank on each file.
-    last_use: HashMap<(u32, u32), u32>,
-}
-
-impl FileFacts {
-    fn of(trace: &Trace, lanes: &Lanes) -> Self {
-        let mut facts = Self {
-            flags: HashMap::new(),
-            shared: BTreeSet::new(),
-            gone: HashMap::new(),
-            last_use: HashMap::new(),
-        };
-        let mut user: HashMap<u32, u32> = HashMap::new();
-        let mut open: HashMap<u32, Vec<u32>> = HashMap::new();
-        for at in trace.calls.by_start() {
-            let call = trace.calls.get(at as usize);
-            let strand = lanes.strand_of[at as usize];
-            if strand == NONE || call.errno != 0 {
-                continue;
-            }
-            if call.op == Op::Unlink || call.op == Op::Rename {
-                let name = if call.op == Op::Unlink { call.path } else { call.other };
-                for file in open.remove(&name).unwrap_or_default() {
-                    facts.gone.insert(file, call.start);
-                }
-            }
-            if call.file == NONE || call.op.command().is_none() {
-                continue;
-            }
-            if call.op == Op::Open {
-                facts.flags.insert(call.file, call.flags);
-                open.entry(call.path).or_default().push(call.file);
-            }
-            if *user.entry(call.file).or_insert(strand) != strand {
-                facts.shared.insert(call.file);
-            }
-            facts.last_use.insert((lanes.strands[strand as usize].rank, call.file), at);
-        }
-        facts
-    }
-}
-
 /// The file variables of a rank at some place of its program.
 #[derive(Clone, Default)]
 struct Scope {
     variables: HashMap<u32, u32>,
     used: BTreeSet<u32>,
+    /// Files that this rank opens although the application did not.
+    implied: BTreeSet<u32>,
     /// Whether this is no worker: what it opens stays open for later segments.
     alone: bool,
 }
@@ -234,7 +204,17 @@ struct Maker<'a> {
 
 /// A shape with nothing special.
 pub fn plain(verb: Verb) -> Shape {
-    Shape { verb, variable: 0, flags: 0, permissions: None, errno: 0, numbers: 0 }
+    Shape {
+        verb,
+        variable: 0,
+        flags: 0,
+        permissions: None,
+        errno: 0,
+        numbers: 0,
+        drawn: None,
+        depth: 0,
+        implied: false,
+    }
 }
 
 /// Permissions that a program need not give: with the usual mask they give the same as its defaults.
@@ -274,7 +254,8 @@ impl Maker<'_> {
 
     fn close(&mut self, file: u32, gap: u64) {
         if let Some(variable) = self.scope.give_back(file) {
-            self.push(Shape { variable, ..plain(Verb::Close) }, [NONE; 2], [0; 2], gap);
+            let implied = self.scope.implied.remove(&file);
+            self.push(Shape { variable, implied, ..plain(Verb::Close) }, [NONE; 2], [0; 2], gap);
         }
     }
 
@@ -296,7 +277,9 @@ impl Maker<'_> {
             self.facts.flags.get(&call.file).copied().unwrap_or(otherwise) & !(O_CREAT | O_EXCL | O_TRUNC);
         let variable = self.scope.take(call.file);
         self.out.implied_opens += 1;
-        self.push(Shape { variable, flags, ..plain(Verb::Open) }, [call.path, NONE], [0; 2], 0);
+        self.scope.implied.insert(call.file);
+        let shape = Shape { variable, flags, implied: true, ..plain(Verb::Open) };
+        self.push(shape, [call.path, NONE], [0; 2], 0);
         Some(variable)
     }
 
@@ -310,7 +293,8 @@ impl Maker<'_> {
             }
             Op::Open => {
                 let creates = call.flags & O_CREAT != 0 || call.flags & O_TMPFILE == O_TMPFILE;
-                let permissions = if creates { unusual(call.offset, [0o666, 0o644]) } else { None };
+                let bits = call.offset & !u64::from(EXECUTABLE);
+                let permissions = if creates { unusual(bits, [0o666, 0o644]) } else { None };
                 let variable = self.scope.take(call.file);
                 let shape = Shape { variable, flags: call.flags, permissions, ..plain(Verb::Open) };
                 self.push(shape, name, [0; 2], gap);
@@ -368,7 +352,12 @@ impl Maker<'_> {
             Op::Chmod => Verb::NameAndMode("chmod"),
             _ => Verb::Name("stat"),
         };
-        let permissions = (call.op == Op::Chmod).then_some(call.offset as u32);
+        let is_file = !self.facts.directories.contains(&call.path);
+        let kept = if is_file { !EXECUTABLE } else { u32::MAX };
+        let permissions = (call.op == Op::Chmod).then_some(call.offset as u32 & kept);
+        if permissions.is_some_and(|kept| u64::from(kept) != call.offset) {
+            self.trace.leave_out("permissions to execute a file, which a replay gives to none");
+        }
         self.push(Shape { errno: call.errno, permissions, ..plain(verb) }, [call.path, NONE], [0; 2], gap);
         self.out.calls += 1;
     }
@@ -396,52 +385,18 @@ impl Maker<'_> {
             Op::Truncate => (Verb::Truncate, 1, [bytes, 0]),
             _ => (Verb::Allocate, 2, [bytes, offset]),
         };
-        // What a shape does not have must not tell its statements apart.
-        let values = [if numbers > 0 { values[0] } else { 0 }, if numbers > 1 { values[1] } else { 0 }];
-        self.push(Shape { variable, numbers, ..plain(verb) }, [NONE; 2], values, gap);
+        let is_modelled = matches!(verb, Verb::Read | Verb::Write);
+        let drawn = self.out.models.of(call.file, call.op).filter(|_| is_modelled);
+        let model = drawn.map(|drawn| &self.out.models.all[drawn as usize]);
+        let (size, offset) = model.map_or((false, false), |one| (one.size.is_some(), one.offset.is_some()));
+        // What a shape does not have, or draws, must not tell its statements apart.
+        let values = [
+            if numbers > 0 && !size { values[0] } else { 0 },
+            if numbers > 1 && !offset { values[1] } else { 0 },
+        ];
+        let submitted = is_modelled && call.flags >> DEPTH_SHIFT > 0;
+        let depth = if submitted { self.facts.depth.get(&call.file).copied().unwrap_or(0) } else { 0 };
+        self.push(Shape { variable, numbers, drawn, depth, ..plain(verb) }, [NONE; 2], values, gap);
         self.out.calls += 1;
     }
-}
-
-/// How long the application paused before each call, in nanoseconds: without the time in which it waited for others.
-fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
-    let mut gaps = vec![0; trace.calls.len()];
-    let cost = trace.cost_ns.unwrap_or(0);
-    let mut strand_of_thread: BTreeMap<u32, u32> = BTreeMap::new();
-    for strand in 0..lanes.strands.len() {
-        for at in &lanes.strands[strand].calls {
-            strand_of_thread.entry(trace.calls.get(*at as usize).thread).or_insert(strand as u32);
-        }
-    }
-    // Until when each strand was at work, and what it paused before that.
-    let mut state: Vec<Option<(u64, u64)>> = vec![None; lanes.strands.len()];
-    let begin = trace.calls.iter().map(|call| call.start).min().unwrap_or(0);
-    for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
-        let strand = lanes.strand_of[at as usize];
-        if strand == NONE {
-            let Some(own) = strand_of_thread.get(&call.thread) else { continue };
-            let waits_for_itself = call.op == Op::Wait && strand_of_thread.get(&call.file) == Some(own);
-            let blocks = matches!(call.op, Op::Wait | Op::PipeRead | Op::Receive) && !waits_for_itself;
-            if let (true, Some((until, paused))) = (blocks, &mut state[*own as usize]) {
-                *paused += call.start.saturating_sub(*until);
-                *until = (*until).max(call.end());
-            }
-            if call.op == Op::Spawn
-                && let Some(child) = strand_of_thread.get(&call.file)
-            {
-                state[*child as usize].get_or_insert((call.start, 0));
-            }
-            continue;
-        }
-        let (mut until, mut paused) = state[strand as usize].unwrap_or((begin, 0));
-        for (other, count) in order.waits.get(&at).into_iter().flatten() {
-            let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
-            until = until.max(trace.calls.get(awaited as usize).end());
-        }
-        paused += call.start.saturating_sub(until);
-        gaps[at as usize] = paused.saturating_sub(cost);
-        state[strand as usize] = Some((until.max(call.end()), 0));
-    }
-    gaps
 }

@@ -61,8 +61,19 @@ impl Transfers {
         self.trace.names.intern(&whole)
     }
 
-    /// A file is open from now on; whether it was not before.
-    pub fn open(&mut self, thread: u32, path: &[u8], (start, duration): (u64, u64)) -> u32 {
+    /// A file is open from now on, for reading and writing; its number.
+    pub fn open(&mut self, thread: u32, path: &[u8], times: (u64, u64)) -> u32 {
+        self.open_as(thread, path, (O_RDWR, 0), times)
+    }
+
+    /// A file is open from now on, with flags and permissions of `open`, unless it was before; its number.
+    pub fn open_as(
+        &mut self,
+        thread: u32,
+        path: &[u8],
+        (flags, permissions): (u32, u64),
+        (start, duration): (u64, u64),
+    ) -> u32 {
         let path = self.name(path);
         if let Some(file) = self.open.get(&(thread, path)) {
             return *file;
@@ -71,7 +82,7 @@ impl Transfers {
         self.files += 1;
         self.open.insert((thread, path), file);
         let opened = Call::new(Op::Open, thread, start, duration);
-        self.trace.calls.push(Call { file, path, flags: O_RDWR, bytes: UNKNOWN, offset: 0, ..opened });
+        self.trace.calls.push(Call { file, path, flags, bytes: UNKNOWN, offset: permissions, ..opened });
         file
     }
 

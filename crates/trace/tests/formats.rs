@@ -80,3 +80,136 @@ fn errors_name_the_line() {
     let error = trace::import::read(format, &mut text, &Reading::default()).unwrap_err();
     assert_eq!(error.to_string(), "line 2: `x` is no length");
 }
+
+#[test]
+fn calls_of_recorder_are_read_rank_by_rank() {
+    let rank = |own: u32| {
+        let text = format!(
+            "0.000100 0.000200 MPI_File_open 0 1 ( /scratch/shared 9 )\n\
+             0.000110 0.000190 open 1 0 ( /scratch/shared 66 420 )\n\
+             0.001000 0.001100 pwrite 1 0 ( /scratch/shared %p 4096 {} )\n\
+             0.002000 0.002100 write 0 0 ( /scratch/shared %p 100 )\n\
+             0.002200 0.002300 lseek 0 0 ( /scratch/shared 50 0 )\n\
+             0.003000 0.003100 read 0 0 ( /scratch/shared %p 25 )\n\
+             0.004000 0.004100 close 0 0 ( /scratch/shared )\n",
+            own * 4096
+        );
+        (own, text.into_bytes())
+    };
+    let whole = trace::formats::merge_ranks(&[rank(0), rank(1)]);
+    let (program, trace) = made(std::str::from_utf8(&whole).unwrap(), None);
+    assert_eq!(trace.threads.len(), 2);
+    assert_eq!(trace.left_out.get("calls of MPI_File_open"), Some(&2));
+    assert!(program.contains("define ranks 2") && program.contains("fwrite($f0, 4096, 4096)"), "{program}");
+    assert!(program.contains("fwrite($f0, 100, 0)") && program.contains("fread($f0, 25, 50)"), "{program}");
+}
+
+#[test]
+fn a_line_that_recorder_does_not_write_is_named() {
+    let text = "0.1 0.2 close 0 0 ( /a )\nnonsense\n";
+    let mut reader = text.as_bytes();
+    let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+    let refused = trace::import::read(format, &mut reader, &Reading::default()).map(drop).unwrap_err();
+    assert_eq!(refused.to_string(), "line 2: `nonsense` is no line of recorder2text");
+}
+
+/// Counters as `darshan-parser` prints them, of one file that two ranks share and one of rank 1 alone.
+fn counters() -> String {
+    let mut text = String::from("# darshan log version: 3.41\n# nprocs: 2\n# run time: 4.0\n");
+    let mut add = |rank: i32, name: &str, value: &str, file: &str| {
+        text += &format!("POSIX\t{rank}\t77\tPOSIX_{name}\t{value}\t{file}\t/scratch\text4\n");
+    };
+    for (name, value) in [
+        ("OPENS", "2"),
+        ("WRITES", "64"),
+        ("READS", "0"),
+        ("BYTES_WRITTEN", "262144"),
+        ("ACCESS1_ACCESS", "4096"),
+        ("ACCESS1_COUNT", "64"),
+        ("MODE", "-1"),
+        ("F_OPEN_START_TIMESTAMP", "0.5"),
+        ("F_WRITE_START_TIMESTAMP", "1.0"),
+        ("F_WRITE_END_TIMESTAMP", "3.0"),
+        ("F_CLOSE_END_TIMESTAMP", "3.5"),
+        ("F_WRITE_TIME", "0.64"),
+    ] {
+        add(-1, name, value, "/scratch/shared");
+    }
+    for (name, value) in [("OPENS", "1"), ("READS", "3"), ("BYTES_READ", "3100"), ("STATS", "1")] {
+        add(1, name, value, "/scratch/input");
+    }
+    text
+}
+
+#[test]
+fn counters_of_darshan_become_a_synthetic_program() {
+    let (program, trace) = made(&counters(), None);
+    let written = |thread: u32| {
+        let own = trace.calls.iter().filter(|call| call.op == trace::Op::Write && call.thread == thread);
+        own.map(|call| call.bytes).sum::<u64>()
+    };
+    assert_eq!((written(0), written(1)), (131_072, 131_072));
+    let read: Vec<u64> =
+        trace.calls.iter().filter(|call| call.op == trace::Op::Read).map(|call| call.bytes).collect();
+    assert_eq!((read.len(), read.iter().sum::<u64>()), (3, 3100));
+    assert!(trace.notes.iter().any(|note| note.starts_with("synthetic")), "{:?}", trace.notes);
+    assert!(program.contains("4096"), "{program}");
+}
+
+#[test]
+fn counters_of_too_many_calls_are_refused() {
+    let text = counters().replace("POSIX_WRITES\t64", "POSIX_WRITES\t9000000000");
+    let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+    let refused =
+        trace::import::read(format, &mut text.as_bytes(), &Reading::default()).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("at most 1000000 are made of counters"), "{refused}");
+}
+
+/// A trace of strace with writes at random places of one file.
+fn scattered() -> String {
+    let mut text =
+        String::from("7 1.000000 openat(AT_FDCWD, \"/w/db\", O_RDWR|O_CREAT|O_EXCL, 0644) = 3 <0.000010>\n");
+    for at in 0..200_u64 {
+        let mixed = (at + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let place = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9) % 1009 * 4096;
+        let second = 2.0 + at as f64 / 1000.0;
+        text += &format!("7 {second:.6} pwrite64(3, \"x\"..., 4096, {place}) = 4096 <0.000010>\n");
+    }
+    text + "7 3.000000 close(3) = 0 <0.000010>\n"
+}
+
+fn with(text: &str, options: &Options) -> trace::import::Imported {
+    let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+    let mut found = trace::import::read(format, &mut text.as_bytes(), &Reading::default()).unwrap();
+    let made = trace::import(&mut found, options);
+    assert_eq!(made.difference, None, "{}", made.text);
+    made
+}
+
+#[test]
+fn offsets_at_random_are_drawn_where_a_model_is_asked_for() {
+    let exact = with(&scattered(), &Options::default());
+    assert!(exact.modelled == 0 && exact.text.contains("$offsets1 = ["), "{}", exact.text);
+    let model = with(&scattered(), &Options { model: true, ..Options::default() });
+    assert!(model.modelled == 1 && model.text.contains(" + uniform(0, "), "{}", model.text);
+    assert!(model.lines < 20, "{}", model.text);
+}
+
+#[test]
+fn an_open_loop_starts_calls_when_they_did() {
+    let made = with(&scattered(), &Options { open_loop: true, ..Options::default() });
+    assert!(made.text.contains("at $begin + 0us * $pace $f0 = fopen("), "{}", made.text);
+    assert!(made.text.contains("at $begin + ($i * 1000 + 1000000) * 1us * $pace fwrite("), "{}", made.text);
+    assert!(!made.text.contains("think"), "{}", made.text);
+}
+
+#[test]
+fn copies_of_an_application_have_directories_of_their_own() {
+    let made = with(&scattered(), &Options { copies: 3, ..Options::default() });
+    assert!(
+        made.text.contains("define ranks 3") && made.text.contains("$home = \"$dir/copy-$copy\""),
+        "{}",
+        made.text
+    );
+    assert!(made.text.contains("fopen(\"$home/db\""), "{}", made.text);
+}

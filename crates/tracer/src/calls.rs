@@ -62,6 +62,9 @@ pub enum Kind {
     Wait,
     WaitId,
     Rings,
+    Submit,
+    Reap,
+    Bind,
     TruncateName,
     Owner,
     Times,
@@ -87,7 +90,7 @@ listed! {
     SYS_mkdirat MkdirAt, SYS_getdents64 Readdir, SYS_renameat RenameAt, SYS_renameat2 RenameAt, SYS_linkat LinkAt,
     SYS_symlinkat SymlinkAt, SYS_readlinkat ReadlinkAt, SYS_fchmodat ChmodAt, SYS_fchmod ChmodOpen,
     SYS_chdir Chdir, SYS_fchdir ChdirOpen, SYS_pipe2 Pipe, SYS_socket Socket, SYS_accept Socket, SYS_accept4 Socket,
-    SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_enter Rings, SYS_io_submit Rings,
+    SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_enter Rings, SYS_io_submit Submit, SYS_io_getevents Reap, SYS_bind Bind,
     SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat Owner, SYS_fchown Owner, SYS_utimensat Times,
     ;
     SYS_open Open, SYS_creat Creat, SYS_dup2 Dup2, SYS_stat Stat, SYS_lstat Lstat, SYS_access Access,
@@ -116,6 +119,49 @@ pub struct Begun {
     pub start: u64,
     /// Numbers in memory: `open_how` of `openat2`.
     pub how: [u64; 3],
+    /// What `io_submit` submits.
+    pub submitted: Vec<Submitted>,
+}
+
+/// A transfer that `io_submit` submits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Submitted {
+    pub descriptor: i32,
+    pub writes: bool,
+    pub bytes: u64,
+    pub offset: u64,
+}
+
+/// Most transfers of one `io_submit` that are read.
+const MOST_SUBMITTED: u64 = 4096;
+
+/// The transfers of an `io_submit`; `None` in place of what is no transfer (struct iocb of linux/aio_abi.h).
+fn submitted(thread: libc::pid_t, count: u64, pointers: u64) -> Vec<Submitted> {
+    const TRANSFERS: [(u16, bool, bool); 4] =
+        [(0, false, false), (1, true, false), (7, false, true), (8, true, true)];
+    let one = |at: u64| -> Option<Submitted> {
+        let pointer: [u64; 1] = value(thread, pointers + at * 8)?;
+        let control: [u64; 8] = value(thread, pointer[0])?;
+        let (code, descriptor) = (control[2] as u16, (control[2] >> 32) as i32);
+        let (_, writes, vector) = TRANSFERS.into_iter().find(|(known, ..)| *known == code)?;
+        let bytes = if vector {
+            let part = |at: u64| value::<[u64; 2]>(thread, control[3] + at * 16).map_or(0, |part| part[1]);
+            (0..control[4].min(1024)).map(part).sum()
+        } else {
+            control[4]
+        };
+        Some(Submitted { descriptor, writes, bytes, offset: control[5] })
+    };
+    (0..count.min(MOST_SUBMITTED)).filter_map(one).collect()
+}
+
+/// The name to which `bind` binds a socket, if it is one of the file system.
+fn bound(thread: libc::pid_t, address: u64, length: u64) -> Vec<u8> {
+    let bytes = crate::memory::bytes(thread, address, usize::try_from(length.min(110)).unwrap_or(0));
+    let is_local =
+        bytes.first_chunk().is_some_and(|family| i32::from(u16::from_ne_bytes(*family)) == libc::AF_UNIX);
+    let name = if is_local { bytes.get(2..).unwrap_or(&[]) } else { &[] };
+    name.split(|byte| *byte == 0).next().unwrap_or(&[]).to_vec()
 }
 
 /// The positions of a name: the argument with the directory's descriptor, if there is one, and that with the name.
@@ -133,6 +179,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Mkdir
         | Kind::Readlink
         | Kind::Chmod
+        | Kind::TruncateName
         | Kind::Chdir => [here(0), None],
         Kind::OpenAt
         | Kind::OpenAt2
@@ -177,7 +224,9 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Wait
         | Kind::WaitId
         | Kind::Rings
-        | Kind::TruncateName
+        | Kind::Submit
+        | Kind::Reap
+        | Kind::Bind
         | Kind::Owner
         | Kind::Times => [None, None],
     }
@@ -199,14 +248,15 @@ pub fn begun(thread: libc::pid_t, kind: Kind, arguments: [u64; 6], start: u64) -
         Kind::OpenAt2 => value(thread, arguments[2]).unwrap_or_default(),
         _ => [0; 3],
     };
-    Begun {
-        kind,
-        arguments,
-        one: read(one).unwrap_or_default(),
-        two: read(two).unwrap_or_default(),
-        start,
-        how,
-    }
+    let submitted = match kind {
+        Kind::Submit => submitted(thread, arguments[1], arguments[2]),
+        _ => Vec::new(),
+    };
+    let one = match kind {
+        Kind::Bind => bound(thread, arguments[1], arguments[2]),
+        _ => read(one).unwrap_or_default(),
+    };
+    Begun { kind, arguments, one, submitted, two: read(two).unwrap_or_default(), start, how }
 }
 
 fn attributes(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes> {
@@ -303,11 +353,10 @@ pub fn asked<'a>(
         }
         Kind::Socket => Asked::Socket,
         Kind::Wait => Asked::Wait,
-        Kind::WaitId | Kind::Exec => return None,
-        Kind::Rings => {
-            Asked::Other { why: "submissions of io_uring or AIO, whose transfers are not recorded" }
-        }
-        Kind::TruncateName => Asked::Other { why: "truncate by name" },
+        Kind::Bind if !call.one.is_empty() => Asked::Bind { path },
+        Kind::WaitId | Kind::Exec | Kind::Submit | Kind::Reap | Kind::Bind => return None,
+        Kind::Rings => Asked::Other { why: "submissions of io_uring, whose transfers are not recorded" },
+        Kind::TruncateName => Asked::TruncateName { path, length: arguments[1] },
         Kind::Owner => Asked::Other { why: "changes of owners" },
         Kind::Times => Asked::Other { why: "changes of times" },
     })

@@ -2,13 +2,21 @@
 //!
 //! - [`record()`]: runs a command under seccomp-filtered ptrace. Calls that have nothing to do with files run freely; the
 //!   others stop twice, at their beginning and at their end. Static programs, Go and musl are seen as well.
+//! - [`record_quietly`]: runs a command with a preloaded library (`preload/preload.rs`, which the binary carries) that stands
+//!   before the C library's functions. Programs without the C library of GNU are refused.
 //! - [`Recorded`]: what it did, how much of its reads and writes was seen by the counts of Linux, what a call cost.
 
 mod calls;
 mod child;
+mod look;
 mod memory;
 mod ptrace;
+mod quiet;
 mod record;
+mod recorded;
+mod spool;
 mod state;
 
-pub use record::{RecordError, Recorded, Seen, record};
+pub use quiet::record as record_quietly;
+pub use record::record;
+pub use recorded::{RecordError, Recorded, Seen, Unseen};

@@ -63,3 +63,9 @@ unsafe impl Plain for libc::statx {}
 unsafe impl Plain for [i32; 2] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 3] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 1] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 2] {}
+// SAFETY: as above.
+unsafe impl Plain for [u64; 8] {}

@@ -5,58 +5,14 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
-use trace::Trace;
-
 use crate::child::{self, MOST_ARGUMENTS, Task};
+use crate::look::look_after;
 use crate::ptrace::{self, Change, Stopped};
+use crate::recorded::{RecordError, Recorded, Seen};
 use crate::state::State;
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
-
-/// Why nothing was recorded.
-#[derive(Debug, thiserror::Error)]
-pub enum RecordError {
-    /// The command was not found.
-    #[error("no program {0} in PATH")]
-    NotFound(String),
-    /// A word of the command holds a NUL, or there are too many.
-    #[error("the command cannot be passed on: {0}")]
-    Command(&'static str),
-    /// The system refuses to trace.
-    #[error("cannot trace here: {0}; containers may forbid ptrace (`--cap-add SYS_PTRACE`)")]
-    Refused(io::Error),
-    /// This process has several threads.
-    #[error("cannot start the application: this process has {0} threads")]
-    Threads(usize),
-    /// The application could not be started.
-    #[error("cannot start {0}: {1}")]
-    Start(String, io::Error),
-}
-
-/// How many reads and writes were seen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Seen {
-    /// Calls that read or write which were recorded.
-    pub recorded: u64,
-    /// The same as Linux counted them (`/proc/PID/io`).
-    pub counted: u64,
-}
-
-/// What an application did.
-#[derive(Debug)]
-pub struct Recorded {
-    /// Its calls.
-    pub trace: Trace,
-    /// Reads and writes that were seen.
-    pub seen: Seen,
-    /// What recording one call cost, in nanoseconds.
-    pub cost_ns: u64,
-    /// How long it ran, in nanoseconds.
-    pub elapsed_ns: u64,
-    /// Its status as wait gives it.
-    pub status: i32,
-}
 
 /// Runs a command until it and all its children have ended, and records their calls. Its input and output are ours.
 ///
@@ -99,6 +55,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     }
     let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
+    look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }

@@ -2,14 +2,13 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::time::Instant;
 
 use trace::event::{Asked, Event, Given};
 use trace::follow::Follower;
-use trace::model::{Sighting, Was};
 
-use crate::calls::{self, Begun, Kind};
+use crate::calls::{self, Begun, Kind, Submitted};
+use crate::look::look;
 use crate::ptrace;
 
 /// What is known while the application runs.
@@ -32,6 +31,8 @@ pub struct State {
     /// Whether the application was started: its first `execve` succeeded.
     pub started: bool,
     sighted: HashSet<u32>,
+    /// Transfers in flight, by the context of AIO.
+    in_flight: HashMap<u64, u32>,
 }
 
 impl State {
@@ -48,6 +49,7 @@ impl State {
             before_exec: HashMap::new(),
             started: false,
             sighted: HashSet::new(),
+            in_flight: HashMap::new(),
         }
     }
 
@@ -87,21 +89,7 @@ impl State {
             return;
         }
         let path = self.follower.trace.names.get(name).to_vec();
-        let path = std::path::Path::new(std::ffi::OsStr::from_bytes(&path));
-        let sighting = match path.symlink_metadata() {
-            Err(_) => Sighting { was: Was::Nothing, permissions: None },
-            Ok(found) => {
-                let was = if found.is_dir() {
-                    Was::Directory
-                } else if found.is_symlink() {
-                    let target = std::fs::read_link(path).unwrap_or_default();
-                    Was::Link(self.follower.trace.names.intern(target.as_os_str().as_bytes()))
-                } else {
-                    Was::File(found.len())
-                };
-                Sighting { was, permissions: Some(found.mode() & 0o7777) }
-            }
-        };
+        let sighting = look(&path, &mut self.follower.trace.names);
         self.follower.sight(name, sighting);
     }
 
@@ -119,10 +107,29 @@ impl State {
             Kind::SendFile | Kind::CopyRange if result > 0 => 2,
             _ => 0,
         };
+        if let (Kind::Submit | Kind::Reap, Ok(count)) = (call.kind, u32::try_from(result)) {
+            return self.submitted(thread, &call, count, end);
+        }
         let mut target = Vec::new();
         let Some(asked) = calls::asked(thread, &call, result, &mut target) else { return };
         let errno = if result < 0 { u16::try_from(-result).unwrap_or(0) } else { 0 };
         self.take(thread, (call.start, end), (result, errno), asked);
+    }
+
+    /// Transfers that were submitted, or have completed.
+    fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, end: u64) {
+        let in_flight = self.in_flight.entry(call.arguments[0]).or_default();
+        if call.kind == Kind::Reap {
+            *in_flight = in_flight.saturating_sub(count);
+            return;
+        }
+        *in_flight = in_flight.saturating_add(count);
+        let depth = *in_flight;
+        for one in call.submitted.iter().take(count as usize) {
+            let Submitted { descriptor, writes, bytes, offset } = *one;
+            let asked = Asked::Submit { descriptor, writes, offset, depth };
+            self.take(thread, (call.start, end), (i64::try_from(bytes).unwrap_or(0), 0), asked);
+        }
     }
 
     fn take(

@@ -3,20 +3,21 @@
 use std::path::Path;
 use std::process::Command;
 
-use super::{BLOCK, FILE, OPERATIONS, TimedCall};
+use super::{BLOCK, FILE, TimedCall};
 
 /// Nanoseconds of processor time an operation. `None` without fio.
-pub fn ns(kind: TimedCall, path: &Path) -> Option<f64> {
+pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> Option<f64> {
     let (workload, engine) = match kind {
         TimedCall::Write => ("write", "psync"),
         TimedCall::Read => ("read", "psync"),
         TimedCall::Stat => return filestat(),
+        TimedCall::Open => return None,
     };
     let output = Command::new("fio")
         .args(["--name=overhead", "--thread", "--output-format=json", "--fallocate=none", "--overwrite=1"])
         .args([format!("--rw={workload}"), format!("--ioengine={engine}"), format!("--bs={BLOCK}")])
         .args([format!("--filename={}", path.display()), format!("--size={FILE}")])
-        .args([format!("--io_size={}", OPERATIONS * BLOCK)])
+        .args([format!("--io_size={}", operations * BLOCK)])
         .output()
         .ok()?;
     job_ns(&output.stdout, if kind == TimedCall::Write { "write" } else { "read" })

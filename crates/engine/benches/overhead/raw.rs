@@ -5,12 +5,12 @@ use std::io::{Read, Seek};
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::time::Instant;
 
 use engine::buffers::Buffer;
 use engine::content::{Author, ContentKind, FileName};
 
-use super::{BLOCK, BLOCK_OF, FILE, TimedCall};
+use super::cost::Cost;
+use super::{BLOCK, FILE, TimedCall};
 
 pub fn c_path(path: &Path) -> CString {
     CString::new(path.as_os_str().as_bytes()).expect("no NUL")
@@ -19,8 +19,8 @@ pub fn c_path(path: &Path) -> CString {
 /// Bytes of content that the raw writes take turns with.
 const PERIOD: usize = 1 << 20;
 
-/// Nanoseconds an operation.
-pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> f64 {
+/// An operation in a loop that does nothing else.
+pub fn cost(kind: TimedCall, path: &Path, operations: u64) -> Cost {
     let name = c_path(path);
     // SAFETY: the name is NUL-terminated.
     let fd = unsafe { libc::open(name.as_ptr(), libc::O_RDWR) };
@@ -44,26 +44,19 @@ pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> f64 {
                 }
                 TimedCall::Read => libc::pread(fd, buffer.pointer().cast(), BLOCK as usize, offset),
                 TimedCall::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
+                TimedCall::Open => {
+                    let file = libc::open(name.as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+                    libc::close(file) as isize
+                }
             }
         };
         assert!(result >= 0, "the raw call failed");
     };
     (0..1000).for_each(&mut turn);
-    let ns = by_blocks(operations, &mut turn);
+    let cost = Cost::of_turns(operations, &mut turn);
     // SAFETY: our own descriptor.
     unsafe { libc::close(fd) };
-    ns
-}
-
-/// The median over blocks of [`BLOCK_OF`] turns of the time of one, in ns: the same measure for all.
-pub fn by_blocks(turns: u64, mut turn: impl FnMut(u64)) -> f64 {
-    let mut blocks = Vec::new();
-    for block in 0..turns / BLOCK_OF {
-        let begin = Instant::now();
-        (block * BLOCK_OF..(block + 1) * BLOCK_OF).for_each(&mut turn);
-        blocks.push(begin.elapsed().as_nanos() as f64 / BLOCK_OF as f64);
-    }
-    super::median(blocks)
+    cost
 }
 
 /// What `work` (and its children) write to standard output.

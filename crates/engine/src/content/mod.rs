@@ -4,6 +4,7 @@
 //! `verify` compares, `wrong` says what was found instead.
 
 mod known;
+mod mask;
 mod place;
 mod ranges;
 mod sector;
@@ -14,7 +15,7 @@ mod wrong;
 
 pub use known::{Catalogue, FileName, Known};
 pub use place::{Destined, LastRead};
-pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR};
+pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR, Writer};
 pub use verify::{Reader, verify};
 pub use wrong::{Described, Found, Wrong};
 

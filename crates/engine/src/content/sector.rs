@@ -6,12 +6,16 @@
 //! in the file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others
 //! are the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
 
-/// Bytes that describe themselves.
-pub const SECTOR: usize = 512;
+use super::mask::{Head, Mask, mix};
+
+pub use super::mask::SECTOR;
+
 /// Words of facts at the beginning of a sector.
 const FACTS: usize = 10;
 /// Bytes of facts.
 pub const HEAD: usize = 8 * FACTS;
+/// The word with the number of the sector.
+const NUMBER: usize = 3;
 /// The word that depends on the writer.
 const WRITER: usize = 5;
 /// Where in a sector it stands.
@@ -98,50 +102,6 @@ pub struct Facts {
     pub rank: Option<u32>,
 }
 
-/// The words that sectors are made of: each of consecutive ones, from one of the first [`STARTS`] on.
-static WORDS: [u64; STARTS + SECTOR / 8] = pool();
-/// Places of the pool where a sector can begin.
-const STARTS: usize = 128;
-
-/// Random words (SplitMix64; Steele, Lea and Flood 2014).
-const fn pool() -> [u64; STARTS + SECTOR / 8] {
-    let (mut words, mut at) = ([0; STARTS + SECTOR / 8], 0);
-    while at < words.len() {
-        words[at] = mix(0xa076_1d64_78bd_642f, at as u64);
-        at += 1;
-    }
-    words
-}
-
-/// What the words of a sector are combined with its facts by: a part of the pool and two words of its own, in turn.
-struct Mask {
-    pool: &'static [u64; SECTOR / 8],
-    own: [u64; 2],
-}
-
-impl Mask {
-    #[inline(always)]
-    fn of(key: u64) -> Self {
-        let start = (key >> 57) as usize;
-        let pool = WORDS[start..].first_chunk().expect("the pool is longer than the last place by a sector");
-        Self { pool, own: [key.wrapping_mul(0xa076_1d64_78bd_642f) ^ (key >> 32), mix(key, 1)] }
-    }
-
-    #[inline(always)]
-    fn word(&self, at: usize) -> u64 {
-        self.pool[at] ^ self.own[at % 2]
-    }
-}
-
-/// One number made of two, of which each bit depends on each of theirs (the rounds are those of Stafford 2011).
-#[inline(always)]
-const fn mix(a: u64, b: u64) -> u64 {
-    let all = a.rotate_left(23).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ b;
-    let all = (all ^ (all >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let all = (all ^ (all >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    all ^ (all >> 31)
-}
-
 fn name_words(name: &Name) -> [u64; 4] {
     std::array::from_fn(|at| u64::from_le_bytes(std::array::from_fn(|byte| name[8 * at + byte])))
 }
@@ -190,41 +150,16 @@ impl ContentStream {
 
     /// Writes what `rank` would write at `offset` of the stream into `out`.
     pub fn fill(&self, rank: u32, offset: u64, out: &mut [u8]) {
-        let own = self.template(rank);
-        let (mut number, within) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);
-        let mut rest = out;
-        if within > 0 {
-            let length = (SECTOR - within).min(rest.len());
-            let (part, behind) = rest.split_at_mut(length);
-            part.copy_from_slice(&self.one(&own, number)[within..within + length]);
-            (rest, number) = (behind, number + 1);
-        }
-        let (whole, part) = rest.as_chunks_mut::<SECTOR>();
-        if self.dials.dedupe == 0 {
-            own.sectors(number, whole);
-        } else {
-            let numbers = number..;
-            whole.iter_mut().zip(numbers).for_each(|(sector, number)| *sector = self.one(&own, number));
-        }
-        if !part.is_empty() {
-            part.copy_from_slice(&self.one(&own, number + whole.len() as u64)[..part.len()]);
-        }
+        self.written_by(rank).fill(offset, out);
     }
 
-    /// Sector `number`, or what it is a duplicate of.
-    fn one(&self, own: &Template, number: u64) -> [u8; SECTOR] {
-        let mut sector = [0; SECTOR];
-        match self.duplicate(number) {
-            None => own.sector(number, &mut sector),
-            Some((pool, number)) => pool.template(u32::MAX).sector(number, &mut sector),
-        }
-        sector
-    }
-
-    fn template(&self, rank: u32) -> Template {
-        let mut facts = [0, self.run, self.file, 0, self.meta(), 0, 0, 0, 0, 0];
-        facts[6..].copy_from_slice(&name_words(&self.name));
-        Template { root: self.root(), facts, rank, filled: self.filled() }
+    /// What makes the bytes that `rank` writes.
+    pub fn written_by(&self, rank: u32) -> Writer {
+        // The key and the number differ between sectors; the writer has a word of its own.
+        let mut facts = Head::default();
+        (facts[1], facts[2], facts[4]) = (self.run, self.file, self.meta());
+        facts[6..FACTS].copy_from_slice(&name_words(&self.name));
+        Writer { stream: *self, root: self.root(), facts, rank, filled: self.filled() }
     }
 
     /// The eight bytes of the writer in the sector at `offset` of the stream.
@@ -232,28 +167,61 @@ impl ContentStream {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         let rank = if stream.kind == ContentKind::Duplicate { u32::MAX } else { rank };
         let key = Self::key(stream.root(), number);
-        writer_word(key, &Mask::of(key), rank)
+        writer_word(&Mask::of(key), rank)
     }
 
     /// Who wrote the sector at `offset` of the stream, by its eight bytes.
     pub fn rank(&self, offset: u64, bytes: [u8; 8]) -> Option<u32> {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         let key = Self::key(stream.root(), number);
-        rank_of(key, &Mask::of(key), bytes)
+        rank_of(&Mask::of(key), bytes)
     }
 }
 
-/// What the sectors of a stream have in common.
-struct Template {
+/// Writes the sectors of a stream as one rank: what they have in common.
+#[derive(Clone, Debug)]
+pub struct Writer {
+    stream: ContentStream,
     root: u64,
-    /// Without the key and the number.
-    facts: [u64; FACTS],
+    /// Without the key, the number and the writer.
+    facts: Head,
     rank: u32,
     /// Bytes before the zeros.
     filled: usize,
 }
 
-impl Template {
+impl Writer {
+    /// Writes what stands at `offset` of the stream into `out`.
+    pub fn fill(&self, offset: u64, out: &mut [u8]) {
+        let (mut number, within) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);
+        let mut rest = out;
+        if within > 0 {
+            let length = (SECTOR - within).min(rest.len());
+            let (part, behind) = rest.split_at_mut(length);
+            part.copy_from_slice(&self.one(number)[within..within + length]);
+            (rest, number) = (behind, number + 1);
+        }
+        let (whole, part) = rest.as_chunks_mut::<SECTOR>();
+        if self.stream.dials.dedupe == 0 {
+            self.sectors(number, whole);
+        } else {
+            whole.iter_mut().zip(number..).for_each(|(sector, number)| *sector = self.one(number));
+        }
+        if !part.is_empty() {
+            part.copy_from_slice(&self.one(number + whole.len() as u64)[..part.len()]);
+        }
+    }
+
+    /// Sector `number`, or what it is a duplicate of.
+    fn one(&self, number: u64) -> [u8; SECTOR] {
+        let mut sector = [[0; SECTOR]];
+        match self.stream.duplicate(number) {
+            None => self.sectors(number, &mut sector),
+            Some((pool, number)) => pool.written_by(u32::MAX).sectors(number, &mut sector),
+        }
+        sector[0]
+    }
+
     /// Sectors from `first` on.
     fn sectors(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         #[cfg(target_arch = "x86_64")]
@@ -262,7 +230,11 @@ impl Template {
             unsafe { self.sectors_by_avx2(first, out) };
             return;
         }
-        out.iter_mut().zip(first..).for_each(|(sector, number)| self.sector(number, sector));
+        for (sector, number) in out.iter_mut().zip(first..) {
+            let mask = Mask::of(ContentStream::key(self.root, number));
+            mask.blend(&self.facts, sector);
+            self.complete(&mask, number, sector);
+        }
     }
 
     /// The same with vectors of 32 bytes.
@@ -270,28 +242,19 @@ impl Template {
     #[target_feature(enable = "avx2")]
     fn sectors_by_avx2(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         for (sector, number) in out.iter_mut().zip(first..) {
-            self.sector(number, sector);
+            let mask = Mask::of(ContentStream::key(self.root, number));
+            mask.blend_by_avx2(&self.facts, sector);
+            self.complete(&mask, number, sector);
         }
     }
 
+    /// The words that differ between sectors.
     #[inline(always)]
-    fn sector(&self, number: u64, out: &mut [u8; SECTOR]) {
-        let key = ContentStream::key(self.root, number);
-        let mut facts = self.facts;
-        facts[3] = number;
-        let mask = Mask::of(key);
+    fn complete(&self, mask: &Mask, number: u64, out: &mut [u8; SECTOR]) {
         let (words, _) = out.as_chunks_mut::<8>();
-        let (head, body) = words.split_at_mut(FACTS);
-        // Pairs, so that compilers take both at once.
-        for (pair, pool) in body.as_chunks_mut::<2>().0.iter_mut().zip(mask.pool[FACTS..].as_chunks::<2>().0)
-        {
-            *pair = [(pool[0] ^ mask.own[0]).to_le_bytes(), (pool[1] ^ mask.own[1]).to_le_bytes()];
-        }
-        for (at, word) in head.iter_mut().enumerate() {
-            *word = (facts[at] ^ mask.word(at)).to_le_bytes();
-        }
-        words[0] = key.to_le_bytes();
-        words[WRITER] = writer_word(key, &mask, self.rank);
+        words[0] = mask.key().to_le_bytes();
+        words[NUMBER] = (number ^ mask.word(NUMBER)).to_le_bytes();
+        words[WRITER] = writer_word(mask, self.rank);
         if self.filled < SECTOR {
             out[self.filled..].fill(0);
         }
@@ -312,18 +275,18 @@ const fn inverse(odd: u64) -> u64 {
 }
 
 /// The rank and a check of it, spread over all bytes: no two ranks have more bytes in common than by chance.
-fn writer_word(key: u64, mask: &Mask, rank: u32) -> [u8; 8] {
-    let check = mix(key, u64::from(rank)) & 0xffff_ffff;
+fn writer_word(mask: &Mask, rank: u32) -> [u8; 8] {
+    let check = mix(mask.key(), u64::from(rank)) & 0xffff_ffff;
     let plain = mask.word(WRITER) ^ (u64::from(rank) | check << 32);
     let spread = plain.wrapping_mul(SPREAD.0);
     (spread ^ (spread >> 32)).wrapping_mul(SPREAD.0).to_le_bytes()
 }
 
-fn rank_of(key: u64, mask: &Mask, bytes: [u8; 8]) -> Option<u32> {
+fn rank_of(mask: &Mask, bytes: [u8; 8]) -> Option<u32> {
     let spread = u64::from_le_bytes(bytes).wrapping_mul(SPREAD.1);
     let plain = (spread ^ (spread >> 32)).wrapping_mul(SPREAD.1);
     let rank = (plain ^ mask.word(WRITER)) as u32;
-    (writer_word(key, mask, rank) == bytes).then_some(rank)
+    (writer_word(mask, rank) == bytes).then_some(rank)
 }
 
 /// The facts at the beginning of `bytes`; `None` where no sector begins there.
@@ -340,11 +303,11 @@ pub fn facts(bytes: &[u8]) -> Option<Facts> {
     }
     let dials = Dials { compressible: (meta >> 8) as u8, dedupe: (meta >> 16) as u8 };
     let stream = ContentStream { run: fact(1), file: fact(2), name, kind, dials };
-    let number = fact(3);
+    let number = fact(NUMBER);
     (ContentStream::key(stream.root(), number) == key).then(|| Facts {
         stream,
         number,
-        rank: rank_of(key, &mask, words[WRITER]),
+        rank: rank_of(&mask, words[WRITER]),
     })
 }
 
@@ -378,6 +341,17 @@ mod tests {
             stream().fill(3, offset as u64, &mut piece);
             assert_eq!(piece, whole[offset..offset + length], "at {offset}");
         }
+    }
+
+    #[test]
+    fn content_of_earlier_versions_stays_known() {
+        let mut bytes = vec![0; 5120];
+        stream().fill(3, 0, &mut bytes);
+        // FNV-1a of what the first version of this format wrote.
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        assert_eq!(hash, 0x0cdc_5854_1711_09a5);
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Component, Path, PathBuf};
 
 use confine::{Anchor, Held, Rules};
 
+use super::entry::is_there_and_no_link;
 use super::refusal::{Reason, Refusal};
 
 /// The directories below which a program may read and write.
@@ -269,7 +270,11 @@ impl Confinement {
             return Ok(Reached::unchecked(path, around));
         }
         if !self.by_descriptor {
-            self.check_followed(READ, path)?;
+            // What is no link lies in its directory, which was checked.
+            let name = &path.to_bytes()[directory_of(path.to_bytes()).len()..];
+            if name.is_empty() || is_hidden(name) || !is_there_and_no_link(path) {
+                self.check_followed(READ, path)?;
+            }
             return Ok(Reached::unchecked(path, around));
         }
         Ok(match self.hold(READ, path)? {

@@ -125,6 +125,14 @@ pub fn look(path: &CStr) -> Option<FoundFile> {
     statx(CWD, path, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|found| FoundFile::of(&found))
 }
 
+/// Is there something called `path` that is no link? By readlink(2), the quickest that tells.
+pub fn is_there_and_no_link(path: &CStr) -> bool {
+    let mut target = [0; 1];
+    // SAFETY: the path is NUL-terminated, `target` has room for the one byte.
+    let read = unsafe { libc::readlink(path.as_ptr(), target.as_mut_ptr(), target.len()) };
+    read < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
+}
+
 /// What this descriptor of an open file is.
 pub fn look_at(descriptor: i32) -> Option<FoundFile> {
     use rustix::fs::{AtFlags, statx};

@@ -223,6 +223,28 @@ fn a_path_outside_is_refused_however_it_is_written() {
 }
 
 #[test]
+fn a_read_reaches_what_lies_inside_and_no_link_that_leads_out() {
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("inside");
+    std::fs::create_dir_all(inside.join("sub")).expect("mkdir");
+    for file in ["x", "sub/x", ".hidden", "../outside"] {
+        std::fs::write(inside.join(file), "text").expect("write");
+    }
+    std::os::unix::fs::symlink("sub/x", inside.join("in")).expect("symlink");
+    std::os::unix::fs::symlink("../outside", inside.join("out")).expect("symlink");
+    std::os::unix::fs::symlink("../missing", inside.join("dangling")).expect("symlink");
+    std::os::unix::fs::symlink("..", inside.join("up")).expect("symlink");
+    let mut rule = confinement(&inside);
+    for fine in ["x", "sub/x", "sub", "sub/", "in", "missing", "."] {
+        assert!(rule.reach_to_read(&c(&inside.join(fine))).is_ok(), "{fine} was refused");
+    }
+    for outside in [".hidden", "out", "dangling", "up", "up/outside", "..", "sub/../..", "sub/../../outside"]
+    {
+        assert!(rule.reach_to_read(&c(&inside.join(outside))).is_err(), "{outside} was allowed");
+    }
+}
+
+#[test]
 fn where_dots_lead_is_looked_up_each_time() {
     let home = tempfile::tempdir().expect("a directory");
     let inside = home.path().join("inside");

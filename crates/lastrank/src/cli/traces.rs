@@ -8,11 +8,16 @@ use clap::Args;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank record -o app.parquet -- ./app --size 3\n  \
+    lastrank record --quiet -o app.parquet -- ./app --size 3\n  \
     lastrank import app.parquet -o app.ppl --only /scratch/run7")]
 pub struct RecordArgs {
     /// Where the recording goes [default: the application's name, ending in .parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Record by a preloaded library: a tenth of a microsecond a call in place of ten, but only what programs ask the C
+    /// library for; how much that is, is told. Static programs, Go, musl and set-user-id programs are refused
+    #[arg(long)]
+    pub quiet: bool,
     /// The application with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -26,7 +31,8 @@ pub struct RecordArgs {
     fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
 pub struct ImportArgs {
     /// A recording of `lastrank record`, a trace of `strace -f -ttt -T -o FILE` (of `-ff`: FILE without the numbers
-    /// behind it), a log of `fio --write_iolog=FILE`
+    /// behind it), a log of `fio --write_iolog=FILE`, text of `darshan-dxt-parser` or `darshan-parser`, the directory
+    /// `_text` of Recorder
     pub trace: PathBuf,
     /// Where the program goes [default: standard output]
     #[arg(short, long, value_name = "FILE")]
@@ -39,6 +45,12 @@ pub struct ImportArgs {
     /// Write every call, without loops
     #[arg(long)]
     pub verbatim: bool,
+    /// Draw sizes, and offsets that are at random, from their distributions
+    #[arg(long, conflicts_with = "verbatim")]
+    pub model: bool,
+    /// Start each call when it started in the recording, in place of pauses: an open loop
+    #[arg(long, conflicts_with = "model")]
+    pub as_recorded: bool,
     /// Give files other names, the same for the same name, so that the program can be sent away
     #[arg(long)]
     pub anonymise: bool,
@@ -67,24 +79,32 @@ pub struct TraceChoice {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank replay app.ppl --set dir=/mnt/nfs/replay\n  \
-    lastrank replay app.parquet --only /scratch/run7 --as-fast-as-possible -o replay.parquet")]
+    lastrank replay app.parquet --only /scratch/run7 --as-fast-as-possible -o replay.parquet\n  \
+    lastrank replay app.parquet --as-recorded --speed 2 --copies 8")]
 pub struct ReplayArgs {
     /// A program of `lastrank import`, or a recording or trace that is imported first
     pub application: PathBuf,
-    /// With the pauses that the application made (the default)
+    /// Start each call when it started in the recording, however long those before it take (an open loop; late starts
+    /// count as lateness) [default: a closed loop with the pauses that the application made]
     #[arg(long)]
     pub as_recorded: bool,
     /// Without its pauses
     #[arg(long, conflicts_with_all = ["as_recorded", "speed"])]
     pub as_fast_as_possible: bool,
-    /// With pauses so many times as short
-    #[arg(long, value_name = "FACTOR", conflicts_with = "as_recorded")]
+    /// So many times as fast: pauses, or with --as-recorded the times between starts, are as many times as short
+    #[arg(long, value_name = "FACTOR")]
     pub speed: Option<f64>,
+    /// So many copies of the application at once, each in a directory copy-0, copy-1 … of its own
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub copies: u32,
     #[command(flatten)]
     pub choice: TraceChoice,
     /// Set a parameter of the program, such as dir=/mnt/nfs/replay
     #[arg(long, value_name = "NAME=VALUE")]
     pub set: Vec<String>,
+    /// Let the replay do what it likes below this directory, as with `run`; an empty directory is allowed anyway
+    #[arg(long, value_name = "PATH")]
+    pub allow: Vec<PathBuf>,
     /// Where the samples go [default: the application's name, ending in -replay.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -96,6 +116,7 @@ pub struct ReplayArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank fidelity app.parquet replay.parquet\n  \
+    lastrank fidelity app.parquet replay.parquet --tree /mnt/nfs/replay --html fidelity.html\n  \
     lastrank fidelity app.parquet replay-*.parquet --only /scratch/run7")]
 pub struct FidelityArgs {
     /// The recording or trace of the application
@@ -103,6 +124,15 @@ pub struct FidelityArgs {
     /// Run files of its replays; from three on there is an interval of deviance
     #[arg(required = true)]
     pub replays: Vec<PathBuf>,
+    /// Further recordings of the application (repeatable): the interval of deviance then is one of both
+    #[arg(long, value_name = "RECORDING")]
+    pub also: Vec<PathBuf>,
+    /// Compare the files that the replay left in this directory with those that the application left
+    #[arg(long, value_name = "DIR")]
+    pub tree: Option<PathBuf>,
+    /// Write a page with both over time
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
     #[command(flatten)]
     pub choice: TraceChoice,
 }

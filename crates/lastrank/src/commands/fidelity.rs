@@ -1,17 +1,23 @@
-//! `lastrank fidelity`: how like an application its replays are.
+//! `lastrank fidelity`: how like an application its replays are, as text and as a page.
+
+mod tree;
 
 use std::path::Path;
 
-use report::{Table, duration};
+use anyhow::Context;
+use report::{ReplayPage, SideOverTime, Table, duration};
 use samples::SiteKind;
-use trace::fidelity::{Compared, Done, Fidelity, Ratio, Side, compare};
-use trace::import::Options;
+use trace::fidelity::{Compared, Done, Fidelity, Known, Ratio, Side, compare};
+use trace::import::{Imported, Options};
 use trace::program::SETUP;
 
 use super::import;
 use crate::cli::FidelityArgs;
 use crate::exit::{BrokenInput, Status};
 use crate::output;
+
+/// Bins of the time of the longest side on the page.
+const BINS: u64 = 200;
 
 /// Compares, and prints a page of text. The status says whether the same operations and bytes were done.
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
@@ -24,10 +30,88 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     for path in &args.replays {
         replays.push(side(path)?);
     }
-    let found = compare(&mut application, &mut replays, trace.cost_ns.unwrap_or(0));
-    output::print(&words(&found, &application, trace.cost_ns))?;
+    let further = further(args, &options)?;
+    let cost_ns = trace.cost_ns.unwrap_or(0);
+    let known = Known { cost_ns, further: &further, overlapping: &made.overlapping };
+    let found = compare(&mut application, &mut replays, known);
+    let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
+    let mut answer = words(&found, &application, further.len());
+    if let Some(tree) = &tree {
+        answer += &tree::words(tree);
+    }
+    let table = operations(&found);
+    let mut text = format!("{answer}{}", table.text());
+    if found.rows.iter().any(|row| row.unusable) {
+        text += &format!(
+            "\nShorter than what recording costs ({} a call): these durations of the application say nothing.\n",
+            duration(cost_ns as f64 / 1e9)
+        );
+    }
+    if let Some(path) = &args.html {
+        let inputs: Vec<&Path> = args.replays.iter().chain([&args.application]).map(|path| &**path).collect();
+        output::refuse_overwriting(path, "--html", &inputs)?;
+        let page = page(args, (&answer, table), (&application, &replays));
+        store::replace(path, page.html().as_bytes())
+            .with_context(|| format!("cannot write {}", path.display()))?;
+        text += &format!("Page: {}\n", path.display());
+    }
+    output::print(&text)?;
     let same = found.same_calls && found.same_bytes && found.failures == 0;
-    Ok(if same { Status::Ok } else { Status::No })
+    let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
+    Ok(if same && same_tree { Status::Ok } else { Status::No })
+}
+
+/// Elapsed times of further recordings of the application, in nanoseconds.
+fn further(args: &FidelityArgs, options: &Options) -> anyhow::Result<Vec<u64>> {
+    let elapsed = |path| {
+        let (mut trace, _) = import::read(path, &args.choice)?;
+        let made: Imported = trace::import(&mut trace, options);
+        import::usable(&made, path)?;
+        Ok(Side::of_trace(&trace, &made.done).elapsed)
+    };
+    args.also.iter().map(|path| elapsed(path)).collect()
+}
+
+/// The page: both over time, and the operations.
+fn page(args: &FidelityArgs, (answer, table): (&str, Table), sides: (&Side, &[Side])) -> ReplayPage {
+    let (application, replays) = sides;
+    let longest = replays.iter().map(|one| one.elapsed).max().unwrap_or(0).max(application.elapsed);
+    let bin = (longest / BINS).max(1);
+    let bin_s = bin as f64 / 1e9;
+    let over_time = |name: String, side: &Side| {
+        let found = side.over_time(bin);
+        SideOverTime {
+            name,
+            mebibytes: found.bytes.iter().map(|bytes| *bytes as f64 / bin_s / f64::from(1 << 20)).collect(),
+            operations: found.operations.iter().map(|count| *count as f64 / bin_s).collect(),
+            in_flight: found.in_flight,
+        }
+    };
+    let mut all = vec![over_time("application".to_owned(), application)];
+    all.extend((1..).zip(replays).map(|(number, side)| over_time(format!("replay {number}"), side)));
+    let elapsed = |side: &Side| duration(side.elapsed as f64 / 1e9);
+    let first = replays.first();
+    let tiles = [
+        Some(["Application".to_owned(), elapsed(application), "first operation to last".to_owned()]),
+        first.map(|side| ["Replay".to_owned(), elapsed(side), "the first one".to_owned()]),
+        Some([
+            "In flight".to_owned(),
+            format!("{:.2}", application.in_flight()),
+            "application, mean".to_owned(),
+        ]),
+        first.map(|side| {
+            ["In flight".to_owned(), format!("{:.2}", side.in_flight()), "replay, mean".to_owned()]
+        }),
+    ];
+    let names = args.replays.iter().map(|path| format!("replay: {}", path.display()));
+    ReplayPage {
+        answer: answer.trim_end().replace('\n', " "),
+        place: std::iter::once(format!("application: {}", args.application.display())).chain(names).collect(),
+        tiles: tiles.into_iter().flatten().collect(),
+        operations: table,
+        bin_s,
+        sides: all,
+    }
 }
 
 /// What a run file holds, without what made the files before.
@@ -47,18 +131,24 @@ fn side(path: &Path) -> anyhow::Result<Side> {
             duration: Some(sample.duration_ps / 1000),
             bytes: sample.bytes,
             failed: sample.errno != 0 && !at_end,
+            rank: sample.rank,
         });
     }
     Ok(side)
 }
 
-fn words(found: &Fidelity, application: &Side, cost_ns: Option<u64>) -> String {
+fn words(found: &Fidelity, application: &Side, further: usize) -> String {
     let replays = found.elapsed.len();
+    let order = match found.same_order {
+        Some(true) => " in the same order",
+        Some(false) => " in another order",
+        None => "",
+    };
     let first = match (found.same_calls && found.same_bytes, found.failures) {
         (true, 0) => {
-            "The replay does the same operations and moves the same bytes, and none fails.".to_owned()
+            format!("The replay does the same operations{order} and moves the same bytes, and none fails.")
         }
-        (true, failures) => format!("The replay does the same operations, but {failures} more fail."),
+        (true, failures) => format!("The replay does the same operations{order}, but {failures} more fail."),
         (false, failures) => format!(
             "The replay differs: see the rows marked ≠{}.",
             if failures > 0 { format!(", and {failures} more operations fail") } else { String::new() }
@@ -71,12 +161,21 @@ fn words(found: &Fidelity, application: &Side, cost_ns: Option<u64>) -> String {
         ratios.join(", "),
         duration(application.elapsed as f64 / 1e9)
     );
+    let runs = match further {
+        0 => String::new(),
+        more => format!(", {} runs of the application", more + 1),
+    };
     out += &match found.deviance {
         Some((low, high)) => format!(
-            "Interval of deviance: one more replay takes {low:.2} to {high:.2} times as long (95 %, {replays} replays).\n"
+            "Interval of deviance: one more replay takes {low:.2} to {high:.2} times as long (95 %, {replays} \
+             replays{runs}).\n"
         ),
         None => "From three replays on there is an interval of deviance.\n".to_owned(),
     };
+    out
+}
+
+fn operations(found: &Fidelity) -> Table {
     let mut table = Table::new(
         "Operations",
         &["<operation", "<", "application", "replay", "bytes", "median", "replay", "<ratio, 95 %"],
@@ -84,14 +183,7 @@ fn words(found: &Fidelity, application: &Side, cost_ns: Option<u64>) -> String {
     for row in &found.rows {
         table.push(false, cells(row));
     }
-    out += &table.text();
-    if let Some(cost) = cost_ns.filter(|_| found.rows.iter().any(|row| row.unusable)) {
-        out += &format!(
-            "\nShorter than what recording costs ({} a call): these durations of the application say nothing.\n",
-            duration(cost as f64 / 1e9)
-        );
-    }
-    out
+    table
 }
 
 fn cells(row: &Compared) -> [String; 8] {

@@ -41,6 +41,9 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         choice: choice(&args.choice)?,
         anonymise: args.anonymise || args.redact,
         verbatim: args.verbatim,
+        model: args.model,
+        open_loop: args.as_recorded,
+        copies: 1,
         least_gap: (args.least_gap_us.max(0.0) * 1000.0) as u64,
     };
     let made = trace::import(&mut trace, &options);
@@ -114,7 +117,15 @@ fn tell(path: &Path, trace: &Trace, made: &Imported) {
     let workers = if made.workers > 1 { format!(", up to {} workers", made.workers) } else { String::new() };
     let ranks = if made.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", made.ranks) };
     eprintln!("{shown}: {} calls in {} lines, {ranks}{workers}", made.calls, made.lines);
-    eprintln!("checked: a dry run makes these {} calls, in order", made.calls);
+    match made.modelled {
+        0 => eprintln!("checked: a dry run makes these {} calls, in order", made.calls),
+        _ => eprintln!(
+            "checked: a dry run makes these {} calls, in order; {} {} of sizes or offsets in place of their numbers",
+            made.calls,
+            made.modelled,
+            if made.modelled == 1 { "distribution stands" } else { "distributions stand" }
+        ),
+    }
     for (why, count) in &trace.left_out {
         eprintln!("left out: {count} {why}");
     }
@@ -138,6 +149,7 @@ pub fn read(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
     let directory = args.cwd.as_ref().map(|cwd| cwd.as_bytes().to_vec());
     let reading = Reading { directory, description: described };
     let mut reader: Box<dyn BufRead> = match File::open(path) {
+        Ok(_) if path.is_dir() => Box::new(Cursor::new(ranks(path)?)),
         Ok(file) => Box::new(BufReader::with_capacity(1 << 20, file)),
         Err(error) => match parts(path) {
             parts if parts.is_empty() => {
@@ -176,6 +188,28 @@ fn described(path: &Path) -> anyhow::Result<Description> {
     Description::read(&text).with_context(|| format!("{}", path.display()))
 }
 
+/// The files `RANK.txt` that Recorder's `recorder2text` writes to a directory, as one trace.
+fn ranks(folder: &Path) -> anyhow::Result<Vec<u8>> {
+    let entries = std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+    let mut found: Vec<(u32, PathBuf)> = entries
+        .flatten()
+        .filter_map(|entry| {
+            let rank = entry.file_name().to_str()?.strip_suffix(".txt")?.parse().ok()?;
+            Some((rank, entry.path()))
+        })
+        .collect();
+    found.sort_unstable();
+    if found.is_empty() {
+        bail!("{} is a directory without files 0.txt, 1.txt … of recorder2text", folder.display());
+    }
+    Ok(formats::merge_ranks(&texts(&found)?))
+}
+
+fn texts(parts: &[(u32, PathBuf)]) -> anyhow::Result<Vec<(u32, Vec<u8>)>> {
+    let text = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    parts.iter().map(|(number, path)| Ok((*number, text(path)?))).collect()
+}
+
 /// The files of `strace -ff -o PATH`: `PATH.NUMBER`.
 fn parts(path: &Path) -> Vec<(u32, PathBuf)> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -194,10 +228,5 @@ fn parts(path: &Path) -> Vec<(u32, PathBuf)> {
 }
 
 fn merged(parts: &[(u32, PathBuf)]) -> anyhow::Result<Vec<u8>> {
-    let mut texts = Vec::new();
-    for (thread, path) in parts {
-        let text = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        texts.push((*thread, text));
-    }
-    Ok(formats::merge_parts(&texts))
+    Ok(formats::merge_parts(&texts(parts)?))
 }

@@ -21,7 +21,8 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     }
     // A place that cannot be written must not show after an hour of work.
     let file = Replacement::of(&path).with_context(|| format!("cannot write {}", path.display()))?;
-    let recorded = tracer::record(&args.command)?;
+    let recorded =
+        if args.quiet { tracer::record_quietly(&args.command)? } else { tracer::record(&args.command)? };
     let Recorded { trace, seen, cost_ns, elapsed_ns, status } = recorded;
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted };
@@ -37,9 +38,12 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         share(seen)
     );
     eprintln!(
-        "recording cost {:.1} µs a call; calls that have nothing to do with files ran freely",
-        cost_ns as f64 / 1e3
+        "recording cost {} a call; calls that have nothing to do with files ran freely",
+        report::duration(cost_ns as f64 / 1e9)
     );
+    for note in &trace.notes {
+        eprintln!("note: {note}");
+    }
     for (why, count) in &trace.left_out {
         eprintln!("not recorded: {count} {why}");
     }
@@ -49,6 +53,12 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     }
     if seen.counted > 0 && (seen.recorded as f64) < ENOUGH * seen.counted as f64 {
         eprintln!("warning: too few reads and writes were seen for a faithful replay");
+        if args.quiet {
+            eprintln!(
+                "the quiet recorder does not see what the C library does itself (fread, printf, fopen …); without --quiet \
+                 everything is recorded"
+            );
+        }
         return Ok(Status::Incomplete);
     }
     Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })

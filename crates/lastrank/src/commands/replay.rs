@@ -11,6 +11,9 @@ use crate::cli::{Cli, Command, ReplayArgs};
 use crate::exit::Status;
 use crate::output;
 
+/// Begins the statements of a program whose calls start when they did.
+const STARTS: &str = "$begin = $$time;";
+
 /// Imports the trace where it is one, and runs the program.
 pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     let path = &args.application;
@@ -19,6 +22,16 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     let program = if is_program { path.clone() } else { imported(args, &output)? };
     let text =
         std::fs::read_to_string(&program).with_context(|| format!("cannot read {}", program.display()))?;
+    if args.as_recorded && !text.contains(STARTS) {
+        bail!(
+            "{} has pauses, not the times at which calls start; give the recording, or make the program by `lastrank \
+             import --as-recorded`",
+            program.display()
+        );
+    }
+    if is_program && args.copies > 1 {
+        bail!("--copies needs the recording or trace: a program has as many ranks as it says");
+    }
     let mut words =
         vec!["lastrank".into(), "run".into(), program.into_os_string(), "-o".into(), output.into()];
     for set in &args.set {
@@ -33,13 +46,38 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
             ));
         }
     }
+    let directory = empty_directory(args);
+    let is_made = directory.as_ref().is_some_and(|directory| std::fs::create_dir(directory).is_ok());
+    if let Some(directory) = &directory {
+        words.extend(["--allow".into(), directory.into()]);
+    }
+    for allowed in &args.allow {
+        words.extend(["--allow".into(), allowed.into()]);
+    }
     if args.clean {
         words.push("-c".into());
     }
-    match Cli::try_parse_from(words)?.command {
+    let done = match Cli::try_parse_from(words)?.command {
         Command::Run(args) => run::run(&args),
         _ => bail!("the arguments of `run` were not understood"),
+    };
+    if let Some(directory) = directory.filter(|_| is_made && args.clean) {
+        // What is not empty stays: the run did not make it.
+        let _ = std::fs::remove_dir(directory);
     }
+    done
+}
+
+/// The directory of the replay, if nothing is in it: what has a hidden name there (`.git`) is made by the replay itself.
+/// It is made before the run, so that the kernel can allow exactly it.
+fn empty_directory(args: &ReplayArgs) -> Option<PathBuf> {
+    let named = args.set.iter().rev().find_map(|set| set.strip_prefix("dir="));
+    let directory = PathBuf::from(named.unwrap_or("imported"));
+    let is_empty = match std::fs::read_dir(&directory) {
+        Ok(mut entries) => entries.next().is_none(),
+        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    };
+    is_empty.then_some(directory)
 }
 
 /// By what pauses are multiplied; `None`: as the program says.
@@ -55,7 +93,13 @@ fn pace(args: &ReplayArgs) -> anyhow::Result<Option<f64>> {
 /// The program of a recording or trace, written beside the samples of its replay.
 fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     let (mut trace, _) = import::read(&args.application, &args.choice)?;
-    let options = Options { choice: import::choice(&args.choice)?, least_gap: 10_000, ..Options::default() };
+    let options = Options {
+        choice: import::choice(&args.choice)?,
+        least_gap: 10_000,
+        open_loop: args.as_recorded,
+        copies: args.copies,
+        ..Options::default()
+    };
     let made = trace::import(&mut trace, &options);
     import::usable(&made, &args.application)?;
     let program = output.with_extension("ppl");

@@ -72,7 +72,7 @@ impl Kind {
 
     /// The smallest and the largest integer it accepts; `None` if it is not an integer.
     #[inline]
-    pub fn bounds(self) -> Option<(i64, i64)> {
+    pub const fn bounds(self) -> Option<(i64, i64)> {
         const WORD: i64 = u32::MAX as i64;
         match self {
             Kind::Bytes | Kind::BytesOrBuffer => Some((0, i64::MAX)),
@@ -133,6 +133,8 @@ pub struct ArgumentSpec {
     pub kind: Kind,
     /// Default if it is omitted.
     pub default: Default,
+    /// [`Kind::bounds`] of its kind.
+    pub bounds: Option<(i64, i64)>,
 }
 
 /// Meaning of the value of a command.

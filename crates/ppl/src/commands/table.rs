@@ -47,7 +47,7 @@ macro_rules! commands {
         const SPECS: &[CommandSpec] = &[$($(
             CommandSpec {
                 name: $name,
-                arguments: &[$(ArgumentSpec { name: $argument, kind: $kind, default: $default },)*],
+                arguments: &[$(ArgumentSpec { name: $argument, kind: $kind, default: $default, bounds: super::Kind::bounds($kind) },)*],
                 yields: Yields::$yields,
                 class: Class::$class,
                 moves: Moves::Nothing,

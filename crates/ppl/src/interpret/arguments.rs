@@ -105,6 +105,14 @@ impl Arguments {
     #[inline]
     pub fn int(&self, index: usize) -> Option<i64> {
         match self.get(index) {
+            Argument::Int(value) => Some(value),
+            _ => self.converted(index),
+        }
+    }
+
+    #[inline(never)]
+    fn converted(&self, index: usize) -> Option<i64> {
+        match self.get(index) {
             Argument::Int(value) | Argument::Duration(value) => Some(value),
             Argument::Float(value) => Some(value as i64),
             Argument::File(value) | Argument::Buffer(value) => Some(i64::from(value)),
@@ -117,6 +125,16 @@ impl Arguments {
     #[inline]
     pub fn size(&self, index: usize, otherwise: u64) -> u64 {
         self.int(index).map_or(otherwise, |value| value.max(0) as u64)
+    }
+
+    /// As [`Arguments::size`], or `None` if omitted.
+    #[inline]
+    pub fn given_size(&self, index: usize) -> Option<u64> {
+        match self.get(index) {
+            Argument::Absent => None,
+            Argument::Int(value) => Some(value.max(0) as u64),
+            _ => Some(self.size(index, 0)),
+        }
     }
 
     /// A string; empty if the argument is not a string.

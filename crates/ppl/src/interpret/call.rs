@@ -7,12 +7,35 @@ use crate::value::Value;
 
 use super::arguments::Argument;
 use super::interpreter::{EarlyEnd, Interpreter};
-use super::machine::{Failure, Halt, Machine, Reply, Wait};
+use super::machine::{Failure, Halt, Machine, Reply, StatementReply, Wait};
 
 impl<M: Machine> Interpreter<'_, M> {
-    /// Executes a command: evaluates its arguments, renders its paths and calls the machine. With `VALUE` its
-    /// value is needed; without, it may still be in flight afterwards.
-    pub fn command<const VALUE: bool>(
+    /// Executes a command as a statement: nobody needs its value, and it may still be in flight afterwards.
+    #[inline(never)]
+    pub(super) fn statement(
+        &mut self,
+        command: Command,
+        first: ExprIndex,
+        count: usize,
+        site: SiteId,
+    ) -> Result<(), EarlyEnd> {
+        if let CommandByClass::Language(command) = command.by_class() {
+            return self.language_command(command, first, count).map(drop);
+        }
+        let reply = match self.evaluate_arguments(command, first, count)? {
+            0 => self.machine.statement(command, site, &self.arguments),
+            errno => StatementReply { errno, ..StatementReply::default() },
+        };
+        self.errno = i64::from(reply.errno);
+        self.bytes = reply.bytes as i64;
+        if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
+            self.judge(command, site, reply, first)?;
+        }
+        Ok(())
+    }
+
+    /// Executes a command whose value is needed.
+    pub(super) fn command(
         &mut self,
         command: Command,
         first: ExprIndex,
@@ -22,27 +45,37 @@ impl<M: Machine> Interpreter<'_, M> {
         if let CommandByClass::Language(command) = command.by_class() {
             return self.language_command(command, first, count);
         }
-        self.arguments.clear();
-        let mut refused = 0;
-        for index in 0..count {
-            let argument = self.argument(command, index, first + index as u32, &mut refused)?;
-            self.arguments.put(argument);
-        }
-        let reply = if refused == 0 {
-            if VALUE {
-                self.machine.command_now(command, site, &self.arguments)
-            } else {
-                self.machine.command(command, site, &self.arguments)
-            }
-        } else {
-            Reply::failed(refused)
+        let reply = match self.evaluate_arguments(command, first, count)? {
+            0 => self.machine.command_now(command, site, &self.arguments),
+            errno => Reply::failed(errno),
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
         if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
-            self.judge(command, site, &reply, first)?;
+            self.judge(command, site, StatementReply::from(&reply), first)?;
         }
         Ok(reply)
+    }
+
+    /// Evaluates the arguments of a command and renders its paths. The errno with which it is refused, or 0.
+    #[inline(always)]
+    fn evaluate_arguments(
+        &mut self,
+        command: Command,
+        first: ExprIndex,
+        count: usize,
+    ) -> Result<i32, EarlyEnd> {
+        self.arguments.clear();
+        let mut refused = 0;
+        for index in 0..count {
+            let expr = first + index as u32;
+            let argument = match self.quick_argument(command, index, expr) {
+                Some(argument) => argument,
+                None => self.argument(command, index, expr, &mut refused)?,
+            };
+            self.arguments.put(argument);
+        }
+        Ok(refused)
     }
 
     /// Executes a command of the interpreter itself: no sample, no errno.
@@ -102,7 +135,7 @@ impl<M: Machine> Interpreter<'_, M> {
         &mut self,
         command: Command,
         site: SiteId,
-        reply: &Reply,
+        reply: StatementReply,
         first: ExprIndex,
     ) -> Result<(), EarlyEnd> {
         let no_file = match (reply.errno, self.arguments.int(0), self.arguments.file(0)) {
@@ -125,7 +158,25 @@ impl<M: Machine> Interpreter<'_, M> {
         Ok(())
     }
 
-    #[inline]
+    /// An open file or an integer within its bounds, from a variable, a number or operators of these. All that is
+    /// frequent; `None` for the rest.
+    #[inline(always)]
+    fn quick_argument(&self, command: Command, index: usize, expr: ExprIndex) -> Option<Argument> {
+        let argument = &command.spec().arguments[index];
+        let Some((least, most)) = argument.bounds else {
+            return match self.code.exprs[expr as usize] {
+                Expr::Slot(slot) if argument.kind == Kind::File => match self.slot(slot) {
+                    Value::File(file) => Some(Argument::File(*file)),
+                    _ => None,
+                },
+                _ => None,
+            };
+        };
+        let number = self.quick_integer(expr)?;
+        (least <= number && number <= most).then_some(Argument::Int(number))
+    }
+
+    #[inline(never)]
     fn argument(
         &mut self,
         command: Command,

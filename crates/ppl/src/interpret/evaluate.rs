@@ -35,9 +35,14 @@ impl<M: Machine> Interpreter<'_, M> {
 
     /// The value of an expression of integers, integer variables and operators only; `None` for any other.
     /// Most assignments, counts and conditions are of this form and avoid moving a [`Value`].
-    #[inline]
+    #[inline(always)]
     pub(super) fn quick_integer(&self, index: ExprIndex) -> Option<i64> {
-        match self.code.exprs[index as usize] {
+        self.quick_operand(self.code.exprs[index as usize])
+    }
+
+    #[inline(always)]
+    fn quick_operand(&self, operand: Expr) -> Option<i64> {
+        match operand {
             Expr::Int(value) => Some(i64::from(value)),
             Expr::Slot(slot) => match self.slot(slot) {
                 Value::Int(value) => Some(*value),
@@ -48,9 +53,11 @@ impl<M: Machine> Interpreter<'_, M> {
         }
     }
 
+    #[inline(never)]
     fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
         // Both sides are evaluated, which for `&&` and `||` gives the same value without side effects.
-        arithmetic::integers(op, self.quick_integer(first)?, self.quick_integer(first + 1)?)
+        let [left, right] = *self.code.exprs[first as usize..].first_chunk()?;
+        arithmetic::integers(op, self.quick_operand(left)?, self.quick_operand(right)?)
     }
 
     fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, EarlyEnd> {
@@ -172,7 +179,7 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Executes a command and returns its value.
     pub(super) fn command_value(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
         let command = call.command();
-        let reply = self.command::<true>(command, call.first, call.count as usize, call.site)?;
+        let reply = self.command(command, call.first, call.count as usize, call.site)?;
         Ok(match reply.value {
             Value::Unset if reply.errno != 0 => Value::Int(-i64::from(reply.errno)),
             Value::Unset => Value::Int(reply.bytes as i64),

@@ -31,20 +31,15 @@ impl<M: Machine> Interpreter<'_, M> {
             self.step = at;
             let flow = match self.code.steps[at as usize] {
                 Step::Assign(slot, value) => {
-                    if let Some(number) = self.quick_integer(value) {
-                        *self.slot_mut(slot) = Value::Int(number);
-                        continue;
+                    match self.quick_integer(value) {
+                        Some(number) => self.set_integer(slot, number),
+                        None => self.assign(slot, value)?,
                     }
-                    let value = match self.code.exprs[value as usize] {
-                        Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
-                        _ => self.value(value)?,
-                    };
-                    *self.slot_mut(slot) = value;
-                    Flow::Next
+                    continue;
                 }
                 Step::Command { command, count, first, site } => {
-                    self.command::<false>(command, first, usize::from(count), site)?;
-                    Flow::Next
+                    self.statement(command, first, usize::from(count), site)?;
+                    continue;
                 }
                 Step::Repeat { slot, count, body } => self.repeat(slot, count, body)?,
                 step => self.other_step(step)?,
@@ -54,6 +49,17 @@ impl<M: Machine> Interpreter<'_, M> {
             }
         }
         Ok(Flow::Next)
+    }
+
+    /// Executes `$v = value;`.
+    #[inline(never)]
+    fn assign(&mut self, slot: Slot, value: ExprIndex) -> Result<(), EarlyEnd> {
+        let value = match self.code.exprs[value as usize] {
+            Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
+            _ => self.value(value)?,
+        };
+        *self.slot_mut(slot) = value;
+        Ok(())
     }
 
     pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
@@ -114,6 +120,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// Executes a step other than the most frequent ones.
+    #[inline(never)]
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
         match step {
             // Executed by `block`.

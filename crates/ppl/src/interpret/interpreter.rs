@@ -141,6 +141,16 @@ impl<'p, M: Machine> Interpreter<'p, M> {
         }
     }
 
+    /// Gives a variable an integer. What is an integer already is written in place: a value that was put together in
+    /// parts would be read before it is there.
+    #[inline(always)]
+    pub(super) fn set_integer(&mut self, slot: Slot, number: i64) {
+        match self.slot_mut(slot) {
+            Value::Int(place) => *place = number,
+            place => *place = Value::Int(number),
+        }
+    }
+
     #[inline]
     pub(super) fn slot_mut(&mut self, slot: Slot) -> &mut Value {
         if slot.0 & Slot::LOCAL == 0 {

@@ -1,6 +1,6 @@
 //! Executes loops and starts paced statements on time.
 
-use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot};
+use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot, Step};
 use crate::value::Value;
 
 use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall, Pace};
@@ -109,7 +109,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     /// Executes one iteration of a loop; `Some` if the loop ends.
-    #[inline]
+    #[inline(always)]
     pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, EarlyEnd> {
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
@@ -118,6 +118,15 @@ impl<M: Machine> Interpreter<'_, M> {
             && self.stonewall_fell(wall)
         {
             return Ok(Some(Flow::Next));
+        }
+        // One command, as in most loops of many rounds, needs no block around it.
+        let (first, count) = self.code.blocks[body as usize];
+        if count == 1
+            && let Step::Command { command, count, first: arguments, site } = self.code.steps[first as usize]
+        {
+            self.step = first;
+            self.statement(command, arguments, usize::from(count), site)?;
+            return Ok(None);
         }
         Ok(match self.block(body)? {
             Flow::Next | Flow::Continue => None,
@@ -164,7 +173,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let mut counter = from;
         for _ in 0..some.unwrap_or(iterations).min(iterations) {
             if slot != Slot::NONE {
-                *self.slot_mut(slot) = Value::Int(counter);
+                self.set_integer(slot, counter);
             }
             if let Some(end) = self.iterate(body)? {
                 flow = end;

@@ -57,6 +57,23 @@ impl Reply {
     }
 }
 
+/// The result of a command whose value is not needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct StatementReply {
+    /// Bytes moved.
+    pub bytes: u64,
+    /// The positive errno of a failure, 0 for success.
+    pub errno: i32,
+    /// As [`Reply::started`].
+    pub started: bool,
+}
+
+impl From<&Reply> for StatementReply {
+    fn from(reply: &Reply) -> Self {
+        Self { bytes: reply.bytes, errno: reply.errno, started: reply.started }
+    }
+}
+
 /// Why the program waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
@@ -126,13 +143,19 @@ pub struct Fault {
 
 /// Executes the effects of a program for one rank: commands, waits, output.
 ///
-/// Only [`Machine::command`] and [`Machine::barrier`] are on the hot path; implementations mark them
+/// Only [`Machine::command`], [`Machine::statement`] and [`Machine::barrier`] are on the hot path; implementations mark them
 /// `#[inline]`. All other methods have a default that does nothing, for machines that only count.
 pub trait Machine: Sized {
     /// Executes a command. `site` is an index into [`crate::plan::Plan::sites`]; a sample belongs to that
     /// site under the current labels. A failure is a reply with an errno, after which the interpreter calls
     /// [`Machine::failed`] or [`Machine::expected`]. `print`, `sleep` and `glob` have separate methods.
     fn command(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply;
+
+    /// As [`Machine::command`] where the program does not need the value.
+    #[inline]
+    fn statement(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> StatementReply {
+        StatementReply::from(&self.command(command, site, arguments))
+    }
 
     /// As [`Machine::command`], but the program needs the command's value immediately, also in an `async`
     /// block, so everything started before is completed first.

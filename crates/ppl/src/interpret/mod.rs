@@ -19,4 +19,4 @@ pub mod random;
 pub use crate::statistic::{Statistic, Times};
 pub use arguments::Arguments;
 pub use execute::run;
-pub use machine::{Failure, Fault, Halt, Machine, Reply, Wait, Work};
+pub use machine::{Failure, Fault, Halt, Machine, Reply, StatementReply, Wait, Work};

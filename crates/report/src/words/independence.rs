@@ -78,7 +78,12 @@ fn several_modes(modes: &[Mode]) -> String {
     let [first, .., slowest] = modes else {
         return "the values form several clumps: more than one kind of run is mixed".into();
     };
-    let shares: Vec<String> = modes.iter().map(|mode| format!("{:.0} %", 100.0 * mode.share)).collect();
+    let share = |mode: &Mode| match 100.0 * mode.share {
+        percent if percent < 0.095 => "below 0.1 %".to_owned(),
+        percent if percent < 0.95 => format!("{percent:.1} %"),
+        percent => format!("{percent:.0} %"),
+    };
+    let shares: Vec<String> = modes.iter().map(share).collect();
     let times = slowest.location / first.location;
     let apart = if first.location > 0.0 && times < 100.0 {
         format!(", the slowest {times:.2} times the fastest")

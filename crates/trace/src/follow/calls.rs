@@ -2,8 +2,8 @@
 
 use super::state::{Follower, Kind, Living, call};
 use crate::event::{Asked, Attributes, Event};
-use crate::flags::O_APPEND;
-use crate::model::{BY_FILE, Call, EXPLICIT, NO_FOLLOW, Op, UNKNOWN};
+use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_WRONLY};
+use crate::model::{BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NO_FOLLOW, NONE, Op, UNKNOWN};
 
 impl Follower {
     pub(super) fn transfer(
@@ -46,6 +46,55 @@ impl Follower {
         };
         let flags = if offset.is_some() { EXPLICIT } else { 0 };
         self.push(Call { file: at, path, bytes, flags, offset: place, ..call(op, living, event) });
+    }
+
+    /// A transfer that completes later counts as complete.
+    pub(super) fn submitted(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Submit { descriptor, writes, offset, depth } = event.asked else { return };
+        let Some(at) = self.description(living, event, descriptor) else {
+            return self.trace.leave_out("transfers on descriptors that were open before the trace began");
+        };
+        if self.descriptions[at as usize].kind != Kind::File {
+            return;
+        }
+        let path = self.descriptions[at as usize].path;
+        let op = if writes { Op::Write } else { Op::Read };
+        let bytes = u64::try_from(event.result).unwrap_or(0);
+        let flags = EXPLICIT | depth.min(0xffff) << DEPTH_SHIFT;
+        self.push(Call { file: at, path, bytes, flags, offset, ..call(op, living, event) });
+    }
+
+    /// A file that is opened, and closed at once: a program's way to say what a call did by name.
+    fn open_and_close(&mut self, living: Living, event: &Event<'_>, path: u32, flags: u32, cut: Option<u64>) {
+        let file = self.new_description(path);
+        let opened = Call { path, flags, bytes: UNKNOWN, offset: 0o644, ..call(Op::Open, living, event) };
+        if event.result < 0 {
+            return self.push(Call { file: NONE, ..opened });
+        }
+        self.push(Call { file, ..opened });
+        if let Some(bytes) = cut {
+            self.push(Call { file, path, bytes, ..call(Op::Truncate, living, event) });
+        }
+        self.push(Call { file, path, ..call(Op::Close, living, event) });
+    }
+
+    pub(super) fn truncate_by_name(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::TruncateName { path: given, length } = event.asked else { return };
+        match self.resolved(living, given) {
+            Some(path) => self.open_and_close(living, event, path, O_WRONLY, Some(length)),
+            None => self.trace.leave_out("names below a directory that was opened before the trace began"),
+        }
+    }
+
+    /// The name of a socket is that of a file in the program.
+    pub(super) fn bound(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Bind { path: given } = event.asked else { return };
+        if event.result < 0 {
+            return;
+        }
+        if let Some(path) = self.resolved(living, given) {
+            self.open_and_close(living, event, path, O_WRONLY | O_CREAT | O_EXCL, None);
+        }
     }
 
     pub(super) fn on_open_file(&mut self, living: Living, event: &Event<'_>) {

@@ -50,6 +50,20 @@ impl Follower {
         self.bind(living, descriptor, Kind::PipeEnd(pipe), NONE, 0);
     }
 
+    /// An open file that no descriptor has.
+    pub(super) fn new_description(&mut self, path: u32) -> u32 {
+        let kind = Kind::File;
+        self.descriptions.push(OpenDescription {
+            kind,
+            path,
+            flags: 0,
+            position: 0,
+            references: 0,
+            listed: false,
+        });
+        self.descriptions.len() as u32 - 1
+    }
+
     pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) {
         let description = OpenDescription { kind, path, flags, position: 0, references: 1, listed: false };
         self.descriptions.push(description);
@@ -77,18 +91,19 @@ impl Follower {
             let kind = if directory { Kind::Directory } else { Kind::File };
             self.bind(living, event.result as i32, kind, name, flags);
         }
-        if event.result < 0 || !directory {
-            let file = if event.result >= 0 { self.descriptions.len() as u32 - 1 } else { NONE };
-            let opened = Call {
-                path: name,
-                file,
-                flags,
-                offset: u64::from(permissions & 0o7777),
-                bytes: UNKNOWN,
-                ..call(Op::Open, living, event)
-            };
-            self.push(opened);
-        }
+        let (file, kind) = match event.result {
+            0.. => (self.descriptions.len() as u32 - 1, if directory { O_DIRECTORY } else { 0 }),
+            _ => (NONE, 0),
+        };
+        let opened = Call {
+            path: name,
+            file,
+            flags: flags | kind,
+            offset: u64::from(permissions & 0o7777),
+            bytes: UNKNOWN,
+            ..call(Op::Open, living, event)
+        };
+        self.push(opened);
     }
 
     pub(super) fn is_directory(&self, name: u32) -> bool {
@@ -102,7 +117,7 @@ impl Follower {
         description.references = description.references.saturating_sub(1);
         let (last, path) = (description.references == 0, description.path);
         match description.kind {
-            Kind::File if last => {
+            Kind::File | Kind::Directory if last => {
                 self.push(Call { file: at, path, flags, ..call(Op::Close, living, event) });
             }
             Kind::File if flags == 0 => self.trace.leave_out("closes of copies of a descriptor"),

@@ -57,6 +57,14 @@ impl Follower {
         self.open_untold(living, descriptor, leads_to);
     }
 
+    /// A descriptor that is open, as a thread sees it: known where no earlier call told of it.
+    pub fn inherit_missing(&mut self, thread: u32, descriptor: i32, leads_to: &[u8]) {
+        let living = self.living(thread);
+        if self.slot(living, descriptor).is_none() {
+            self.open_untold(living, descriptor, leads_to);
+        }
+    }
+
     /// The trace, with all names absolute that can be.
     pub fn finish(mut self) -> Trace {
         let known = match &self.told {
@@ -190,6 +198,9 @@ impl Follower {
             | Asked::SocketPair { .. } => {}
             Asked::Read { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, false)),
             Asked::Write { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, true)),
+            Asked::TruncateName { .. } => self.truncate_by_name(living, event),
+            Asked::Bind { .. } => self.bound(living, event),
+            Asked::Submit { .. } => self.submitted(living, event),
             Asked::Copy { from, to } => {
                 self.transfer(living, event, *from, (None, false));
                 self.transfer(living, event, *to, (None, true));

@@ -6,4 +6,8 @@ mod render;
 mod strands;
 
 pub use paths::Paths;
-pub use strands::{Parts, Program, SETUP, program};
+pub use strands::{Parts, Program, program};
+
+/// The label of operations that the application did not do: they make what existed before, and open what a process got
+/// from another one.
+pub const SETUP: &str = "setup";

@@ -63,6 +63,11 @@ impl Paths {
         self.texts.get(&number).cloned().unwrap_or(Text { below: true, text: String::new() })
     }
 
+    /// The names below `$dir`, by their numbers, as the program has them.
+    pub fn below(&self) -> impl Iterator<Item = (u32, &str)> {
+        self.texts.iter().filter(|(_, text)| text.below).map(|(number, text)| (*number, text.text.as_str()))
+    }
+
     /// The full name that a run with `$dir` set to `dir` uses.
     pub fn whole(&self, number: u32, dir: &str) -> String {
         if number == NONE {

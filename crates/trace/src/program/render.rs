@@ -2,8 +2,10 @@
 
 use std::fmt::Write;
 
+use super::SETUP;
 use super::expressions::{Expression, Heads, Place};
 use super::paths::Paths;
+use crate::access::Models;
 use crate::columns::Indices;
 use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
@@ -18,11 +20,14 @@ const ADDED_UP: u64 = 100;
 /// What all strands share.
 pub struct Shared<'a> {
     pub shapes: &'a Shapes,
+    pub models: &'a Models,
     pub paths: &'a Paths,
     /// The name by which a strand signals, by its number.
     pub signals: &'a dyn Fn(u32) -> String,
     /// Pauses shorter than so many nanoseconds are left out.
     pub least_gap: u64,
+    /// Whether statements have the times at which they start in place of pauses.
+    pub open_loop: bool,
 }
 
 /// Writes one strand.
@@ -38,6 +43,7 @@ pub struct Renderer<'a> {
     /// The loop whose number of iterations is the parameter `rows`.
     scaled: Option<*const Node>,
     in_scaled: bool,
+    in_async: bool,
     thinks: bool,
     rows: Option<u32>,
 }
@@ -63,6 +69,7 @@ impl<'a> Renderer<'a> {
             named: vec![Vec::new()],
             scaled,
             in_scaled: false,
+            in_async: false,
             thinks: false,
             rows: None,
         }
@@ -86,7 +93,40 @@ impl<'a> Renderer<'a> {
         self.done()
     }
 
+    /// Writes nodes; those that submit transfers, one behind the other, stand in an `async` block.
     fn nodes(&mut self, nodes: &[Node], indices: &Indices) {
+        let mut rest = nodes;
+        while let Some(first) = rest.first() {
+            let depth = if self.in_async { None } else { self.depth(first) };
+            let Some(depth) = depth else {
+                self.each(&rest[..1], indices);
+                rest = &rest[1..];
+                continue;
+            };
+            let run = rest.iter().take_while(|node| self.depth(node) == Some(depth)).count();
+            let outer = std::mem::take(&mut self.out);
+            self.in_async = true;
+            self.each(&rest[..run], indices);
+            self.in_async = false;
+            let body = std::mem::replace(&mut self.out, outer);
+            let _ = writeln!(self.out, "async depth={depth} {{\n{body}}}");
+            rest = &rest[run..];
+        }
+    }
+
+    /// How many transfers are in flight in a node that does nothing but submit them.
+    fn depth(&self, node: &Node) -> Option<u32> {
+        match node {
+            Node::Site(site) => Some(self.shared.shapes.get(site.shape).depth).filter(|depth| *depth > 0),
+            Node::Loop(one) => {
+                let mut all = one.body.iter().map(|node| self.depth(node));
+                let first = all.next()??;
+                all.all(|other| other == Some(first)).then_some(first)
+            }
+        }
+    }
+
+    fn each(&mut self, nodes: &[Node], indices: &Indices) {
         for node in nodes {
             match node {
                 Node::Site(site) => self.site(site, indices),
@@ -189,6 +229,9 @@ impl<'a> Renderer<'a> {
         let outermost = self.counters.len() == 1;
         let mut gaps = vec![0_u64; executions];
         add_gaps(body, &mut gaps);
+        if self.shared.open_loop {
+            return;
+        }
         let total: u64 = gaps.iter().sum();
         let mean = total / executions.max(1) as u64;
         if mean < self.shared.least_gap.max(1) {
@@ -215,7 +258,7 @@ impl<'a> Renderer<'a> {
     }
 
     fn site(&mut self, site: &Site, indices: &Indices) {
-        if indices.executions() == 1 {
+        if indices.executions() == 1 && !self.shared.open_loop {
             self.pending += site.gaps[0];
             // Outside loops pauses are added up, so that they do not make up every second line.
             if self.pending >= self.shared.least_gap.saturating_mul(ADDED_UP).max(1) {
@@ -235,6 +278,13 @@ impl<'a> Renderer<'a> {
         for (column, what) in site.numbers.iter().zip(what).take(usize::from(shape.numbers)) {
             numbers.push(self.heads.number(column, &place, what));
         }
+        if let Some(drawn) = shape.drawn.and_then(|drawn| self.shared.models.all.get(drawn as usize)) {
+            for (number, text) in numbers.iter_mut().zip([&drawn.size, &drawn.offset]) {
+                if let Some(text) = text {
+                    *number = Expression::from(text.clone());
+                }
+            }
+        }
         for name in &mut names {
             self.reuse(name);
         }
@@ -244,11 +294,29 @@ impl<'a> Renderer<'a> {
         }
         let text = |all: &[Expression]| -> Vec<String> { all.iter().map(|one| one.text.clone()).collect() };
         let line = statement(&shape, &text(&names), &text(&numbers), self.shared.signals);
-        let _ = writeln!(self.out, "{line}");
+        let start = self.start(&shape, site, indices);
+        self.lines(&start.before);
+        let _ = writeln!(self.out, "{}{line}", start.text);
+        self.lines(&start.after);
         for one in names.iter().chain(&numbers) {
             let after = one.after.clone();
             self.lines(&after);
         }
+    }
+
+    /// When a statement starts, if it is to start when its call did.
+    fn start(&mut self, shape: &Shape, site: &Site, indices: &Indices) -> Expression {
+        if !self.shared.open_loop || matches!(shape.verb, Verb::Make | Verb::Signal | Verb::Await) {
+            return Expression::default();
+        }
+        let starts: Vec<i64> = site.gaps.iter().map(|start| (start / 1000).cast_signed()).collect();
+        let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
+        let mut start = self.heads.number(&starts, &place, "start");
+        start.text = match start.text.parse::<i64>() {
+            Ok(constant) => format!("at $begin + {constant}us * $pace "),
+            Err(_) => format!("at $begin + ({}) * 1us * $pace ", start.text),
+        };
+        start
     }
 
     /// Reuses a variable that this iteration has already assigned the same value.
@@ -301,6 +369,10 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         || std::iter::once(&file).chain(numbers).map(String::as_str).collect::<Vec<_>>().join(", ");
     let permissions = shape.permissions.map_or(String::new(), |bits| format!(", 0o{bits:o}"));
     let line = match shape.verb {
+        Verb::Open if shape.implied => {
+            format!("time[\"{SETUP}\"] {file} = fopen({}, \"{}\");", names[0], flags::mode(shape.flags))
+        }
+        Verb::Close if shape.implied => format!("time[\"{SETUP}\"] fclose({file});"),
         Verb::Open => {
             format!("{file} = fopen({}, \"{}\"{permissions});", names[0], flags::mode(shape.flags))
         }

@@ -3,18 +3,17 @@
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
+use super::SETUP;
 use super::expressions::Heads;
 use super::paths::{Paths, comment};
 use super::render::{Renderer, Shared, names_of};
 use crate::before::Before;
+use crate::flags::EXECUTABLE;
 use crate::fold::{Node, Site, fold, verbatim};
 use crate::lanes::{Lanes, RankPlan};
 use crate::model::{NONE, Trace};
 use crate::names::{is_below, link_text};
 use crate::statements::{Shape, Shapes, Statement, Statements, Verb, plain};
-
-/// The label of the operations that make what existed before.
-pub const SETUP: &str = "setup";
 
 /// The parts of a program.
 pub struct Parts<'a> {
@@ -34,6 +33,22 @@ pub struct Parts<'a> {
     pub verbatim: bool,
     /// Pauses shorter than so many nanoseconds are left out.
     pub least_gap: u64,
+    /// Whether each call starts when it did, in place of pauses.
+    pub open_loop: bool,
+    /// How many copies of the application run at once.
+    pub copies: u32,
+}
+
+impl Parts<'_> {
+    /// The number of a rank within its copy of the application.
+    fn rank_word(&self) -> &'static str {
+        if self.copies > 1 { "$part" } else { "$$rank" }
+    }
+
+    /// The directory of the first copy, in terms of `$dir`.
+    pub fn first_home(&self, dir: &str) -> String {
+        if self.copies > 1 { format!("{dir}/copy-0") } else { dir.to_owned() }
+    }
 }
 
 /// The text of a program.
@@ -93,7 +108,7 @@ fn prelude(parts: &mut Parts<'_>) -> Vec<Statement> {
         push(&mut out, shapes, shape, [name, NONE], *size as i64);
     }
     for (name, (_, permissions)) in &before.files {
-        if let Some(bits) = permissions.filter(|bits| *bits != 0o644) {
+        if let Some(bits) = permissions.map(|bits| bits & !EXECUTABLE).filter(|bits| *bits != 0o644) {
             let name = trace.names.intern(name);
             let shape = Shape { permissions: Some(bits), ..plain(Verb::NameAndMode("chmod")) };
             push(&mut out, shapes, shape, [name, NONE], 0);
@@ -144,7 +159,8 @@ impl Writer<'_, '_> {
             line(
                 &mut out,
                 &format!(
-                    "{} more opens than the application did, of files that a process got from another one.",
+                    "{} more opens than the application did, under the label {SETUP}, of files that a process got from \
+                     another one.",
                     parts.statements.implied_opens
                 ),
             );
@@ -168,16 +184,19 @@ impl Writer<'_, '_> {
                 "define param \"rows\" $rows {rows} from 1 # how often the largest loop is done"
             );
         }
-        if self.thinks {
-            let _ =
-                writeln!(out, "define param \"pace\" $pace 1.0 from 0.0 # pauses are so many times as long");
+        if parts.open_loop {
+            out +=
+                "define param \"pace\" $pace 1.0 from 0.0 # times between starts are so many times as long\n";
+        } else if self.thinks {
+            out += "define param \"pace\" $pace 1.0 from 0.0 # pauses are so many times as long\n";
         }
-        let _ = writeln!(out, "define ranks {}\n", parts.lanes.ranks.len().max(1));
+        let ranks = parts.lanes.ranks.len().max(1);
+        let _ = writeln!(out, "define ranks {}\n", ranks * parts.copies.max(1) as usize);
         if self.heads.pads {
             out += "def padded($number, $width) {\n    let $text = \"$number\";\n    \
                     while len($text) < $width { $text = \"0$text\"; }\n    return $text;\n}\n\n";
         }
-        out += &self.heads.text;
+        out += &if parts.copies > 1 { in_home(&self.heads.text) } else { self.heads.text.clone() };
         if !self.heads.text.is_empty() {
             out.push('\n');
         }
@@ -187,11 +206,24 @@ impl Writer<'_, '_> {
     fn body(&mut self, prelude: &[Statement]) -> String {
         let mut out = String::from("\n# What was there before.\n");
         let nodes = if self.parts.verbatim { verbatim(prelude) } else { fold(prelude) };
-        let made = self.strand(&nodes, None);
-        let _ = writeln!(
-            out,
-            "master time[\"{SETUP}\"] {{\nif len(glob(\"$dir\")) == 0 mkdir(\"$dir\");\n{made}}}\nbarrier;\n"
-        );
+        let made = self.strand(&nodes, None, false);
+        let make = "if len(glob(\"$dir\")) == 0 mkdir(\"$dir\");\n";
+        if self.parts.copies > 1 {
+            let ranks = self.parts.lanes.ranks.len().max(1);
+            let _ = writeln!(
+                out,
+                "$part = $$rank % {ranks};\n$copy = ($$rank - $part) / {ranks};\n$home = \"$dir/copy-$copy\";\n\
+                 master time[\"{SETUP}\"] {make}barrier;\nif $part == 0 time[\"{SETUP}\"] {{\nmkdir($home);\n{}}}",
+                in_home(&made)
+            );
+        } else {
+            let _ = writeln!(out, "master time[\"{SETUP}\"] {{\n{make}{made}}}");
+        }
+        out += "barrier;\n\n";
+        if self.parts.open_loop {
+            out += "$begin = $$time;\n";
+        }
+        let rank_word = self.parts.rank_word();
         let ranks = self.parts.lanes.ranks.clone();
         let folded: Vec<Vec<Node>> = self
             .parts
@@ -222,17 +254,17 @@ impl Writer<'_, '_> {
                     .filter_map(alone)
                     .map(|strand| folded[strand].as_slice())
                     .collect();
-                self.members(&members, "$$rank", first)
+                self.members(&members, rank_word, first)
             } else {
                 self.rank(&ranks[first], &folded, rows)
             };
             let text = match (ranks.len(), end - first) {
                 (1, _) => text,
                 (all, own) if all == own => text,
-                (_, 1) => format!("if $$rank == {first} {{\n{text}}}\n"),
-                _ => format!("if $$rank >= {first} && $$rank < {end} {{\n{text}}}\n"),
+                (_, 1) => format!("if {rank_word} == {first} {{\n{text}}}\n"),
+                _ => format!("if {rank_word} >= {first} && {rank_word} < {end} {{\n{text}}}\n"),
             };
-            out += &text;
+            out += &if self.parts.copies > 1 { in_home(&text) } else { text };
             first = end;
         }
         out
@@ -243,7 +275,7 @@ impl Writer<'_, '_> {
         for segment in &rank.segments {
             let mut strands: Vec<usize> = segment.iter().map(|strand| *strand as usize).collect();
             if let [strand] = strands[..] {
-                out += &self.strand(&folded[strand], rows);
+                out += &self.strand(&folded[strand], rows, self.parts.open_loop);
                 continue;
             }
             let _ = writeln!(out, "parallel {} {{", strands.len());
@@ -256,7 +288,7 @@ impl Writer<'_, '_> {
                 let text = if like > 1 {
                     self.members(&members, "$$worker", first)
                 } else {
-                    self.strand(members[0], None)
+                    self.strand(members[0], None, self.parts.open_loop)
                 };
                 if like == segment.len() {
                     out += &text;
@@ -283,9 +315,10 @@ impl Writer<'_, '_> {
         }
         let counter = if first == 0 { built_in.to_owned() } else { "$member".to_owned() };
         let least_gap = self.parts.least_gap;
-        let signals = signals(self.parts.lanes);
-        let shared =
-            Shared { shapes: &self.parts.statements.shapes, paths: self.paths, signals: &signals, least_gap };
+        let signals = signals(self.parts.lanes, self.parts.copies > 1);
+        let open_loop = self.parts.open_loop;
+        let Statements { shapes, models, .. } = &*self.parts.statements;
+        let shared = Shared { shapes, models, paths: self.paths, signals: &signals, least_gap, open_loop };
         let renderer = Renderer::new(&shared, &mut self.heads, None);
         let done = renderer.of_members(&nodes, &counter, members.len() as u32);
         self.thinks |= done.thinks;
@@ -293,12 +326,12 @@ impl Writer<'_, '_> {
         if first > 0 { format!("$member = {built_in} - {first};\n{text}") } else { text }
     }
 
-    fn strand(&mut self, nodes: &[Node], rows: Option<*const Node>) -> String {
+    fn strand(&mut self, nodes: &[Node], rows: Option<*const Node>, open_loop: bool) -> String {
         let here = rows.and_then(|rows| nodes.iter().find(|node| std::ptr::eq(*node, rows)));
         let least_gap = self.parts.least_gap;
-        let signals = signals(self.parts.lanes);
-        let shared =
-            Shared { shapes: &self.parts.statements.shapes, paths: self.paths, signals: &signals, least_gap };
+        let signals = signals(self.parts.lanes, self.parts.copies > 1);
+        let Statements { shapes, models, .. } = &*self.parts.statements;
+        let shared = Shared { shapes, models, paths: self.paths, signals: &signals, least_gap, open_loop };
         let done = Renderer::new(&shared, &mut self.heads, here.map(std::ptr::from_ref)).of(nodes);
         self.thinks |= done.thinks;
         self.rows = self.rows.or(done.rows);
@@ -307,16 +340,23 @@ impl Writer<'_, '_> {
 }
 
 /// The name by which a strand signals.
-fn signals(lanes: &Lanes) -> impl Fn(u32) -> String + '_ {
-    |strand| {
+fn signals(lanes: &Lanes, copies: bool) -> impl Fn(u32) -> String + '_ {
+    move |strand| {
         let one = &lanes.strands[strand as usize];
         let segments = &lanes.ranks[one.rank as usize].segments;
-        match (segments.len(), segments[one.segment as usize].len()) {
+        let copy = if copies { "copy $copy " } else { "" };
+        let name = match (segments.len(), segments[one.segment as usize].len()) {
             (1, 1) => format!("rank {}", one.rank),
             (_, 1) => format!("rank {}.{}", one.rank, one.segment),
             _ => format!("rank {}.{} worker {}", one.rank, one.segment, one.worker),
-        }
+        };
+        format!("{copy}{name}")
     }
+}
+
+/// A text whose names count from the directory of its copy. A `$` that is part of a name has a backslash before it.
+fn in_home(text: &str) -> String {
+    text.replace("\"$dir/", "\"$home/").replace("\"$dir\"", "\"$home\"")
 }
 
 fn about(rank: &RankPlan, lanes: &Lanes) -> String {

@@ -31,11 +31,12 @@ pub fn retry(mut call: impl FnMut() -> i64) -> Outcome {
     }
 }
 
-/// Repeats `call(done)`, which moves bytes from position `done` on, until `length` bytes are moved, it
-/// fails, or it moves nothing.
+/// The outcome of a transfer whose first call returned `first`. Where that was not all, repeats `call(done)`, which moves
+/// bytes from position `done` on, until `length` bytes are moved, it fails, or it moves nothing.
+///
+/// `call` owns what it needs: were that borrowed, it would be written to memory before the first call.
 #[inline(always)]
-fn complete(length: usize, mut call: impl FnMut(usize) -> isize) -> Outcome {
-    let first = call(0);
+fn complete(length: usize, first: isize, mut call: impl FnMut(usize) -> isize) -> Outcome {
     if first == length as isize {
         return Outcome::value(length as u64);
     }
@@ -73,7 +74,8 @@ fn complete_slowly(length: usize, mut moved: isize, call: &mut dyn FnMut(usize) 
 #[inline(always)]
 pub unsafe fn write(fd: i32, from: *const u8, length: usize) -> Outcome {
     // SAFETY: within the caller's range, since `complete` asks for `done <= length` only.
-    complete(length, |done| unsafe { libc::write(fd, from.add(done).cast(), length - done) })
+    let call = move |done| unsafe { libc::write(fd, from.add(done).cast(), length - done) };
+    complete(length, call(0), call)
 }
 
 /// Writes `length` bytes at `offset`.
@@ -83,9 +85,10 @@ pub unsafe fn write(fd: i32, from: *const u8, length: usize) -> Outcome {
 #[inline(always)]
 pub unsafe fn pwrite(fd: i32, from: *const u8, length: usize, offset: u64) -> Outcome {
     // SAFETY: as in `write`.
-    complete(length, |done| unsafe {
+    let call = move |done| unsafe {
         libc::pwrite(fd, from.add(done).cast(), length - done, (offset + done as u64) as libc::off_t)
-    })
+    };
+    complete(length, call(0), call)
 }
 
 /// Reads `length` bytes from the file's position; fewer at the end of the file.
@@ -95,7 +98,8 @@ pub unsafe fn pwrite(fd: i32, from: *const u8, length: usize, offset: u64) -> Ou
 #[inline(always)]
 pub unsafe fn read(fd: i32, into: *mut u8, length: usize) -> Outcome {
     // SAFETY: as in `write`.
-    complete(length, |done| unsafe { libc::read(fd, into.add(done).cast(), length - done) })
+    let call = move |done| unsafe { libc::read(fd, into.add(done).cast(), length - done) };
+    complete(length, call(0), call)
 }
 
 /// Reads `length` bytes from `offset`; fewer at the end of the file.
@@ -105,9 +109,10 @@ pub unsafe fn read(fd: i32, into: *mut u8, length: usize) -> Outcome {
 #[inline(always)]
 pub unsafe fn pread(fd: i32, into: *mut u8, length: usize, offset: u64) -> Outcome {
     // SAFETY: as in `write`.
-    complete(length, |done| unsafe {
+    let call = move |done| unsafe {
         libc::pread(fd, into.add(done).cast(), length - done, (offset + done as u64) as libc::off_t)
-    })
+    };
+    complete(length, call(0), call)
 }
 
 /// Opens a file; the value is the descriptor.

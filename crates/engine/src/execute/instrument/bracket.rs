@@ -26,6 +26,17 @@ pub(super) struct Bracket {
     pub(super) allocated: u64,
 }
 
+/// An operation whose first clock read was made.
+pub(super) struct Begun {
+    /// How long it takes in virtual time, in ps.
+    drawn: u64,
+    /// Requests for memory before it.
+    #[cfg(test)]
+    requests: u64,
+    /// The clock, in ticks.
+    ticks: u64,
+}
+
 impl Bracket {
     pub(super) fn new(clock: Clock, is_virtual: bool) -> Self {
         let (clock, virtual_now) =
@@ -63,6 +74,15 @@ impl Bracket {
         meaning: Meaning,
         call: impl FnOnce(&mut D) -> Outcome,
     ) -> Timed {
+        let begun = self.begin(driver);
+        let outcome = call(driver);
+        self.end(driver, begun, meaning, outcome)
+    }
+
+    /// The first clock read, for a call that is to be inlined; a closure of several calls is not, and hands its result
+    /// back through memory, which costs more than a clock read. [`Bracket::end`] follows the call at once.
+    #[inline(always)]
+    pub(super) fn begin<D: Driver + ?Sized>(&mut self, driver: &mut D) -> Begun {
         // Known when compiled for a driver that is known.
         let drawn = if driver.capabilities().virtual_time {
             driver.duration_ps(self.command, 1)
@@ -72,18 +92,30 @@ impl Bracket {
             }
             0
         };
-        // The call stands at one place only, so that it is inlined: a result that is handed back through memory
-        // costs more than a clock read.
         let clock = self.clock;
+        Begun {
+            drawn,
+            #[cfg(test)]
+            requests: super::counted::requests(),
+            ticks: clock.at_call(),
+        }
+    }
+
+    /// The second clock read.
+    #[inline(always)]
+    pub(super) fn end<D: Driver + ?Sized>(
+        &mut self,
+        driver: &D,
+        begun: Begun,
+        meaning: Meaning,
+        outcome: Outcome,
+    ) -> Timed {
+        let end = self.clock.at_call();
         #[cfg(test)]
-        let requests = super::counted::requests();
-        let begin = clock.now();
-        let outcome = call(driver);
-        let end = clock.now();
-        #[cfg(test)]
-        self.count(requests);
+        self.count(begun.requests);
+        let begin = begun.ticks;
         if driver.capabilities().virtual_time {
-            let (begin, end) = self.pass(drawn);
+            let (begin, end) = self.pass(begun.drawn);
             return Timed { begin, end, outcome, meaning, ..Timed::default() };
         }
         let seen = match &mut self.watch {
@@ -131,6 +163,7 @@ impl Bracket {
     }
 
     /// An operation that failed before any call was made.
+    #[inline(always)]
     pub(super) fn failed<D: Driver + ?Sized>(&mut self, driver: &mut D, errno: i32) -> Timed {
         let (begin, end) = if self.is_virtual() {
             let drawn = driver.duration_ps(self.command, 1);

@@ -8,6 +8,16 @@ use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::{ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Wrong, verify};
 
+/// What the content of a write of `length` bytes is counted by.
+#[inline(always)]
+fn kind(appended: bool, length: u64) -> ContentKind {
+    match appended {
+        true => ContentKind::Appended,
+        false if length > SCRATCH_LIMIT as u64 => ContentKind::Repeated,
+        false => ContentKind::Placed,
+    }
+}
+
 impl Layer {
     /// The number and name of a file. Looks its directory up when it comes for the first time.
     #[inline]
@@ -19,12 +29,7 @@ impl Layer {
     }
 
     fn stream(&self, to: Destined, length: u64) -> ContentStream {
-        let kind = match to.appended {
-            true => ContentKind::Appended,
-            false if length > SCRATCH_LIMIT as u64 => ContentKind::Repeated,
-            false => ContentKind::Placed,
-        };
-        self.author.stream(to.file, kind)
+        self.author.stream(to.file, kind(to.appended, length))
     }
 
     /// Where a write of `length` bytes takes its bytes from: a buffer of the program, or our own memory, which holds at
@@ -40,9 +45,12 @@ impl Layer {
             _ if !self.content => Ok(std::ptr::dangling()),
             Some(number) => self.buffers.memory(number, length).map(<*mut u8>::cast_const),
             None => {
-                let stream = self.stream(to, length);
+                let kind = kind(to.appended, length);
                 let length = length.min(SCRATCH_LIMIT as u64) as usize;
-                self.scratch.outgoing((&stream, self.author.rank), to.place, length)
+                let author = self.author;
+                self.scratch.outgoing((to.file.id, kind), (to.place, length), || {
+                    author.stream(to.file, kind).written_by(author.rank)
+                })
             }
         }
     }

@@ -246,10 +246,16 @@ impl Guard {
         if self.local { self.confinement.check_target(target, path) } else { Ok(()) }
     }
 
-    /// May the program ask about it? That opens nothing.
+    /// May the program ask about anything? That opens nothing.
+    #[inline(always)]
+    pub(super) fn may_ask_freely(&self) -> bool {
+        !(self.local && self.confinement.confines_questions())
+    }
+
+    /// May the program ask about it?
     #[inline(always)]
     pub(super) fn may_ask(&mut self, path: &CStr) -> Result<(), Refusal> {
-        if self.local && self.confinement.confines_questions() {
+        if !self.may_ask_freely() {
             self.confinement.check(READ, path)?;
             self.confinement.check_followed(READ, path)?;
         }

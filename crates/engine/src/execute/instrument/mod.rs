@@ -58,31 +58,34 @@ impl Instrument {
         Self { driver, layer }
     }
 
-    /// Does one operation of a command.
+    /// Does one of the most frequent operations of this machine; `None` of any other. Their system calls can be as
+    /// short as a clock read: all that is around them is compiled into the caller.
+    #[inline(always)]
+    pub fn perform_frequent(&mut self, command: Option<Command>, call: Call<'_>) -> Option<Timed> {
+        let layer = &mut self.layer;
+        let AnyDriver::Posix(driver) = &mut self.driver else { return None };
+        layer.bracket.command = command;
+        match call {
+            Call::Write { file, length, offset, buffer } => {
+                Some(layer.write(driver, file, transfer::Span { length, offset }, buffer))
+            }
+            Call::Read { file, length, offset } => Some(layer.read(driver, file, length, offset)),
+            Call::Stat { path } if layer.guard.may_ask_freely() => Some(layer.stat(driver, path)),
+            _ => None,
+        }
+    }
+
+    /// Does one operation of a command; compiled for each driver.
     ///
     /// # Errors
     /// Only where the program may not do this at all; a failed call is an outcome with an errno.
-    #[inline(always)]
     pub fn perform(&mut self, command: Option<Command>, call: Call<'_>) -> Result<Timed, Refusal> {
         let layer = &mut self.layer;
         layer.bracket.command = command;
-        // The system calls of this machine can be as short as a clock read: the most frequent ones are compiled into
-        // the caller, the others for each driver.
-        match (&mut self.driver, call) {
-            (AnyDriver::Posix(driver), Call::Write { file, length, offset, buffer }) => {
-                Ok(layer.write(driver, file, transfer::Span { length, offset }, buffer))
-            }
-            (AnyDriver::Posix(driver), Call::Read { file, length, offset }) => {
-                Ok(layer.read(driver, file, length, offset))
-            }
-            (AnyDriver::Posix(driver), Call::Stat { path }) => {
-                layer.asking(driver, path, |driver, path| driver.stat(path))
-            }
-            (driver, call) => each_driver!(driver, driver => {
-                driver.make_room();
-                layer.perform(driver, call)
-            }),
-        }
+        each_driver!(&mut self.driver, driver => {
+            driver.make_room();
+            layer.perform(driver, call)
+        })
     }
 
     /// Does something together with the other ranks of `comm`. Where it fails on one rank it fails on all; ECANCELED

@@ -74,6 +74,14 @@ impl Layer {
         Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver, path)))
     }
 
+    /// Asks for the metadata of `path`, where the program may ask freely.
+    #[inline(always)]
+    pub(super) fn stat<D: Driver + ?Sized>(&mut self, driver: &mut D, path: &CStr) -> Timed {
+        let begun = self.bracket.begin(driver);
+        let outcome = driver.stat(path);
+        self.bracket.end(driver, begun, Meaning::Value, outcome)
+    }
+
     /// Times a call that opens something to read.
     pub(super) fn reading<D: Driver + ?Sized>(
         &mut self,

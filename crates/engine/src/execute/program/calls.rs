@@ -64,7 +64,7 @@ impl Rank<'_, '_> {
         arguments: &Arguments,
     ) -> Reply {
         let path = arguments.c_str(0);
-        let given = |index: usize| arguments.is_given(index).then(|| arguments.size(index, 0));
+        let given = |index: usize| arguments.given_size(index);
         let mode = |index: usize, otherwise: u64| arguments.size(index, otherwise) as u32;
         let file = arguments.file(0).unwrap_or(u32::MAX);
         let call = match file_command {

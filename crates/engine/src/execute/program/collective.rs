@@ -80,7 +80,7 @@ impl Rank<'_, '_> {
                     self.opened_by.insert(outcome.value as u32, group);
                 }
                 let reply = Answer::of(command).reply(outcome);
-                if spec.moves.reads() { self.verified(reply) } else { reply }
+                if spec.moves.reads() { Reply { errno: self.verified(reply.errno), ..reply } } else { reply }
             }
             Err(stop) => {
                 self.stop(stop);

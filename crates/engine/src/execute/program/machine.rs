@@ -2,7 +2,9 @@
 
 use ppl::claim::Claim;
 use ppl::commands::Command;
-use ppl::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, Work};
+use ppl::interpret::{
+    Arguments, Failure, Halt, Machine, Reply, StatementReply, Statistic, Times, Wait, Work,
+};
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
 use samples::Warning;
@@ -22,19 +24,28 @@ impl Machine for Rank<'_, '_> {
         if self.stop.is_some() {
             return Reply::failed(libc::ECANCELED);
         }
-        let offset = || arguments.is_given(2).then(|| arguments.size(2, 0));
-        match (command, arguments.file(0)) {
-            (Command::Fwrite, Some(file)) => {
-                let (length, buffer) = self.bytes(arguments, 1);
-                let call = Call::Write { file, length, offset: offset(), buffer };
-                self.perform(site, call, Answer::Bytes)
+        match self.transfer(command, site, arguments) {
+            Some(StatementReply { bytes, errno, started }) => {
+                Reply { bytes, errno, started, ..Reply::default() }
             }
-            (Command::Fread, Some(file)) => {
-                let length = arguments.is_given(1).then(|| arguments.size(1, 0));
-                self.read(site, Call::Read { file, length, offset: offset() })
-            }
-            _ => self.other(command, site, arguments),
+            None => self.other(command, site, arguments),
         }
+    }
+
+    #[inline(always)]
+    fn statement(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> StatementReply {
+        if self.stop.is_some() {
+            return StatementReply { errno: libc::ECANCELED, ..StatementReply::default() };
+        }
+        if let Some(reply) = self.transfer(command, site, arguments) {
+            return reply;
+        }
+        if command == Command::Stat {
+            let reply =
+                self.perform_statement(site, Call::Stat { path: arguments.c_str(0) }, Answer::Integer);
+            return StatementReply { bytes: 0, ..reply };
+        }
+        StatementReply::from(&self.other(command, site, arguments))
     }
 
     #[inline]
@@ -185,10 +196,10 @@ impl Machine for Rank<'_, '_> {
 
     #[inline]
     fn interrupted(&mut self) -> Option<Halt> {
-        if self.stop.is_none() {
-            self.stop = self.session.interrupted();
+        match self.stop {
+            None if !self.session.is_interrupted() => None,
+            _ => self.halted_by_others(),
         }
-        self.halted()
     }
 
     fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use ppl::commands::Yields;
-use ppl::interpret::{Arguments, Failure, Halt, Reply};
+use ppl::commands::{Command, Yields};
+use ppl::interpret::{Arguments, Failure, Halt, Reply, StatementReply};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 use super::answer::Answer;
@@ -11,6 +11,7 @@ use crate::content::Wrong;
 use crate::execute::call::Call;
 use crate::execute::session::{Judgement, Session, Stop};
 use ranks::Comm;
+use samples::Outcome;
 
 /// A rank as the interpreter sees it.
 pub(super) struct Rank<'m, 's> {
@@ -154,7 +155,59 @@ impl<'m, 's> Rank<'m, 's> {
         self.stop.as_ref().map(|stop| Halt::Machine(stop.to_string()))
     }
 
+    /// The reason to stop, which may be that of another rank.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn halted_by_others(&mut self) -> Option<Halt> {
+        if self.stop.is_none() {
+            self.stop = self.session.interrupted();
+        }
+        self.halted()
+    }
+
+    /// Transfers of an open file, which are the most frequent commands; `None` of any other command.
     #[inline(always)]
+    pub(super) fn transfer(
+        &mut self,
+        command: Command,
+        site: SiteId,
+        arguments: &Arguments,
+    ) -> Option<StatementReply> {
+        match (command, arguments.file(0)) {
+            (Command::Fwrite, Some(file)) => {
+                let (length, buffer) = self.bytes(arguments, 1);
+                let call = Call::Write { file, length, offset: arguments.given_size(2), buffer };
+                Some(self.perform_statement(site, call, Answer::Bytes))
+            }
+            (Command::Fread, Some(file)) => {
+                let (length, offset) = (arguments.given_size(1), arguments.given_size(2));
+                let reply = self.perform_statement(site, Call::Read { file, length, offset }, Answer::Bytes);
+                Some(StatementReply { errno: self.verified(reply.errno), ..reply })
+            }
+            _ => None,
+        }
+    }
+
+    /// As [`Rank::perform`] where the value is not needed, or is the bytes moved.
+    #[inline(always)]
+    pub(super) fn perform_statement(
+        &mut self,
+        site: SiteId,
+        call: Call<'_>,
+        answer: Answer,
+    ) -> StatementReply {
+        if self.session.is_async() && !self.wanted {
+            return StatementReply::from(&self.start(site, call, answer));
+        }
+        match self.session.operation(site.index(), call) {
+            Ok(Outcome { value, errno, .. }) => StatementReply { bytes: value, errno, started: false },
+            Err(stop) => {
+                self.stop(stop);
+                StatementReply { errno: libc::ECANCELED, ..StatementReply::default() }
+            }
+        }
+    }
+
     pub(super) fn perform(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
         if self.session.is_async() && !self.wanted {
             return self.start(site, call, answer);
@@ -182,23 +235,23 @@ impl<'m, 's> Rank<'m, 's> {
         }
     }
 
-    #[inline(always)]
     pub(super) fn read(&mut self, site: SiteId, call: Call<'_>) -> Reply {
         let reply = self.perform(site, call, Answer::Bytes);
-        self.verified(reply)
+        Reply { errno: self.verified(reply.errno), ..reply }
     }
 
-    /// Of a read inside `verify`: a failure where it gave other bytes than our writes put there.
+    /// The errno of a read that had this one: inside `verify` a failure where it gave other bytes than our writes put
+    /// there.
     #[inline(always)]
-    pub(super) fn verified(&mut self, reply: Reply) -> Reply {
+    pub(super) fn verified(&mut self, errno: i32) -> i32 {
         if self.verify
-            && reply.errno == 0
+            && errno == 0
             && let Some(at) = self.session.instrument.verify()
         {
             self.wrong = Some(at);
-            return Reply { errno: libc::EBADMSG, ..reply };
+            return libc::EBADMSG;
         }
-        reply
+        errno
     }
 
     /// The length of a write and the buffer it comes from, if it names one.

@@ -206,19 +206,35 @@ impl<'a> Session<'a> {
         self.recorder.begin(site);
         let (command, line) = self.command(place);
         self.standing.set_line(line);
+        match self.instrument.perform_frequent(command, call) {
+            Some(timed) => self.keep(site, timed),
+            None => self.other_operation((site, line), command, call),
+        }
+    }
+
+    #[inline(never)]
+    fn other_operation(
+        &mut self,
+        (site, line): (u32, u32),
+        command: Option<Command>,
+        call: Call<'_>,
+    ) -> Result<Outcome, Stop> {
         match self.instrument.perform(command, call) {
-            Ok(timed) => {
-                // An operation that was broken off has no meaningful duration.
-                if timed.outcome.errno == libc::ECANCELED
-                    && let Some(stop) = self.interrupted()
-                {
-                    return Err(stop);
-                }
-                self.store(site, timed)?;
-                Ok(timed.outcome)
-            }
+            Ok(timed) => self.keep(site, timed),
             Err(refusal) => Err(Self::refused(line, refusal)),
         }
+    }
+
+    /// Stores an operation, unless it was broken off: it has no meaningful duration then.
+    #[inline(always)]
+    fn keep(&mut self, site: u32, timed: Timed) -> Result<Outcome, Stop> {
+        if timed.outcome.errno == libc::ECANCELED
+            && let Some(stop) = self.interrupted()
+        {
+            return Err(stop);
+        }
+        self.store(site, timed)?;
+        Ok(timed.outcome)
     }
 
     /// Does something together with the ranks of `group`, or of the world, in one timing.
@@ -277,6 +293,12 @@ impl<'a> Session<'a> {
         self.comm.stopped().map(Stop::Comm)
     }
 
+    /// Is [`Session::interrupted`] some reason?
+    #[inline(always)]
+    pub(in crate::execute) fn is_interrupted(&self) -> bool {
+        self.comm.is_stopped()
+    }
+
     /// Says where the operation that begins stands.
     #[inline(always)]
     pub(in crate::execute) fn begin_at(&self, site: u32, line: u32) {
@@ -317,22 +339,32 @@ impl<'a> Session<'a> {
         self.bytes += bytes;
         self.queue_ns += timed.seen.queue_ns;
         let start_ns = self.instrument.since_epoch_ns(timed.begin);
-        self.recorder.push(Sample {
+        // What was seen reaches a little beyond the two clock reads.
+        let (queue_ns, blocked_ns) = match timed.seen.queue_ns | timed.seen.blocked_ns {
+            0 => (0, 0),
+            _ => {
+                let most = duration_ps / 1000;
+                let blocked_ns = u32::try_from(timed.seen.blocked_ns.min(most)).unwrap_or(u32::MAX);
+                (timed.seen.queue_ns.min(most), blocked_ns)
+            }
+        };
+        let cpu = match timed.seen.cpu {
+            u16::MAX => self.instrument.processor(),
+            seen => seen,
+        };
+        let rank = self.rank;
+        self.recorder.push_with(|| Sample {
             start_ns,
             duration_ps,
             late_ns,
             bytes,
-            // What was seen reaches a little beyond the two clock reads.
-            queue_ns: timed.seen.queue_ns.min(duration_ps / 1000),
-            blocked_ns: u32::try_from(timed.seen.blocked_ns.min(duration_ps / 1000)).unwrap_or(u32::MAX),
+            queue_ns,
+            blocked_ns,
             site,
-            rank: self.rank,
+            rank,
             errno: timed.outcome.errno,
             batch: timed.batch.max(1),
-            cpu: match timed.seen.cpu {
-                u16::MAX => self.instrument.processor(),
-                seen => seen,
-            },
+            cpu,
             causes: timed.outcome.causes.0 | timed.seen.causes.0,
         })?;
         self.standing.set_recorded(self.recorder.total(), self.bytes);

@@ -144,7 +144,7 @@ fn named<'a>(
         }
         b"symlink" | b"symlinkat" => Asked::Symlink { target: strings.two.as_deref()?, path },
         b"readlink" | b"readlinkat" => Asked::Readlink { path, target: strings.two.as_deref() },
-        b"truncate" => Asked::Other { why: "truncate by name" },
+        b"truncate" => Asked::TruncateName { path, length: parts.number(1)? },
         b"chown" | b"lchown" | b"fchownat" => Asked::Other { why: "changes of owners" },
         b"utime" | b"utimes" | b"utimensat" => Asked::Other { why: "changes of times" },
         _ => return None,

@@ -1,7 +1,7 @@
 //! Measures results: nanoseconds of processor time and bytes of memory a sample.
 //!
 //! ```text
-//! cargo run --release -p lastrank-results --example speed [SAMPLES] [RANKS]
+//! cargo run --release -p lastrank-results --example speed_of_results [SAMPLES] [RANKS]
 //! ```
 //!
 //! Samples are made in pieces of a row group, as a reader of run files gives them, so that the memory is that of the

@@ -1,0 +1,371 @@
+//! The functions of the C library that ours stand before, as one table and the few that need more.
+
+use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+use crate::life::transfers;
+use crate::{
+    AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, attributes,
+    dirfd, dlsym, done, now, put, sight, text,
+};
+
+/// The address of the next function of a name behind ours.
+fn found(known: &AtomicUsize, name: &[u8]) -> usize {
+    let mut address = known.load(Relaxed);
+    if address == 0 {
+        // SAFETY: RTLD_NEXT; the name ends in NUL.
+        address = unsafe { dlsym(usize::MAX as *mut c_void, name.as_ptr().cast()) } as usize;
+        if address == 0 {
+            // SAFETY: the function does not exist, so nobody can call it.
+            unsafe { abort() }
+        }
+        known.store(address, Relaxed);
+    }
+    address
+}
+
+/// The function of the C library that ours stands before.
+macro_rules! real {
+    ($name:literal as $kind:ty) => {{
+        static KNOWN: AtomicUsize = AtomicUsize::new(0);
+        let known = found(&KNOWN, concat!($name, "\0").as_bytes());
+        // SAFETY: the C library's function of this name has this type.
+        #[allow(unused_unsafe)]
+        let function = unsafe { core::mem::transmute::<usize, $kind>(known) };
+        function
+    }};
+}
+
+/// Functions of the C library. Each calls the real one and writes a record with numbers and names.
+macro_rules! stands_before {
+    ($($name:literal $own:ident ($($argument:ident: $kind:ty),*) -> $result:ty
+        $(, before $before:expr)? ; $record:expr => $numbers:expr, $names:expr;)*) => { $(
+        #[unsafe(export_name = $name)]
+        pub unsafe extern "C" fn $own($($argument: $kind),*) -> $result {
+            let real = real!($name as unsafe extern "C" fn($($kind),*) -> $result);
+            $( #[allow(unused_unsafe)] unsafe { $before }; )?
+            let start = now();
+            // SAFETY: the arguments are the caller's.
+            let result = unsafe { real($($argument),*) };
+            let value = result as i64;
+            #[allow(unused_unsafe, unused_variables)]
+            // SAFETY: names and structures are the caller's, and the call has accepted them.
+            unsafe {
+                done($record, start, value, ($numbers)(value), ($names)(value));
+            }
+            result
+        }
+    )* };
+}
+
+type Path = *const c_char;
+type Buffer = *mut c_void;
+const NO: Names<'static> = [&[], &[]];
+
+fn n(value: impl Into<i64>) -> i64 {
+    value.into()
+}
+
+const HERE: i64 = AT_FDCWD as i64;
+
+stands_before! {
+    "open" open(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, n(flags), n(mode), 0], |r| [text(path), &[]];
+    "open64" open64(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, n(flags), n(mode), 0], |r| [text(path), &[]];
+    "openat" openat(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(at, path);
+        Kind::Open => |_| [n(at), n(flags), n(mode), 0], |r| [text(path), &[]];
+    "openat64" openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(at, path);
+        Kind::Open => |_| [n(at), n(flags), n(mode), 0], |r| [text(path), &[]];
+    "__open_2" open_2(path: Path, flags: c_int) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, n(flags), 0, 0], |r| [text(path), &[]];
+    "__open64_2" open64_2(path: Path, flags: c_int) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, n(flags), 0, 0], |r| [text(path), &[]];
+    "__openat_2" openat_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
+        Kind::Open => |_| [n(at), n(flags), 0, 0], |r| [text(path), &[]];
+    "__openat64_2" openat64_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
+        Kind::Open => |_| [n(at), n(flags), 0, 0], |r| [text(path), &[]];
+    "creat" creat(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, 0o1101, n(mode), 0], |r| [text(path), &[]];
+    "creat64" creat64(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Open => |_| [HERE, 0o1101, n(mode), 0], |r| [text(path), &[]];
+    "close" close(file: c_int) -> c_int; Kind::Close => |_| [n(file), 0, 0, 0], |_| NO;
+    "read" read(file: c_int, buffer: Buffer, count: usize) -> isize; Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
+    "__read_chk" read_chk(file: c_int, buffer: Buffer, count: usize, size: usize) -> isize;
+        Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
+    "pread" pread(file: c_int, buffer: Buffer, count: usize, at: i64) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "pread64" pread64(file: c_int, buffer: Buffer, count: usize, at: i64) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "__pread64_chk" pread64_chk(file: c_int, buffer: Buffer, count: usize, at: i64, size: usize) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "readv" readv(file: c_int, parts: Buffer, count: c_int) -> isize; Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
+    "preadv" preadv(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "preadv64" preadv64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "write" write(file: c_int, buffer: *const c_void, count: usize) -> isize;
+        Kind::Write => |_| [n(file), -1, 0, 0], |_| NO;
+    "pwrite" pwrite(file: c_int, buffer: *const c_void, count: usize, at: i64) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "pwrite64" pwrite64(file: c_int, buffer: *const c_void, count: usize, at: i64) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "writev" writev(file: c_int, parts: Buffer, count: c_int) -> isize; Kind::Write => |_| [n(file), -1, 0, 0], |_| NO;
+    "pwritev" pwritev(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "pwritev64" pwritev64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "sendfile" sendfile(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
+        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+    "sendfile64" sendfile64(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
+        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+    "copy_file_range" copy_file_range(from: c_int, at: *mut i64, to: c_int, there: *mut i64, count: usize, flags: c_uint) -> isize;
+        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+    "splice" splice(from: c_int, at: *mut i64, to: c_int, there: *mut i64, count: usize, flags: c_uint) -> isize;
+        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+    "lseek" lseek(file: c_int, offset: i64, whence: c_int) -> i64; Kind::Seek => |_| [n(file), 0, 0, 0], |_| NO;
+    "lseek64" lseek64(file: c_int, offset: i64, whence: c_int) -> i64; Kind::Seek => |_| [n(file), 0, 0, 0], |_| NO;
+    "fsync" fsync(file: c_int) -> c_int; Kind::Sync => |_| [n(file), 0, 0, 0], |_| NO;
+    "fdatasync" fdatasync(file: c_int) -> c_int; Kind::Sync => |_| [n(file), 1, 0, 0], |_| NO;
+    "ftruncate" ftruncate(file: c_int, to: i64) -> c_int; Kind::Truncate => |_| [n(file), to, 0, 0], |_| NO;
+    "ftruncate64" ftruncate64(file: c_int, to: i64) -> c_int; Kind::Truncate => |_| [n(file), to, 0, 0], |_| NO;
+    "fallocate" fallocate(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;
+        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+    "fallocate64" fallocate64(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;
+        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+    "posix_fallocate" posix_fallocate(file: c_int, at: i64, count: i64) -> c_int;
+        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+    "posix_fallocate64" posix_fallocate64(file: c_int, at: i64, count: i64) -> c_int;
+        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+    "dup" dup(file: c_int) -> c_int; Kind::Duplicate => |_| [n(file), 0, 0, 0], |_| NO;
+    "dup2" dup2(file: c_int, new: c_int) -> c_int; Kind::Duplicate => |_| [n(file), 0, 0, 0], |_| NO;
+    "dup3" dup3(file: c_int, new: c_int, flags: c_int) -> c_int;
+        Kind::Duplicate => |_| [n(file), n(flags & O_CLOEXEC), 0, 0], |_| NO;
+    "stat" stat(path: Path, out: Buffer) -> c_int; Kind::Stat => |r| stated(HERE, 1, r, out), |r| [text(path), &[]];
+    "stat64" stat64(path: Path, out: Buffer) -> c_int; Kind::Stat => |r| stated(HERE, 1, r, out), |r| [text(path), &[]];
+    "lstat" lstat(path: Path, out: Buffer) -> c_int; Kind::Stat => |r| stated(HERE, 0, r, out), |r| [text(path), &[]];
+    "lstat64" lstat64(path: Path, out: Buffer) -> c_int; Kind::Stat => |r| stated(HERE, 0, r, out), |r| [text(path), &[]];
+    "fstat" fstat(file: c_int, out: Buffer) -> c_int; Kind::StatOpen => |r| stated(n(file), 1, r, out), |_| NO;
+    "fstat64" fstat64(file: c_int, out: Buffer) -> c_int; Kind::StatOpen => |r| stated(n(file), 1, r, out), |_| NO;
+    "fstatat" fstatat(at: c_int, path: Path, out: Buffer, flags: c_int) -> c_int;
+        at_kind(path) => |r| stated(n(at), n(flags & AT_SYMLINK_NOFOLLOW == 0), r, out), |r| [text(path), &[]];
+    "fstatat64" fstatat64(at: c_int, path: Path, out: Buffer, flags: c_int) -> c_int;
+        at_kind(path) => |r| stated(n(at), n(flags & AT_SYMLINK_NOFOLLOW == 0), r, out), |r| [text(path), &[]];
+    "statx" statx(at: c_int, path: Path, flags: c_int, mask: c_uint, out: Buffer) -> c_int;
+        at_kind(path) => |r| extended(n(at), n(flags & AT_SYMLINK_NOFOLLOW == 0), r, out), |r| [text(path), &[]];
+    "access" access(path: Path, mode: c_int) -> c_int; Kind::Lookup => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "faccessat" faccessat(at: c_int, path: Path, mode: c_int, flags: c_int) -> c_int;
+        Kind::Lookup => |_| [n(at), 0, 0, 0], |r| [text(path), &[]];
+    "unlink" unlink(path: Path) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Unlink => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "remove" remove(path: Path) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Unlink => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "unlinkat" unlinkat(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
+        if flags & AT_REMOVEDIR != 0 { Kind::Rmdir } else { Kind::Unlink } => |_| [n(at), 0, 0, 0], |r| [text(path), &[]];
+    "rmdir" rmdir(path: Path) -> c_int; Kind::Rmdir => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "mkdir" mkdir(path: Path, mode: c_uint) -> c_int; Kind::Mkdir => |_| [HERE, n(mode), 0, 0], |r| [text(path), &[]];
+    "mkdirat" mkdirat(at: c_int, path: Path, mode: c_uint) -> c_int;
+        Kind::Mkdir => |_| [n(at), n(mode), 0, 0], |r| [text(path), &[]];
+    "rename" rename(from: Path, to: Path) -> c_int, before { sight(AT_FDCWD, from); sight(AT_FDCWD, to) };
+        Kind::Rename => |_| [HERE, HERE, 0, 0], |r| [text(from), text(to)];
+    "renameat" renameat(at: c_int, from: Path, there: c_int, to: Path) -> c_int,
+        before { sight(at, from); sight(there, to) };
+        Kind::Rename => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
+    "renameat2" renameat2(at: c_int, from: Path, there: c_int, to: Path, flags: c_uint) -> c_int,
+        before { sight(at, from); sight(there, to) };
+        Kind::Rename => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
+    "link" hard_link(from: Path, to: Path) -> c_int, before sight(AT_FDCWD, from);
+        Kind::Link => |_| [HERE, HERE, 0, 0], |r| [text(from), text(to)];
+    "linkat" linkat(at: c_int, from: Path, there: c_int, to: Path, flags: c_int) -> c_int, before sight(at, from);
+        Kind::Link => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
+    "symlink" symlink(target: Path, path: Path) -> c_int;
+        Kind::Symlink => |_| [HERE, 0, 0, 0], |r| [text(path), text(target)];
+    "symlinkat" symlinkat(target: Path, at: c_int, path: Path) -> c_int;
+        Kind::Symlink => |_| [n(at), 0, 0, 0], |r| [text(path), text(target)];
+    "readlink" readlink(path: Path, out: Buffer, size: usize) -> isize;
+        Kind::Readlink => |_| [HERE, 0, 0, 0], |r| [text(path), target(out, r)];
+    "readlinkat" readlinkat(at: c_int, path: Path, out: Buffer, size: usize) -> isize;
+        Kind::Readlink => |_| [n(at), 0, 0, 0], |r| [text(path), target(out, r)];
+    "chmod" chmod(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
+        Kind::Chmod => |_| [HERE, n(mode), 0, 0], |r| [text(path), &[]];
+    "fchmodat" fchmodat(at: c_int, path: Path, mode: c_uint, flags: c_int) -> c_int, before sight(at, path);
+        Kind::Chmod => |_| [n(at), n(mode), 0, 0], |r| [text(path), &[]];
+    "fchmod" fchmod(file: c_int, mode: c_uint) -> c_int; Kind::ChmodOpen => |_| [n(file), n(mode), 0, 0], |_| NO;
+    "chdir" chdir(path: Path) -> c_int; Kind::Chdir => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "fchdir" fchdir(file: c_int) -> c_int; Kind::ChdirOpen => |_| [n(file), 0, 0, 0], |_| NO;
+    "pipe" pipe(ends: *mut c_int) -> c_int; Kind::Pipe => |r| both(r, ends), |_| NO;
+    "pipe2" pipe2(ends: *mut c_int, flags: c_int) -> c_int; Kind::Pipe => |r| both(r, ends), |_| NO;
+    "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
+    "accept" accept(file: c_int, address: Buffer, size: Buffer) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
+    "accept4" accept4(file: c_int, address: Buffer, size: Buffer, flags: c_int) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
+    "wait" wait(status: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
+    "waitpid" waitpid(which: c_int, status: Buffer, options: c_int) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
+    "wait4" wait4(which: c_int, status: Buffer, options: c_int, usage: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
+    "close_range" close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
+        Kind::CloseRange => |_| [n(first), n(last), 0, 0], |_| NO;
+    "mmap" mmap(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
+        Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
+    "mmap64" mmap64(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
+        Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
+    "fork" fork() -> c_int; Kind::Spawn => |_| [0; 4], |_| NO;
+}
+
+fn at_kind(path: Path) -> Kind {
+    // SAFETY: the path is the caller's; an empty one means the open file itself.
+    if unsafe { text(path) }.is_empty() { Kind::StatOpen } else { Kind::Stat }
+}
+
+unsafe fn stated(at: i64, follow: i64, result: i64, out: Buffer) -> [i64; 4] {
+    // SAFETY: the call has filled the structure where it succeeded.
+    let (mode, size) = if result == 0 { unsafe { attributes(out) } } else { (-1, 0) };
+    [at, follow, mode, size]
+}
+
+/// `stx_mode` and `stx_size` of a `struct statx`.
+unsafe fn extended(at: i64, follow: i64, result: i64, out: Buffer) -> [i64; 4] {
+    let bytes: *const u8 = out.cast();
+    if result != 0 {
+        return [at, follow, -1, 0];
+    }
+    // SAFETY: the call has filled the structure.
+    unsafe {
+        let mode = i64::from(bytes.add(28).cast::<u16>().read_unaligned());
+        [at, follow, mode, bytes.add(40).cast::<i64>().read_unaligned()]
+    }
+}
+
+unsafe fn both(result: i64, ends: *mut c_int) -> [i64; 4] {
+    // SAFETY: the call has filled both ends where it succeeded.
+    if result == 0 { unsafe { [n(*ends), n(*ends.add(1)), 0, 0] } } else { [-1, -1, 0, 0] }
+}
+
+unsafe fn target<'a>(out: Buffer, count: i64) -> &'a [u8] {
+    // SAFETY: the call has written so many bytes.
+    unsafe { core::slice::from_raw_parts(out.cast(), usize::try_from(count).unwrap_or(0).min(LONGEST_NAME)) }
+}
+
+/// A process that shares its parent's memory would write its parent's records: it becomes a child by `fork`.
+#[unsafe(export_name = "vfork")]
+pub unsafe extern "C" fn vfork() -> c_int {
+    // SAFETY: as the caller's call.
+    unsafe { fork() }
+}
+
+#[unsafe(export_name = "fcntl")]
+pub unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    unsafe {
+        controlled(
+            real!("fcntl" as unsafe extern "C" fn(c_int, c_int, usize) -> c_int),
+            file,
+            command,
+            argument,
+        )
+    }
+}
+
+#[unsafe(export_name = "fcntl64")]
+pub unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the arguments are the caller's.
+    unsafe {
+        controlled(
+            real!("fcntl64" as unsafe extern "C" fn(c_int, c_int, usize) -> c_int),
+            file,
+            command,
+            argument,
+        )
+    }
+}
+
+unsafe fn controlled(
+    real: unsafe extern "C" fn(c_int, c_int, usize) -> c_int,
+    file: c_int,
+    command: c_int,
+    argument: usize,
+) -> c_int {
+    let start = now();
+    // SAFETY: the arguments are the caller's.
+    let result = unsafe { real(file, command, argument) };
+    // F_DUPFD, F_DUPFD_CLOEXEC, F_SETFD
+    match command {
+        0 => done(Kind::Duplicate, start, n(result), [n(file), 0, 0, 0], NO),
+        1030 => done(Kind::Duplicate, start, n(result), [n(file), 1, 0, 0], NO),
+        2 => done(Kind::CloseOnExec, start, n(result), [n(file), (argument & 1) as i64, 0, 0], NO),
+        _ => {}
+    }
+    result
+}
+
+#[unsafe(export_name = "opendir")]
+pub unsafe extern "C" fn opendir(path: Path) -> Buffer {
+    let real = real!("opendir" as unsafe extern "C" fn(Path) -> Buffer);
+    let start = now();
+    // SAFETY: the path is the caller's; the stream is a new one.
+    unsafe {
+        let stream = real(path);
+        let file = if stream.is_null() { -1 } else { dirfd(stream) };
+        // O_DIRECTORY
+        done(Kind::Open, start, n(file), [HERE, 0o2_200_000, 0, 0], [text(path), &[]]);
+        if file >= 0 {
+            done(Kind::Readdir, now(), 0, [n(file), 0, 0, 0], NO);
+        }
+        stream
+    }
+}
+
+#[unsafe(export_name = "fdopendir")]
+pub unsafe extern "C" fn fdopendir(file: c_int) -> Buffer {
+    let real = real!("fdopendir" as unsafe extern "C" fn(c_int) -> Buffer);
+    let start = now();
+    // SAFETY: the descriptor is the caller's.
+    let stream = unsafe { real(file) };
+    if !stream.is_null() {
+        done(Kind::Readdir, start, 0, [n(file), 0, 0, 0], NO);
+    }
+    stream
+}
+
+#[unsafe(export_name = "closedir")]
+pub unsafe extern "C" fn closedir(stream: Buffer) -> c_int {
+    let real = real!("closedir" as unsafe extern "C" fn(Buffer) -> c_int);
+    // SAFETY: the stream is the caller's.
+    unsafe {
+        let file = dirfd(stream);
+        let start = now();
+        let result = real(stream);
+        done(Kind::Close, start, n(result), [n(file), 0, 0, 0], NO);
+        result
+    }
+}
+
+#[unsafe(export_name = "execve")]
+pub unsafe extern "C" fn execve(path: Path, words: Buffer, environment: Buffer) -> c_int {
+    let real = real!("execve" as unsafe extern "C" fn(Path, Buffer, Buffer) -> c_int);
+    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    // SAFETY: the arguments are the caller's.
+    unsafe { real(path, words, environment) }
+}
+
+#[unsafe(export_name = "execv")]
+pub unsafe extern "C" fn execv(path: Path, words: Buffer) -> c_int {
+    let real = real!("execv" as unsafe extern "C" fn(Path, Buffer) -> c_int);
+    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    // SAFETY: the arguments are the caller's.
+    unsafe { real(path, words) }
+}
+
+#[unsafe(export_name = "execvp")]
+pub unsafe extern "C" fn execvp(path: Path, words: Buffer) -> c_int {
+    let real = real!("execvp" as unsafe extern "C" fn(Path, Buffer) -> c_int);
+    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    // SAFETY: the arguments are the caller's.
+    unsafe { real(path, words) }
+}
+
+#[unsafe(export_name = "_exit")]
+pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
+    let real = real!("_exit" as unsafe extern "C" fn(c_int) -> !);
+    put(Kind::End, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    // SAFETY: as the caller's call.
+    unsafe { real(status) }
+}

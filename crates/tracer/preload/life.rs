@@ -1,0 +1,121 @@
+//! What is recorded when a process or thread begins and ends.
+
+use core::ffi::{c_int, c_long, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering::Relaxed;
+
+use crate::{
+    AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, keep_spool, now, number,
+    pthread_atfork, pthread_key_create, pthread_setspecific, put, set_errno, syscall,
+};
+
+/// Reads `/proc/self/io`: calls that read and write.
+pub fn transfers() -> i64 {
+    let mut bytes = [0_u8; 256];
+    // SAFETY: a descriptor and a buffer of our own.
+    let count = unsafe {
+        let path = c"/proc/thread-self/io";
+        let file =
+            syscall(number::OPENAT, AT_FDCWD as c_long, path.as_ptr(), O_CLOEXEC as c_long, 0 as c_long);
+        if file < 0 {
+            return -1;
+        }
+        let count = syscall(number::READ, file, bytes.as_mut_ptr(), bytes.len());
+        syscall(number::CLOSE, file);
+        count
+    };
+    let mut sum = 0;
+    let text = bytes.get(..usize::try_from(count).unwrap_or(0)).unwrap_or(&[]);
+    for line in text.split(|byte| *byte == b'\n') {
+        let Some(rest) = line.strip_prefix(b"syscr: ").or(line.strip_prefix(b"syscw: ")) else { continue };
+        sum += rest.iter().fold(0_i64, |all, digit| all * 10 + i64::from(digit - b'0'));
+    }
+    sum
+}
+
+fn link<'a>(directory: c_int, path: &core::ffi::CStr, out: &'a mut [u8]) -> &'a [u8] {
+    // SAFETY: a buffer of our own.
+    let count = unsafe {
+        syscall(number::READLINKAT, directory as c_long, path.as_ptr(), out.as_mut_ptr(), out.len())
+    };
+    out.get(..usize::try_from(count).unwrap_or(0)).unwrap_or(&[])
+}
+
+/// What a record with its two looks at the clock costs, in nanoseconds: the least of five means.
+fn cost() -> i64 {
+    const ROUNDS: u64 = 32;
+    let mut least = i64::MAX;
+    for _ in 0..5 {
+        let begin = now();
+        for _ in 0..ROUNDS {
+            done(Kind::Calibration, now(), 0, [0; 4], [&[], &[]]);
+        }
+        least = least.min((now().wrapping_sub(begin) / ROUNDS) as i64);
+    }
+    least
+}
+
+unsafe extern "C" fn begin() {
+    // SAFETY: runs once, before the application; the environment is that of the process.
+    unsafe {
+        let spool = getenv(c"LASTRANK_SPOOL".as_ptr());
+        if spool.is_null() || !keep_spool(spool.cast()) {
+            return;
+        }
+        let mut key = 0;
+        if pthread_key_create(&mut key, Some(thread_ends)) != 0 {
+            return;
+        }
+        KEY.store(key, Relaxed);
+        pthread_atfork(None, None, Some(forked));
+        let (mut name, mut here) = ([0_u8; LONGEST_NAME], [0_u8; LONGEST_NAME]);
+        let name = link(AT_FDCWD, c"/proc/self/exe", &mut name);
+        let here = link(AT_FDCWD, c"/proc/self/cwd", &mut here);
+        let parent = syscall(number::GETPPID);
+        let cost = cost();
+        put(Kind::Begin, (now(), 0), (0, 0), [parent, transfers(), cost, 0], [name, here]);
+        let mut path = *b"/proc/self/fd/\0\0\0\0\0\0";
+        for descriptor in 0..64_u64 {
+            let end = digits(&mut path, 14, descriptor);
+            path[end] = 0;
+            let mut to = [0_u8; LONGEST_NAME];
+            let Ok(path) = core::ffi::CStr::from_bytes_until_nul(&path) else { continue };
+            let to = link(AT_FDCWD, path, &mut to);
+            if !to.is_empty() {
+                put(Kind::Inherit, (now(), 0), (0, 0), [descriptor as i64, 0, 0, 0], [to, &[]]);
+            }
+        }
+        set_errno(0);
+    }
+}
+
+unsafe extern "C" fn end() {
+    put(Kind::End, (now(), 0), (0, 0), [transfers(), 0, 0, 0], [&[], &[]]);
+}
+
+unsafe extern "C" fn thread_ends(ring: *mut c_void) {
+    // SAFETY: the value of the key is null while its destructor runs; it is set once more to write the last record.
+    unsafe {
+        let key = KEY.load(Relaxed);
+        pthread_setspecific(key, ring);
+        put(Kind::ThreadEnd, (now(), 0), (0, 0), [transfers(), 0, 0, 0], [&[], &[]]);
+        pthread_setspecific(key, null_mut());
+    }
+}
+
+unsafe extern "C" fn forked() {
+    let key = KEY.load(Relaxed);
+    // SAFETY: in the child, which has this thread alone; its parent's ring is left alone.
+    unsafe {
+        pthread_setspecific(key, null_mut());
+        let parent = syscall(number::GETPPID);
+        put(Kind::Forked, (now(), 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static BEGIN: unsafe extern "C" fn() = begin;
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static END: unsafe extern "C" fn() = end;

@@ -1,0 +1,182 @@
+//! Records by a preloaded library: about a tenth of a microsecond a call, of programs that use the C library.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use crate::child;
+use crate::look::look_after;
+use crate::recorded::{RecordError, Recorded, Unseen};
+use crate::spool;
+
+/// The library, as the build made it; empty where it cannot be used.
+static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
+
+/// Runs a command until it and all its children have ended, and records their calls by the preloaded library.
+///
+/// # Errors
+/// Where the command cannot be started, or the library sees nothing of it.
+pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
+    let program = command.first().ok_or(RecordError::Command("it is empty"))?;
+    let shown = program.to_string_lossy().into_owned();
+    let file = child::find(program).ok_or_else(|| RecordError::NotFound(shown.clone()))?;
+    if LIBRARY.is_empty() {
+        return Err(RecordError::NoLibrary);
+    }
+    let path = PathBuf::from(OsStr::from_bytes(file.as_bytes()));
+    if let Some(why) = unseen(&path, 0).map_err(|error| RecordError::Start(shown.clone(), error))? {
+        return Err(RecordError::Unseen(shown, why));
+    }
+    let spool = Spool::new().map_err(RecordError::Spool)?;
+    let directory = std::env::current_dir().unwrap_or_default();
+    // Children whose parents ended come to this process, so that it can wait for them.
+    // SAFETY: sets an attribute of this process.
+    unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let keyboard = [libc::SIGINT, libc::SIGQUIT];
+    // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
+    let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+    let begun = Instant::now();
+    let started = spool.start(&path, command);
+    let status = started.map(wait_for_all);
+    let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
+    for (signal, handler) in keyboard.into_iter().zip(old) {
+        // SAFETY: the handler that was there before.
+        unsafe { libc::signal(signal, handler) };
+    }
+    let status = status.map_err(|error| RecordError::Start(shown, error))?;
+    let spooled = spool::read(&spool.folder, directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
+    let mut trace = spooled.follower.finish();
+    look_after(&mut trace);
+    trace.cost_ns = Some(spooled.cost_ns);
+    if spooled.unseen > 0 {
+        trace.notes.push(format!(
+            "{} programs were started that the preloaded library did not enter",
+            spooled.unseen
+        ));
+    }
+    Ok(Recorded { trace, seen: spooled.seen, cost_ns: spooled.cost_ns, elapsed_ns, status })
+}
+
+/// Waits until no child is left; the status of the first one.
+fn wait_for_all(main: u32) -> i32 {
+    let mut result = 0;
+    loop {
+        let mut status = 0;
+        // SAFETY: the status is ours.
+        let ended = unsafe { libc::wait(&raw mut status) };
+        if ended == main.cast_signed() {
+            result = status;
+        }
+        if ended < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
+            return result;
+        }
+    }
+}
+
+/// The directory in which the library lies and writes; it goes when this does.
+struct Spool {
+    folder: PathBuf,
+}
+
+impl Spool {
+    fn new() -> io::Result<Self> {
+        let mut random = [0; 8];
+        File::open("/dev/urandom")?.read_exact(&mut random)?;
+        let name = format!("lastrank-record-{:016x}", u64::from_le_bytes(random));
+        let folder = std::env::temp_dir().join(name);
+        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        let spool = Self { folder };
+        std::fs::write(spool.folder.join("lastrank.so"), LIBRARY)?;
+        Ok(spool)
+    }
+
+    fn start(&self, path: &Path, command: &[OsString]) -> io::Result<u32> {
+        use std::os::unix::process::CommandExt;
+        let mut library = self.folder.join("lastrank.so").into_os_string();
+        if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
+            library.push(":");
+            library.push(others);
+        }
+        let mut started = Command::new(path);
+        started.arg0(&command[0]).args(&command[1..]);
+        started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.folder);
+        // SAFETY: between fork and exec, two calls that may be made there.
+        unsafe {
+            started.pre_exec(|| {
+                libc::signal(libc::SIGINT, libc::SIG_DFL);
+                libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+                Ok(())
+            });
+        }
+        started.spawn().map(|child| child.id())
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Why the library sees nothing of a program; scripts are what their interpreter is.
+fn unseen(path: &Path, depth: u32) -> io::Result<Option<Unseen>> {
+    const SCRIPTS_IN_SCRIPTS: u32 = 4;
+    let file = File::open(path)?;
+    let mut head = [0; 4096];
+    let count = file.read_at(&mut head, 0)?;
+    let head = &head[..count];
+    if let Some(line) = head.strip_prefix(b"#!") {
+        let line = line.split(|byte| *byte == b'\n').next().unwrap_or(line).trim_ascii();
+        let interpreter = line.split(u8::is_ascii_whitespace).next().unwrap_or(line);
+        if depth == SCRIPTS_IN_SCRIPTS {
+            return Ok(Some(Unseen::OtherFormat));
+        }
+        return unseen(Path::new(OsStr::from_bytes(interpreter)), depth + 1);
+    }
+    if file.metadata()?.mode() & 0o6000 != 0 || has_capabilities(path) {
+        return Ok(Some(Unseen::SetId));
+    }
+    Ok(match interpreter(head, &file) {
+        None => Some(Unseen::OtherFormat),
+        Some(None) => Some(Unseen::Static),
+        Some(Some(linker)) if linker.windows(4).any(|part| part == b"musl") => Some(Unseen::OtherLibrary),
+        Some(Some(_)) => None,
+    })
+}
+
+fn has_capabilities(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: both strings end in NUL; no value is read.
+    unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
+}
+
+/// The dynamic linker of an ELF program of this processor: `None` if it is no such program, `Some(None)` if it has none.
+fn interpreter(head: &[u8], file: &File) -> Option<Option<Vec<u8>>> {
+    const MACHINE: u16 = if cfg!(target_arch = "aarch64") { 183 } else { 62 };
+    const INTERPRETER: u32 = 3;
+    const ENTRY: usize = 56;
+    let short = |at: usize| Some(u16::from_le_bytes(head.get(at..at + 2)?.try_into().ok()?));
+    let is_elf = head.starts_with(b"\x7fELF\x02\x01");
+    if !is_elf || short(18)? != MACHINE {
+        return None;
+    }
+    let first = u64::from_le_bytes(head.get(32..40)?.try_into().ok()?);
+    let count = usize::from(short(56)?);
+    let mut table = vec![0; count * ENTRY];
+    file.read_exact_at(&mut table, first).ok()?;
+    for entry in table.chunks_exact(ENTRY) {
+        if u32::from_le_bytes(entry[..4].try_into().ok()?) != INTERPRETER {
+            continue;
+        }
+        let long = |at: usize| Some(u64::from_le_bytes(entry.get(at..at + 8)?.try_into().ok()?));
+        let mut name = vec![0; usize::try_from(long(32)?).ok()?.min(4096)];
+        file.read_exact_at(&mut name, long(8)?).ok()?;
+        return Some(Some(name));
+    }
+    Some(None)
+}

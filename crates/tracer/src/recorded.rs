@@ -1,0 +1,82 @@
+//! What a recorder gives, and why it gives nothing.
+
+use std::io;
+
+use trace::Trace;
+
+/// Why the quiet recorder sees nothing of a program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unseen {
+    /// It has no dynamic linker: a static program, or one of Go.
+    Static,
+    /// It runs with the rights of its owner, and the dynamic linker drops preloaded libraries.
+    SetId,
+    /// Its C library is not that of GNU.
+    OtherLibrary,
+    /// It is for another processor, or no program.
+    OtherFormat,
+}
+
+impl std::fmt::Display for Unseen {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(match self {
+            Self::Static => "a program without a dynamic linker (static, or of Go)",
+            Self::SetId => "a program with the rights of its owner or capabilities",
+            Self::OtherLibrary => "a program of another C library than that of GNU",
+            Self::OtherFormat => "which is no program for this processor",
+        })
+    }
+}
+
+/// Why nothing was recorded.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    /// The command was not found.
+    #[error("no program {0} in PATH")]
+    NotFound(String),
+    /// A word of the command holds a NUL, or there are too many.
+    #[error("the command cannot be passed on: {0}")]
+    Command(&'static str),
+    /// The system refuses to trace.
+    #[error("cannot trace here: {0}; containers may forbid ptrace (`--cap-add SYS_PTRACE`)")]
+    Refused(io::Error),
+    /// This process has several threads.
+    #[error("cannot start the application: this process has {0} threads")]
+    Threads(usize),
+    /// The application could not be started.
+    #[error("cannot start {0}: {1}")]
+    Start(String, io::Error),
+    /// The preloaded library sees nothing of it.
+    #[error("the quiet recorder sees nothing of {0}, {1}; without --quiet every program is recorded")]
+    Unseen(String, Unseen),
+    /// The binary carries no library.
+    #[error("this lastrank has no quiet recorder: it needs Linux with the GNU C library on x86-64 or ARM64")]
+    NoLibrary,
+    /// The library's directory cannot be written or read.
+    #[error("cannot keep the calls in the directory for temporary files: {0}")]
+    Spool(io::Error),
+}
+
+/// How many reads and writes were seen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seen {
+    /// Calls that read or write which were recorded.
+    pub recorded: u64,
+    /// The same as Linux counted them (`/proc/PID/io`).
+    pub counted: u64,
+}
+
+/// What an application did.
+#[derive(Debug)]
+pub struct Recorded {
+    /// Its calls.
+    pub trace: Trace,
+    /// Reads and writes that were seen.
+    pub seen: Seen,
+    /// What recording one call cost, in nanoseconds.
+    pub cost_ns: u64,
+    /// How long it ran, in nanoseconds.
+    pub elapsed_ns: u64,
+    /// Its status as wait gives it.
+    pub status: i32,
+}

@@ -1,0 +1,432 @@
+//! Reads what the preloaded library wrote: records of each thread, merged by their times, become events.
+
+use std::collections::{HashMap, HashSet};
+use std::io;
+use std::path::Path;
+
+use trace::event::{Asked, Attributes, Event, From, Given};
+use trace::follow::Follower;
+use trace::model::{Sighting, Was};
+
+use crate::recorded::Seen;
+
+/// Bytes of a record without its names.
+const HEAD: usize = 64;
+/// Files grow by so many bytes; no record lies in two chunks.
+const CHUNK: usize = 1 << 20;
+/// What the ring itself takes of the first chunk is told by its first bytes being no record: see `preload.rs`.
+const RING: usize = 576;
+
+macro_rules! kinds {
+    ($($kind:ident)*) => {
+        /// What a record says, in the order of the numbers of `preload.rs`.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        enum RecordKind { $($kind,)* }
+        const KINDS: &[RecordKind] = &[$(RecordKind::$kind,)*];
+    };
+}
+
+kinds! {
+    Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
+    Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
+    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration
+}
+
+/// One record.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    kind: RecordKind,
+    thread: u32,
+    process: u32,
+    start: u64,
+    end: u64,
+    result: i64,
+    errno: u16,
+    numbers: [i64; 4],
+    one: &'a [u8],
+    two: &'a [u8],
+}
+
+/// What was read.
+pub struct Spooled {
+    pub follower: Follower,
+    pub seen: Seen,
+    /// What a record cost, in nanoseconds.
+    pub cost_ns: u64,
+    /// Programs that were started and that the library did not enter.
+    pub unseen: u64,
+}
+
+/// The file of one thread.
+struct File {
+    process: u32,
+    thread: u32,
+    bytes: Vec<u8>,
+}
+
+/// Reads all files of a directory; the application began in `directory`.
+pub fn read(folder: &Path, directory: &[u8]) -> io::Result<Spooled> {
+    let mut files = Vec::new();
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        let name = entry.file_name();
+        let mut numbers = name.to_str().unwrap_or("").split('.').map(str::parse::<u64>);
+        let (Some(Ok(process)), Some(Ok(thread)), Some(Ok(_))) =
+            (numbers.next(), numbers.next(), numbers.next())
+        else {
+            continue;
+        };
+        let bytes = std::fs::read(entry.path())?;
+        files.push(File { process: process as u32, thread: thread as u32, bytes });
+    }
+    let mut records: Vec<Record<'_>> = files.iter().flat_map(records).collect();
+    records.sort_by_key(|record| record.start);
+    let mut reader = Reader::new(directory, records.first().map_or(0, |first| first.start));
+    for record in &records {
+        reader.take(record);
+    }
+    Ok(reader.finish())
+}
+
+/// The records of a file, until the first that is not whole.
+fn records(file: &File) -> Vec<Record<'_>> {
+    let mut all = Vec::new();
+    for (number, chunk) in file.bytes.chunks(CHUNK).enumerate() {
+        let mut rest = chunk.get(if number == 0 { RING } else { 0 }..).unwrap_or(&[]);
+        while let Some((record, length)) = record(file, rest) {
+            all.push(record);
+            rest = rest.get(length..).unwrap_or(&[]);
+        }
+    }
+    all
+}
+
+fn record<'a>(file: &File, bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
+    let head = bytes.get(..HEAD)?;
+    let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
+    let long = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
+    let kind = *KINDS.get(usize::from(short(0)).checked_sub(1)?)?;
+    let (one, two) = (usize::from(short(4)), usize::from(short(6)));
+    let names = bytes.get(HEAD..HEAD + one + two)?;
+    let record = Record {
+        kind,
+        thread: file.thread,
+        process: file.process,
+        start: long(8),
+        end: long(16),
+        result: long(24).cast_signed(),
+        errno: short(2),
+        numbers: [32, 40, 48, 56].map(|at| long(at).cast_signed()),
+        one: &names[..one],
+        two: &names[one..],
+    };
+    Some((record, (HEAD + one + two).next_multiple_of(8)))
+}
+
+/// Calls of a thread that read or write: what the library did itself or could not see, and what it recorded.
+#[derive(Default)]
+struct Transfers {
+    own: i64,
+    recorded: u64,
+    /// Counts of Linux before the thread became another program.
+    before: Option<i64>,
+    ended: bool,
+}
+
+struct Reader {
+    follower: Follower,
+    origin: u64,
+    transfers: HashMap<u32, Transfers>,
+    /// Names that calls have used: what is seen of them later does not tell what was before.
+    touched: HashSet<u32>,
+    seen: Seen,
+    cost_ns: Option<u64>,
+    unseen: u64,
+}
+
+impl Reader {
+    fn new(directory: &[u8], origin: u64) -> Self {
+        Self {
+            follower: Follower::new("lastrank record --quiet", Some(directory)),
+            origin,
+            transfers: HashMap::new(),
+            touched: HashSet::new(),
+            seen: Seen { recorded: 0, counted: 0 },
+            cost_ns: None,
+            unseen: 0,
+        }
+    }
+
+    fn finish(mut self) -> Spooled {
+        self.unseen += self.transfers.values().filter(|one| one.before.is_some()).count() as u64;
+        Spooled {
+            follower: self.follower,
+            seen: self.seen,
+            cost_ns: self.cost_ns.unwrap_or(0),
+            unseen: self.unseen,
+        }
+    }
+
+    fn event<'a>(&self, record: &Record<'_>, result: i64, asked: Asked<'a>) -> Event<'a> {
+        Event {
+            thread: record.thread,
+            start: record.start.saturating_sub(self.origin),
+            duration: record.end.saturating_sub(record.start),
+            result: if record.errno == 0 { result } else { -1 },
+            errno: record.errno,
+            leads_to: None,
+            asked,
+        }
+    }
+
+    /// A thread that nobody announced begins: its parent started it.
+    fn spawn(&mut self, record: &Record<'_>, parent: u32, shares: bool) {
+        if self.follower.knows(record.thread) || !self.follower.knows(parent) {
+            return;
+        }
+        let asked =
+            Asked::Spawn { shares_memory: shares, shares_descriptors: shares, shares_directory: shares };
+        let event = Event { thread: parent, ..self.event(record, i64::from(record.thread), asked) };
+        self.follower.take(&Event { result: i64::from(record.thread), errno: 0, ..event });
+    }
+
+    /// The counts of Linux at the end of a thread.
+    fn counted(&mut self, record: &Record<'_>) {
+        let transfers = self.transfers.entry(record.thread).or_default();
+        if !transfers.ended && record.numbers[0] >= 0 {
+            let counted = record.numbers[0].saturating_sub(transfers.own);
+            self.seen.recorded += transfers.recorded;
+            self.seen.counted = self.seen.counted.saturating_add(u64::try_from(counted).unwrap_or(0));
+        }
+        transfers.ended = true;
+    }
+
+    fn take(&mut self, record: &Record<'_>) {
+        let [a, b, c, _] = record.numbers;
+        match record.kind {
+            RecordKind::Begin => {
+                self.spawn(record, a as u32, false);
+                if !self.follower.knows(record.thread) {
+                    self.follower.thread(record.thread);
+                }
+                let exec = Asked::Exec { path: record.one };
+                self.follower.take(&self.event(record, 0, exec));
+                self.follower.take(&self.event(record, 0, Asked::WorkingDirectory { path: record.two }));
+                let transfers = self.transfers.entry(record.thread).or_default();
+                if transfers.ended {
+                    *transfers = Transfers::default();
+                }
+                // The dynamic linker's reads, and the one that told the count.
+                let unseen = b.saturating_sub(transfers.before.take().unwrap_or(0)).saturating_add(1);
+                transfers.own = transfers.own.saturating_add(unseen);
+                let cost = u64::try_from(c).unwrap_or(0);
+                self.cost_ns = Some(self.cost_ns.map_or(cost, |known| known.min(cost)));
+            }
+            RecordKind::Forked => {
+                self.spawn(record, a as u32, false);
+                self.transfers.insert(record.thread, Transfers::default());
+            }
+            RecordKind::Thread => {
+                self.spawn(record, record.process, true);
+                self.transfers.insert(record.thread, Transfers::default());
+            }
+            RecordKind::ThreadEnd | RecordKind::End => {
+                self.counted(record);
+                if self.follower.knows(record.thread) {
+                    self.follower.take(&self.event(record, 0, Asked::Exit));
+                }
+            }
+            RecordKind::Executes => {
+                let transfers = self.transfers.entry(record.thread).or_default();
+                transfers.before = Some(a);
+            }
+            RecordKind::Inherit => self.follower.inherit_missing(record.thread, a as i32, record.one),
+            RecordKind::Sight => self.sight(record),
+            RecordKind::Calibration => {}
+            _ => self.call(record),
+        }
+    }
+
+    fn given<'a>(directory: i64, name: &'a [u8]) -> Given<'a> {
+        let from =
+            if directory as i32 == libc::AT_FDCWD { From::Here } else { From::Descriptor(directory as i32) };
+        Given { from, name }
+    }
+
+    fn sight(&mut self, record: &Record<'_>) {
+        let [directory, mode, size, _] = record.numbers;
+        let Some(name) = self.follower.name(record.thread, Self::given(directory, record.one)) else {
+            return;
+        };
+        if !self.touched.insert(name) {
+            return;
+        }
+        let mode = mode as u32;
+        let was = match mode & libc::S_IFMT {
+            0 => Was::Nothing,
+            libc::S_IFDIR => Was::Directory,
+            // Where it leads is told by a `readlink`, if there is one.
+            libc::S_IFLNK => return,
+            _ => Was::File(u64::try_from(size).unwrap_or(0)),
+        };
+        let permissions = (was != Was::Nothing).then_some(mode & 0o7777);
+        self.follower.sight(name, Sighting { was, permissions });
+    }
+
+    fn call(&mut self, record: &Record<'_>) {
+        let transfers = self.transfers.entry(record.thread).or_default();
+        if transfers.ended {
+            return;
+        }
+        transfers.recorded += match record.kind {
+            RecordKind::Read | RecordKind::Write => 1,
+            RecordKind::Copy if record.result > 0 => 2,
+            _ => 0,
+        };
+        let asked = asked(record);
+        if let Some(asked) = asked {
+            for given in names(&asked) {
+                if let Some(name) = self.follower.name(record.thread, given) {
+                    self.touched.insert(name);
+                }
+            }
+            let event = self.event(record, record.result, asked);
+            self.follower.take(&event);
+        }
+    }
+}
+
+/// The names of an event whose meaning before the call is not that of after it.
+fn names<'a>(asked: &Asked<'a>) -> Vec<Given<'a>> {
+    match asked {
+        Asked::Mkdir { path, .. } | Asked::Symlink { path, .. } => vec![*path],
+        Asked::Link { to, .. } | Asked::Rename { to, .. } => vec![*to],
+        _ => Vec::new(),
+    }
+}
+
+fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
+    let [a, b, c, d] = record.numbers;
+    let descriptor = a as i32;
+    let path = Reader::given(a, record.one);
+    let found = |mode: i64, size: i64| {
+        (mode >= 0).then_some(Attributes { mode: mode as u32, size: u64::try_from(size).unwrap_or(0) })
+    };
+    let offset = u64::try_from(b).ok();
+    Some(match record.kind {
+        RecordKind::Open => Asked::Open { path, flags: b as u32, permissions: c as u32 },
+        RecordKind::Close => Asked::Close { descriptor },
+        RecordKind::CloseRange => Asked::CloseRange { first: a as u32, last: b as u32 },
+        RecordKind::Read => Asked::Read { descriptor, offset },
+        RecordKind::Write => Asked::Write { descriptor, offset },
+        RecordKind::Copy => Asked::Copy { from: descriptor, to: b as i32 },
+        RecordKind::Seek => Asked::Seek { descriptor },
+        RecordKind::Sync => Asked::Sync { descriptor, data_only: b != 0 },
+        RecordKind::Truncate => Asked::Truncate { descriptor, length: offset? },
+        RecordKind::Allocate => {
+            Asked::Allocate { descriptor, offset: offset?, length: u64::try_from(c).ok()? }
+        }
+        RecordKind::Duplicate => Asked::Duplicate { descriptor, close_on_exec: b != 0 },
+        RecordKind::CloseOnExec => Asked::CloseOnExec { descriptor, on: b != 0 },
+        RecordKind::Stat => Asked::Stat { path, follow: b != 0, found: found(c, d) },
+        RecordKind::StatOpen => Asked::StatOpen { descriptor, found: found(c, d) },
+        RecordKind::Lookup => Asked::Lookup { path },
+        RecordKind::Unlink => Asked::Unlink { path },
+        RecordKind::Rmdir => Asked::Rmdir { path },
+        RecordKind::Mkdir => Asked::Mkdir { path, permissions: b as u32 },
+        RecordKind::Readdir => Asked::Readdir { descriptor },
+        RecordKind::Rename => Asked::Rename { from: path, to: Reader::given(b, record.two) },
+        RecordKind::Link => Asked::Link { from: path, to: Reader::given(b, record.two) },
+        RecordKind::Symlink => Asked::Symlink { target: record.two, path },
+        RecordKind::Readlink => Asked::Readlink { path, target: (record.result >= 0).then_some(record.two) },
+        RecordKind::Chmod => Asked::Chmod { path, permissions: b as u32 },
+        RecordKind::ChmodOpen => Asked::ChmodOpen { descriptor, permissions: b as u32 },
+        RecordKind::Map if descriptor >= 0 => {
+            Asked::Map { descriptor, length: u64::try_from(b).unwrap_or(0), shared_write: c != 0 }
+        }
+        RecordKind::Chdir => Asked::Chdir { path },
+        RecordKind::ChdirOpen => Asked::ChdirOpen { descriptor },
+        RecordKind::Wait => Asked::Wait,
+        RecordKind::Pipe => Asked::Pipe { read: descriptor, write: b as i32 },
+        RecordKind::Socket => Asked::Socket,
+        RecordKind::Spawn => {
+            Asked::Spawn { shares_memory: false, shares_descriptors: false, shares_directory: false }
+        }
+        RecordKind::Map
+        | RecordKind::Begin
+        | RecordKind::Forked
+        | RecordKind::Thread
+        | RecordKind::ThreadEnd
+        | RecordKind::End
+        | RecordKind::Executes
+        | RecordKind::Inherit
+        | RecordKind::Sight
+        | RecordKind::Calibration => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record as the library writes it.
+    fn written(kind: RecordKind, result: i64, numbers: [i64; 4], names: [&[u8]; 2]) -> Vec<u8> {
+        let number = KINDS.iter().position(|known| *known == kind).unwrap() as u16 + 1;
+        let shorts = [number, 0, names[0].len() as u16, names[1].len() as u16];
+        let mut out: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
+        for long in [10_i64, 20, result].into_iter().chain(numbers) {
+            out.extend(long.to_le_bytes());
+        }
+        out.extend(names.concat());
+        out.resize(out.len().next_multiple_of(8), 0);
+        out
+    }
+
+    fn spooled(records: &[Vec<u8>]) -> Spooled {
+        let folder =
+            std::env::temp_dir().join(format!("lastrank-spool-test-{:?}", std::thread::current().id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
+        std::fs::write(folder.join("7.7.1"), bytes).unwrap();
+        let read = read(&folder, b"/home").unwrap();
+        std::fs::remove_dir_all(&folder).unwrap();
+        read
+    }
+
+    #[test]
+    fn records_become_calls_and_the_share_is_counted() {
+        let here = i64::from(libc::AT_FDCWD);
+        let found = spooled(&[
+            written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+            written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+            written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
+            written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
+            written(RecordKind::End, 0, [8, 0, 0, 0], [b"", b""]),
+        ]);
+        // Five reads before it began, and the one that told so, were not the application's.
+        assert_eq!((found.seen.recorded, found.seen.counted, found.cost_ns), (1, 2, 60));
+        let trace = found.follower.finish();
+        let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
+        assert_eq!(words, ["open", "write", "close", "exit"]);
+        assert_eq!(trace.names.get(trace.calls.get(0).path), b"/home/out");
+    }
+
+    #[test]
+    fn bytes_that_are_no_records_do_no_harm() {
+        let mut state = 1_u64;
+        for _ in 0..2000 {
+            let bytes: Vec<u8> = (0..400)
+                .map(|at| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    // Kinds and lengths are often small.
+                    if at % 8 < 2 { (state >> 40) as u8 % 48 } else { (state >> 60) as u8 * 17 }
+                })
+                .collect();
+            let file = File { process: 7, thread: 7, bytes: [vec![0; RING], bytes].concat() };
+            let mut reader = Reader::new(b"/home", 0);
+            for record in records(&file) {
+                reader.take(&record);
+            }
+        }
+    }
+}
