@@ -28,7 +28,7 @@ class Style(NamedTuple):
 
 ORDER = (
     Style(BLACK, "solid", "o"),
-    Style(BLUE, "solid", "s"),
+    Style(BLUE, (0, (7, 1.5)), "s"),
     Style(ORANGE, (0, (6, 2, 1, 2)), "^"),
     Style(VERMILLION, (0, (1, 1.2)), "D"),
     Style(GREEN, (0, (4, 1.5)), "v"),
@@ -40,7 +40,7 @@ HELP_LINE = Style(GREY, (0, (3, 2)), "x")
 # The colours of the page, each with the role that it has there.
 ROLES = {
     "#3b82c4": ORDER[0],  # measured
-    "#e0852b": ORDER[1],  # the fitted law
+    "#e0852b": ORDER[1]._replace(dash="solid"),  # the fitted law, among points
     "#2a9d8f": ORDER[2],  # a second quantity
     "#d6414b": ORDER[3],  # what stands out
     "#8e6bbf": ORDER[4],
@@ -126,17 +126,19 @@ def inches(width: str | float, columns: int) -> float:
 class Palette:
     """Gives each colour of the page its style for print.
 
-    Where every colour has a role, the role decides. Else the colours are those of a family of curves: up to seven follow
-    `ORDER` as they come, more get even steps of lightness (cividis) and dashes in turn.
+    Where every colour has a role, the role decides. Else, and for a family of curves, up to seven follow `ORDER` as they
+    come; more get even steps of lightness (cividis) and dashes in turn.
     """
 
-    def __init__(self, colours: list[str]) -> None:
+    def __init__(self, colours: list[str], curves: bool = False) -> None:
         family = [
             colour for colour in dict.fromkeys(colours) if ROLES.get(colour) is not HELP_LINE and colour not in BANDS
         ]
         self.styles = dict(ROLES)
-        if all(colour in ROLES for colour in family):
+        if not curves and all(colour in ROLES for colour in family):
             return
+        if curves:
+            family = [colour for colour in dict.fromkeys(colours) if colour not in BANDS]
         styles: tuple[Style, ...] = ORDER
         if len(family) > len(ORDER):
             scale = library("matplotlib").colormaps["cividis"]

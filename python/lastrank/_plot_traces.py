@@ -43,6 +43,13 @@ def is_band(trace: dict[str, Any]) -> bool:
     return trace["type"] == "scatter" and (trace.get("line") or {}).get("width") == 0
 
 
+def is_curve(trace: dict[str, Any]) -> bool:
+    """Whether a trace is a measured curve: a named line that is not dotted, as laws and guides beside curves are."""
+    line = trace.get("line") or {}
+    lines = trace["type"] == "scatter" and "lines" in trace.get("mode", "lines") and not is_band(trace)
+    return lines and is_named(trace) and line.get("dash") != "dot" and line.get("color") not in BANDS
+
+
 class Drawer:
     """Draws the traces of one figure on one Axes."""
 
@@ -50,7 +57,10 @@ class Drawer:
         self.ax = ax
         self.layout: dict[str, Any] = plot.get("layout", {})
         self.traces: list[dict[str, Any]] = plot.get("data", [])
-        self.palette = Palette([colour_of(trace) for trace in self.traces if not is_band(trace)])
+        curves = [trace for trace in self.traces if is_curve(trace)]
+        #: Several curves beside each other, none of them a law or a guide of another: each needs a dash and a marker.
+        self.family = len({colour_of(trace) for trace in curves}) > 2
+        self.palette = Palette([colour_of(trace) for trace in self.traces if not is_band(trace)], self.family)
         self.bars = [trace for trace in self.traces if trace["type"] == "bar"]
         self.stacked: dict[Any, float] = {}
         self.edge: tuple[list[Any], list[Any]] | None = None
@@ -96,8 +106,11 @@ class Drawer:
         drawn: dict[str, Any] = {"linestyle": "none", "marker": "none"}
         if "lines" in mode:
             dash = line.get("dash", "solid")
-            drawn["linestyle"] = style.dash if dash == "solid" else DASHES.get(dash, style.dash)
+            in_family = self.family and is_curve(trace)
+            drawn["linestyle"] = style.dash if dash == "solid" or in_family else DASHES.get(dash, style.dash)
             drawn["linewidth"] = 0.5 * width
+            if in_family and "markers" not in mode:
+                drawn |= {"marker": style.marker, "markersize": 2.4, "markevery": 0.13}
             if line.get("shape") == "hv":
                 drawn["drawstyle"] = "steps-post"
         if "markers" in mode:

@@ -190,6 +190,20 @@ def test_colours_survive_grey_print_and_differ_in_dash_or_marker() -> None:
     assert shades == sorted(shades) and len(set(shades)) == 12
 
 
+@pytest.mark.parametrize("count", [3, 5, 7])
+def test_curves_beside_each_other_differ_without_their_colour(count: int) -> None:
+    # The page draws files dashed and memory solid; in grey print that would leave half of them alike.
+    data = [
+        {"type": "scatter", "mode": "lines", "name": f"curve {at}", "x": [1, 2, 3], "y": [at, at, at + 1],
+         "line": {"color": colour, "width": 2, "dash": "dash" if at % 2 else "solid"}}
+        for at, colour in enumerate(list(style.ROLES)[:count])
+    ]  # fmt: skip
+    source = {"figures": [{"id": "curves", "title": "curves", "numbers": {"kind": "curves"}, "plot": {"data": data, "layout": {}}}]}
+    lines = plot.figure(source, "curves").axes[0].get_lines()
+    assert len({(str(line._unscaled_dash_pattern), line.get_marker()) for line in lines}) == count
+    assert len({line.get_marker() for line in lines}) == count
+
+
 def test_names_with_dollars_are_no_mathematics(fit: dict[str, Any], tmp_path: Path) -> None:
     source = json.loads(json.dumps(fit))
     for figure in figures(source):
