@@ -41,6 +41,8 @@ def gluster_volume(folder: Path, bricks: int, shard: str) -> Iterator[Mounted]:
         gluster("volume", "create", VOLUME, *places, "force")
         gluster("volume", "set", VOLUME, "features.shard", "on")
         gluster("volume", "set", VOLUME, "features.shard-block-size", shard)
+        # On a disk that is nine tenths full, shards would be placed elsewhere, with a link where they are looked for.
+        gluster("volume", "set", VOLUME, "cluster.min-free-disk", "1MB")
         gluster("volume", "start", VOLUME)
         sandbox.run(*mounted, seconds=30)
         wait_until(lambda: is_mount_of(point, "fuse.glusterfs"), "the volume is not mounted", 10)
