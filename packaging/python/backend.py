@@ -169,7 +169,9 @@ def build_editable(folder: str, settings: dict[str, Any] | None = None, metadata
 
 def build_sdist(folder: str, settings: dict[str, Any] | None = None) -> str:
     """All files that git knows: the workspace is built as a whole."""
-    listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True).stdout
+    # Root may build what a user has checked out.
+    command = ["git", "-c", f"safe.directory={ROOT}", "ls-files", "-z"]
+    listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True).stdout
     name = f"{STEM}.tar.gz"
     with tarfile.open(Path(folder) / name, "w:gz", format=tarfile.PAX_FORMAT) as out:
         for path in sorted(filter(None, listed.decode().split("\0"))):

@@ -18,7 +18,7 @@ same wheel, started as a process of its own.
 
 from ._compare import Comparison, Decision, Plan, ab, compare, plan
 from ._errors import Error, ProgramError, RunWarning
-from ._fit import Estimate, Fit, Group, ReturnLevel, Verdict, fit
+from ._fit import Estimate, Fit, Group, Groups, ReturnLevel, ReturnLevels, Verdict, fit
 from ._frame import Frame
 from ._language import Explanation, Finding, Findings, Program, from_darshan, from_fio, from_trace
 from ._native import __version__
@@ -37,11 +37,13 @@ __all__ = [
     "Fit",
     "Frame",
     "Group",
+    "Groups",
     "Place",
     "Plan",
     "Program",
     "ProgramError",
     "ReturnLevel",
+    "ReturnLevels",
     "Run",
     "RunWarning",
     "Runs",

@@ -14,7 +14,7 @@ from ._source import Data, Nan, Source, column
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
 
-__all__ = ["Estimate", "Fit", "Group", "Model", "ReturnLevel", "Verdict", "fit"]
+__all__ = ["Estimate", "Fit", "Group", "Groups", "Model", "ReturnLevel", "ReturnLevels", "Verdict", "fit"]
 
 #: The laws of ``lastrank fit --model``; ``auto`` is ``gev``.
 Model = Literal["auto", "gev", "gumbel", "gpd", "r-largest", "point-process"]

@@ -20,6 +20,7 @@ from ._frame import Frame
 from ._progress import Progress, seconds as _duration, shown
 
 if TYPE_CHECKING:
+    import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
 
 __all__ = ["Place", "Run", "Runs", "Summary", "io", "load", "run"]
@@ -134,6 +135,22 @@ class Place:
         :raises Error: as of :attr:`values`.
         """
         return _values(self.run.path, self.name, True)
+
+    def series(self, slowest: bool = False) -> pandas.Series:
+        """The same as a Series of pandas, named after the place: seconds, by the seconds since the begin of the run.
+
+        Its ``attrs`` say the unit, which :func:`lastrank.fit` and :func:`lastrank.compare` then know.
+
+        :param slowest: the slowest rank of each step, where the index is the begin of its first rank.
+        :raises Error: as of :attr:`values`.
+        """
+        import pandas
+
+        _, values, starts = _native.RunFile(os.fspath(self.run.path)).values(self.name, slowest)
+        index = pandas.Index(array("d", starts), name="start_s")
+        series = pandas.Series(array("d", values), index=index, name=self.name)
+        series.attrs["unit"] = "s"
+        return series
 
     def fit(self, **options: Any) -> Fit:
         """Fits a law of extremes; options as of :func:`lastrank.fit`."""

@@ -64,6 +64,10 @@ class Source:
         """
         from ._run import Place, Run
 
+        if unit is None:
+            # Where a Series of pandas says it.
+            said = getattr(data, "attrs", None)
+            unit = said.get("unit") if isinstance(said, Mapping) else None
         of_unit = [] if unit is None else [f"--unit={unit}"]
         file = data.run.path if isinstance(data, Place) else data.path if isinstance(data, Run) else data
         if isinstance(file, (str, os.PathLike)):

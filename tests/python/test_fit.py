@@ -220,6 +220,10 @@ def test_job_files_and_traces_become_programs(lr: ModuleType, tmp_path: Path) ->
     (tmp_path / "job.fio").write_text("[job]\nrw=randread\nbs=4k\nsize=1m\nnumber_ios=10\nfilename=data\n")
     program = lr.from_fio("job.fio")
     assert "fread" in program.text and not program.check().errors
+    lines = ["# DXT, file_id: 1, file_name: /scratch/shared.dat"]
+    lines += [f" X_POSIX {rank} write 0 {rank * 4096} 4096 0.5 0.6" for rank in range(3)]
+    (tmp_path / "dxt.txt").write_text("\n".join(lines) + "\n")
+    assert "define ranks 3" in lr.from_darshan("dxt.txt").text
     (tmp_path / "job.fio").write_text("[job]\nrw=sideways\n")
     with pytest.raises(lr.Error, match="sideways"):
         lr.from_fio("job.fio")

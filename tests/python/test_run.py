@@ -83,6 +83,19 @@ def test_values_are_seconds_in_time_order(run: Any) -> None:
     assert run.values == run["write"].slowest
 
 
+def test_a_series_of_pandas_knows_its_unit_and_its_times(lr: ModuleType, run: Any) -> None:
+    series = run["write"].series(slowest=True)
+    assert list(series) == list(run["write"].slowest) and series.name == "write" and series.attrs == {"unit": "s"}
+    assert series.index.name == "start_s" and series.index.is_monotonic_increasing
+    frame = run.frame.to_pandas()
+    begins = frame[(frame.label == "write") & (frame.operation == "time")].groupby("iteration").start_ns.min()
+    assert list(series.index) == pytest.approx(list(begins * 1e-9))
+    fit = lr.fit(series)
+    assert fit.unit == "s" and fit.location == run.fit().location and fit.data is series
+    series.attrs["unit"] = "ms"
+    assert lr.fit(series).location.value == pytest.approx(fit.location.value * 1e-3)
+
+
 def test_a_run_and_its_places_are_fitted_and_compared(lr: ModuleType, run: Any) -> None:
     assert run.fit().document["source"]["name"].endswith("write: the slowest of 16 ranks")
     assert run["write"].fit(gate=True).location == run.fit().location

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use report::{Report, ReportOptions, ScreenOptions, Subject, WrittenFiles};
+use report::{Report, ReportOptions, ScreenOptions, Step, Subject, WrittenFiles};
 use results::Columns;
 use samples::visible_json;
 use serde_json::json;
@@ -119,14 +119,15 @@ impl RunFile {
     }
 
     /// Durations in seconds of one place of the program, or of the slowest rank of each step (`gate`), in time order:
-    /// their name, and 64-bit floating-point numbers of this machine's byte order.
+    /// their name, the durations, and when each began in seconds since the begin of the run, as 64-bit floating-point
+    /// numbers of this machine's byte order.
     #[pyo3(signature = (label=None, gate=None))]
     fn values<'py>(
         &self,
         py: Python<'py>,
         label: Option<String>,
         gate: Option<bool>,
-    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+    ) -> PyResult<(String, Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
         let subject = py.detach(|| {
             let run = store::read(&self.path).map_err(raised)?;
             if !run.facts.counted.is_empty() {
@@ -138,7 +139,10 @@ impl RunFile {
             Subject::choose(&run, label.as_deref(), gate)
                 .map_err(|why| raised(format!("{}: {why}", self.path.display())))
         })?;
-        let bytes: Vec<u8> = subject.values().into_iter().flat_map(f64::to_ne_bytes).collect();
-        Ok((subject.describe(), PyBytes::new(py, &bytes)))
+        let bytes = |number: fn(&Step) -> f64| {
+            let all: Vec<u8> = subject.steps.iter().flat_map(|step| number(step).to_ne_bytes()).collect();
+            PyBytes::new(py, &all)
+        };
+        Ok((subject.describe(), bytes(|step| step.seconds), bytes(|step| step.start_s)))
     }
 }
