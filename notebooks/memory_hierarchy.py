@@ -128,12 +128,12 @@ run.plot(f"{place}-tail", ax=axes[1]);
 
 # %% [markdown]
 # Separate humps are separate causes: a level of the hierarchy, a page that the TLB does not know, a timer. No normal law has
-# humps, and none has the right figure.
+# humps, and none reaches as far as the figure on the right.
 #
 # ## 5. 1 − CDF on linear axes
 #
 # The share of accesses that take longer than the time on the axis. The normal law (dashed) with the same mean and deviation
-# starts too low and falls too slowly, since its deviation is that of the outliers.
+# usually starts too low and falls too slowly, since its deviation is that of the outliers.
 
 # %%
 fig, ax = plt.subplots(figsize=(5, 3), layout="constrained")

@@ -256,6 +256,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (ValueError, OSError, ModuleNotFoundError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2
+    except (AttributeError, KeyError, TypeError) as error:
+        print(f"error: {given.document} has figures that are not those of lastrank: {error!r}", file=sys.stderr)
+        return 2
     return 0
 
 
