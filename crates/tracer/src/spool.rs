@@ -158,6 +158,10 @@ impl Reader {
     }
 
     fn finish(mut self) -> Spooled {
+        if self.seen.counted == 0 {
+            // Nothing ended by itself: there are no counts of Linux.
+            self.seen.recorded = self.transfers.values().map(|one| one.recorded).sum();
+        }
         self.unseen += self.transfers.values().filter(|one| one.before.is_some()).count() as u64;
         Spooled {
             follower: self.follower,
