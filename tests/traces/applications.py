@@ -3,6 +3,7 @@
 `trial` does all of it for one application and returns what it found: failures, other operations or bytes, another tree.
 """
 
+import ctypes
 import os
 import pwd
 import re
@@ -173,6 +174,11 @@ APPLICATIONS = [
     Application("PostgreSQL under pgbench", ("psql", "pgbench", "setpriv"), pgbench(), database),
     Application("fio four jobs depth 8", ("fio",), ("fio", "--output=/dev/null", "job.fio"), fio_job),
     Application(
+        "fio io_uring depth 8",
+        ("fio", "io_uring"),
+        tuple("fio --name=a --size=1m --ioengine=io_uring --iodepth=8 --rw=randrw --bs=4k --output=/dev/null".split()),
+    ),
+    Application(
         "MPI-IO",
         ("mpirun.openmpi",),
         ("mpirun.openmpi", "--oversubscribe", "-n", "2", sys.executable, "-S", "../mpi_io.py"),
@@ -270,6 +276,16 @@ def trial(lastrank: Path, application: Application, folder: Path) -> Found:
     return found
 
 
+def has_io_uring() -> bool:
+    """Whether this system lets processes set up rings; containers often do not."""
+    setup, parameters = 425, ctypes.create_string_buffer(120)
+    ring = ctypes.CDLL(None, use_errno=True).syscall(setup, 1, parameters)
+    if ring >= 0:
+        os.close(ring)
+    return ring >= 0
+
+
 def missing(application: Application) -> list[str]:
-    """The programs that an application needs and that are not installed."""
-    return [name for name in application.needs if not shutil.which(name)]
+    """What an application needs and is not there: programs, io_uring."""
+    there = {"io_uring": has_io_uring}
+    return [name for name in application.needs if not there.get(name, lambda name=name: shutil.which(name))()]

@@ -113,3 +113,25 @@ fn a_real_trace_of_cp_runs_where_strace_is_installed() {
     );
     assert_eq!(std::fs::metadata(folder.path().join("imported/to")).unwrap().len(), 300_000);
 }
+
+#[test]
+fn a_directory_of_recorder_is_one_trace_with_a_rank_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = folder.path().join("_text");
+    std::fs::create_dir(&text).unwrap();
+    for rank in 0..2 {
+        let lines = format!(
+            "0.0001 0.0002 open 1 0 ( /scratch/own.{rank} 66 420 )\n\
+             0.0010 0.0011 pwrite 1 0 ( /scratch/own.{rank} %p 4096 {} )\n\
+             0.0040 0.0041 close 0 0 ( /scratch/own.{rank} )\n",
+            rank * 4096
+        );
+        std::fs::write(text.join(format!("{rank}.txt")), lines).unwrap();
+    }
+    let made = lastrank(folder.path(), &["import", "_text"]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    assert!(made.out.contains("define ranks 2") && made.out.contains("own.$$rank"), "{}", made.out);
+    let none = lastrank(folder.path(), &["import", "."]);
+    assert_eq!(none.status, Some(2), "{}", none.err);
+    assert!(none.err.contains("a directory without files 0.txt, 1.txt"), "{}", none.err);
+}

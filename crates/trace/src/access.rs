@@ -2,13 +2,14 @@
 //!
 //! Sequential and strided accesses stay as they are, since loops say them exactly. Offsets are random if fewer than 5 % of
 //! the transfers follow the one before, they are multiples of a block, and the correlation of successive offsets (of their
-//! ranks) is below 0.2. A model never reads what may not be there: reads are modelled in files that existed before, writes
-//! in files that nothing reads beyond their length before.
+//! ranks) is below 0.2. A model never reads what may not be there: only files are modelled of which nothing
+//! is ever read beyond the length that they had before their first transfer.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::before::Before;
-use crate::model::{NONE, Op, Trace, UNKNOWN};
+use crate::flags::O_TRUNC;
+use crate::model::{Call, NONE, Op, Trace, UNKNOWN};
 
 /// Fewer transfers than these are kept as they are.
 const LEAST: usize = 20;
@@ -45,34 +46,21 @@ impl Models {
     /// Models the calls `kept`, which are in the order of their beginning.
     pub fn find(trace: &Trace, kept: &[u32], before: &Before) -> Self {
         let mut files: BTreeMap<(u32, Op), Accesses> = BTreeMap::new();
-        let mut names: HashMap<u32, u32> = HashMap::new();
-        // By name: how far it is read. A file that is cut short is not modelled.
-        let mut read_to: HashMap<u32, u64> = HashMap::new();
-        let mut cut: HashSet<u32> = HashSet::new();
+        let mut lengths = Lengths::default();
         for call in kept.iter().map(|at| trace.calls.get(*at as usize)) {
             if call.errno != 0 || call.file == NONE {
                 continue;
             }
-            match call.op {
-                Op::Read | Op::Write => {
-                    names.insert(call.file, call.path);
-                    if call.op == Op::Read && call.offset != UNKNOWN {
-                        let end = read_to.entry(call.path).or_default();
-                        *end = (*end).max(call.offset.saturating_add(call.bytes));
-                    }
-                    files.entry((call.file, call.op)).or_default().push((call.offset, call.bytes));
-                }
-                Op::Truncate => drop(cut.insert(call.path)),
-                _ => {}
+            let known = || before.files.get(trace.names.get(call.path)).map_or(0, |(size, _)| *size);
+            lengths.follow(&call, known);
+            if matches!(call.op, Op::Read | Op::Write) {
+                files.entry((call.file, call.op)).or_default().push((call.offset, call.bytes));
             }
         }
         let mut models = Self::default();
         let mut numbers: HashMap<Drawn, u32> = HashMap::new();
         for ((file, op), transfers) in files {
-            let name = names[&file];
-            let length = before.files.get(trace.names.get(name)).map_or(0, |(size, _)| *size);
-            let read = read_to.get(&name).copied().unwrap_or(0);
-            if cut.contains(&name) || read > length || transfers.len() < LEAST {
+            if transfers.len() < LEAST || !lengths.stay(file) {
                 continue;
             }
             let drawn = drawn(&transfers, op);
@@ -87,6 +75,56 @@ impl Models {
             models.of.insert((file, op), number);
         }
         models
+    }
+}
+
+/// How long files are while the calls are walked, by name.
+#[derive(Default)]
+struct Lengths {
+    now: HashMap<u32, u64>,
+    /// How far it is read.
+    read: HashMap<u32, u64>,
+    /// Names of files that became shorter.
+    cut: HashSet<u32>,
+    /// Name and length of open files at their first transfer.
+    first: HashMap<u32, (u32, u64)>,
+}
+
+impl Lengths {
+    fn follow(&mut self, call: &Call, known: impl Fn() -> u64) {
+        let now = self.now.entry(call.path).or_insert_with(known);
+        let end = match call.offset {
+            UNKNOWN => now.saturating_add(call.bytes),
+            offset => offset.saturating_add(call.bytes),
+        };
+        if matches!(call.op, Op::Read | Op::Write) {
+            self.first.entry(call.file).or_insert((call.path, *now));
+        }
+        match call.op {
+            Op::Read => {
+                let read = self.read.entry(call.path).or_default();
+                *read = (*read).max(end);
+            }
+            Op::Write => *now = (*now).max(end),
+            Op::Truncate | Op::Open => {
+                let to = match call.op {
+                    Op::Truncate => call.bytes,
+                    _ if call.flags & O_TRUNC != 0 => 0,
+                    _ => return,
+                };
+                if to < *now {
+                    self.cut.insert(call.path);
+                }
+                *now = to;
+            }
+            _ => {}
+        }
+    }
+
+    /// Whether all that is ever read of the file was there before its first transfer, however it is written then.
+    fn stay(&self, file: u32) -> bool {
+        let Some((name, length)) = self.first.get(&file) else { return false };
+        !self.cut.contains(name) && self.read.get(name).is_none_or(|read| read <= length)
     }
 }
 

@@ -92,6 +92,20 @@ impl Side {
         busy as f64 / self.elapsed.max(1) as f64
     }
 
+    /// For how long at least one operation was in flight, in nanoseconds.
+    pub fn busy(&self) -> u64 {
+        let mut spans: Vec<(u64, u64)> =
+            self.spans.iter().map(|(start, duration, _)| (*start, *duration)).collect();
+        spans.sort_unstable();
+        let (mut busy, mut until) = (0, 0);
+        for (start, duration) in spans {
+            let end = start.saturating_add(duration);
+            busy += end.saturating_sub(start.max(until));
+            until = until.max(end);
+        }
+        busy
+    }
+
     /// Operations, bytes and operations in flight in bins of `bin` nanoseconds from the first operation on.
     pub fn over_time(&self, bin: u64) -> OverTime {
         let bin = bin.max(1);
@@ -408,5 +422,6 @@ mod tests {
         assert_eq!((found.operations, found.bytes), (vec![2, 0, 1, 0], vec![12, 0, 2, 0]));
         assert_eq!(found.in_flight, [1.4, 1.0, 0.1, 0.0]);
         assert!((all.in_flight() - 250.0 / 300.0).abs() < 1e-12);
+        assert_eq!(all.busy(), 210);
     }
 }

@@ -61,6 +61,7 @@ pub enum Kind {
     SocketPair,
     Wait,
     WaitId,
+    RingSetup,
     Rings,
     Submit,
     Reap,
@@ -90,7 +91,7 @@ listed! {
     SYS_mkdirat MkdirAt, SYS_getdents64 Readdir, SYS_renameat RenameAt, SYS_renameat2 RenameAt, SYS_linkat LinkAt,
     SYS_symlinkat SymlinkAt, SYS_readlinkat ReadlinkAt, SYS_fchmodat ChmodAt, SYS_fchmod ChmodOpen,
     SYS_chdir Chdir, SYS_fchdir ChdirOpen, SYS_pipe2 Pipe, SYS_socket Socket, SYS_accept Socket, SYS_accept4 Socket,
-    SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_enter Rings, SYS_io_submit Submit, SYS_io_getevents Reap, SYS_bind Bind,
+    SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_setup RingSetup, SYS_io_uring_enter Rings, SYS_io_submit Submit, SYS_io_getevents Reap, SYS_bind Bind,
     SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat Owner, SYS_fchown Owner, SYS_utimensat Times,
     ;
     SYS_open Open, SYS_creat Creat, SYS_dup2 Dup2, SYS_stat Stat, SYS_lstat Lstat, SYS_access Access,
@@ -223,6 +224,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::SocketPair
         | Kind::Wait
         | Kind::WaitId
+        | Kind::RingSetup
         | Kind::Rings
         | Kind::Submit
         | Kind::Reap
@@ -354,7 +356,7 @@ pub fn asked<'a>(
         Kind::Socket => Asked::Socket,
         Kind::Wait => Asked::Wait,
         Kind::Bind if !call.one.is_empty() => Asked::Bind { path },
-        Kind::WaitId | Kind::Exec | Kind::Submit | Kind::Reap | Kind::Bind => return None,
+        Kind::WaitId | Kind::Exec | Kind::RingSetup | Kind::Submit | Kind::Reap | Kind::Bind => return None,
         Kind::Rings => Asked::Other { why: "submissions of io_uring, whose transfers are not recorded" },
         Kind::TruncateName => Asked::TruncateName { path, length: arguments[1] },
         Kind::Owner => Asked::Other { why: "changes of owners" },

@@ -14,6 +14,7 @@ mod ptrace;
 mod quiet;
 mod record;
 mod recorded;
+mod rings;
 mod spool;
 mod state;
 

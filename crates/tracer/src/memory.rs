@@ -60,6 +60,8 @@ unsafe impl Plain for libc::stat {}
 // SAFETY: as above.
 unsafe impl Plain for libc::statx {}
 // SAFETY: as above.
+unsafe impl Plain for [i32; 1] {}
+// SAFETY: as above.
 unsafe impl Plain for [i32; 2] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 3] {}

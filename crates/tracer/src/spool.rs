@@ -158,6 +158,10 @@ impl Reader {
     }
 
     fn finish(mut self) -> Spooled {
+        if self.seen.counted == 0 {
+            // Nothing ended by itself: there are no counts of Linux.
+            self.seen.recorded = self.transfers.values().map(|one| one.recorded).sum();
+        }
         self.unseen += self.transfers.values().filter(|one| one.before.is_some()).count() as u64;
         Spooled {
             follower: self.follower,
@@ -193,6 +197,8 @@ impl Reader {
     /// The counts of Linux at the end of a thread.
     fn counted(&mut self, record: &Record<'_>) {
         let transfers = self.transfers.entry(record.thread).or_default();
+        let failed = transfers.before.take().is_some();
+        transfers.own = transfers.own.saturating_add(i64::from(failed));
         if !transfers.ended && record.numbers[0] >= 0 {
             let counted = record.numbers[0].saturating_sub(transfers.own);
             self.seen.recorded += transfers.recorded;
@@ -238,7 +244,9 @@ impl Reader {
             }
             RecordKind::Executes => {
                 let transfers = self.transfers.entry(record.thread).or_default();
-                transfers.before = Some(a);
+                // The one before failed; the library read the counts for it.
+                let failed = transfers.before.replace(a).is_some();
+                transfers.own = transfers.own.saturating_add(i64::from(failed));
             }
             RecordKind::Inherit => self.follower.inherit_missing(record.thread, a as i32, record.one),
             RecordKind::Sight => self.sight(record),
@@ -401,9 +409,11 @@ mod tests {
             written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
             written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
             written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
-            written(RecordKind::End, 0, [8, 0, 0, 0], [b"", b""]),
+            written(RecordKind::Executes, -1, [8, 0, 0, 0], [b"", b""]),
+            written(RecordKind::Executes, -1, [9, 0, 0, 0], [b"", b""]),
+            written(RecordKind::End, 0, [10, 0, 0, 0], [b"", b""]),
         ]);
-        // Five reads before it began, and the one that told so, were not the application's.
+        // Five reads before it began, the one that told so, and one for each failed `execve` were not the application's.
         assert_eq!((found.seen.recorded, found.seen.counted, found.cost_ns), (1, 2, 60));
         let trace = found.follower.finish();
         let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();

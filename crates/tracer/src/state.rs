@@ -10,6 +10,7 @@ use trace::follow::Follower;
 use crate::calls::{self, Begun, Kind, Submitted};
 use crate::look::look;
 use crate::ptrace;
+use crate::rings::{Entered, Rings};
 
 /// What is known while the application runs.
 pub struct State {
@@ -31,8 +32,13 @@ pub struct State {
     /// Whether the application was started: its first `execve` succeeded.
     pub started: bool,
     sighted: HashSet<u32>,
-    /// Transfers in flight, by the context of AIO.
-    in_flight: HashMap<u64, u32>,
+    /// Transfers in flight, by process and context of AIO.
+    in_flight: HashMap<(u32, u64), u32>,
+    rings: Rings,
+    /// What threads are submitting to io_uring.
+    entered: HashMap<libc::pid_t, Entered>,
+    /// The processes of threads.
+    groups: HashMap<libc::pid_t, u32>,
 }
 
 impl State {
@@ -50,6 +56,9 @@ impl State {
             started: false,
             sighted: HashSet::new(),
             in_flight: HashMap::new(),
+            rings: Rings::default(),
+            entered: HashMap::new(),
+            groups: HashMap::new(),
         }
     }
 
@@ -73,6 +82,11 @@ impl State {
                 let given = Given { from: calls::from(&arguments, base), name };
                 self.sight(thread, given);
             }
+        }
+        if kind == Kind::Rings && !self.rings.is_empty() {
+            let process = self.group(thread);
+            let entered = self.rings.entering(thread, process, arguments[0] as i32, arguments[1]);
+            self.entered.extend(entered.map(|entered| (thread, entered)));
         }
         if kind == Kind::Close {
             self.follower.begin_close(thread as u32, arguments[0] as i32);
@@ -107,8 +121,26 @@ impl State {
             Kind::SendFile | Kind::CopyRange if result > 0 => 2,
             _ => 0,
         };
-        if let (Kind::Submit | Kind::Reap, Ok(count)) = (call.kind, u32::try_from(result)) {
-            return self.submitted(thread, &call, count, end);
+        match (call.kind, u32::try_from(result)) {
+            (Kind::Submit | Kind::Reap, Ok(count)) => return self.submitted(thread, &call, count, end),
+            (Kind::RingSetup, Ok(_)) => {
+                let process = self.group(thread);
+                self.rings.set_up(thread, process, result as i32, call.arguments[1]);
+            }
+            (Kind::Rings, Ok(count)) => {
+                if let Some(entered) = self.entered.remove(&thread) {
+                    return self.entered(thread, &call, (entered, count), end);
+                }
+                // Without submissions it waits for completions.
+                if call.arguments[1] == 0 {
+                    return;
+                }
+            }
+            (Kind::Map, _) if result > 0 && !self.rings.is_empty() => {
+                let (process, file) = (self.group(thread), call.arguments[4] as i32);
+                self.rings.mapped(process, file, call.arguments[5], result.cast_unsigned());
+            }
+            _ => {}
         }
         let mut target = Vec::new();
         let Some(asked) = calls::asked(thread, &call, result, &mut target) else { return };
@@ -118,7 +150,8 @@ impl State {
 
     /// Transfers that were submitted, or have completed.
     fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, end: u64) {
-        let in_flight = self.in_flight.entry(call.arguments[0]).or_default();
+        let context = (self.group(thread), call.arguments[0]);
+        let in_flight = self.in_flight.entry(context).or_default();
         if call.kind == Kind::Reap {
             *in_flight = in_flight.saturating_sub(count);
             return;
@@ -126,10 +159,36 @@ impl State {
         *in_flight = in_flight.saturating_add(count);
         let depth = *in_flight;
         for one in call.submitted.iter().take(count as usize) {
-            let Submitted { descriptor, writes, bytes, offset } = *one;
-            let asked = Asked::Submit { descriptor, writes, offset, depth };
-            self.take(thread, (call.start, end), (i64::try_from(bytes).unwrap_or(0), 0), asked);
+            self.transfer(thread, (call.start, end), one, depth);
         }
+    }
+
+    /// Transfers that were submitted to io_uring.
+    fn entered(&mut self, thread: libc::pid_t, call: &Begun, (entered, count): (Entered, u32), end: u64) {
+        let process = self.group(thread);
+        self.rings.entered(process, call.arguments[0] as i32, count);
+        for one in entered.transfers.iter().take(count as usize) {
+            match one {
+                Some(one) => {
+                    self.transfer(thread, (call.start, end), one, entered.in_flight.saturating_add(count))
+                }
+                None => self
+                    .follower
+                    .trace
+                    .leave_out("submissions to io_uring that are no transfers by descriptor"),
+            }
+        }
+    }
+
+    fn transfer(&mut self, thread: libc::pid_t, times: (u64, u64), one: &Submitted, depth: u32) {
+        let Submitted { descriptor, writes, bytes, offset } = *one;
+        let asked = Asked::Submit { descriptor, writes, offset, depth };
+        self.take(thread, times, (i64::try_from(bytes).unwrap_or(0), 0), asked);
+    }
+
+    /// The process of a thread.
+    fn group(&mut self, thread: libc::pid_t) -> u32 {
+        *self.groups.entry(thread).or_insert_with(|| group_of(thread).unwrap_or(thread.cast_unsigned()))
     }
 
     fn take(
@@ -188,6 +247,8 @@ impl State {
         let now = self.now();
         self.under_way.remove(&thread);
         self.early.remove(&thread);
+        self.groups.remove(&thread);
+        self.entered.remove(&thread);
         if self.known.remove(&thread) {
             self.take(thread, (now, now), (0, 0), Asked::Exit);
         }

@@ -5,7 +5,7 @@ mod tree;
 use std::path::Path;
 
 use anyhow::Context;
-use report::{ReplayPage, SideOverTime, Table, duration};
+use report::{ReplayPage, SideOverTime, Table, duration, percent};
 use samples::SiteKind;
 use trace::fidelity::{Compared, Done, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
@@ -21,7 +21,7 @@ const BINS: u64 = 200;
 
 /// Compares, and prints a page of text. The status says whether the same operations and bytes were done.
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
-    let (mut trace, _) = import::read(&args.application, &args.choice)?;
+    let (mut trace, about) = import::read(&args.application, &args.choice)?;
     let options = Options { choice: import::choice(&args.choice)?, ..Options::default() };
     let made = trace::import(&mut trace, &options);
     import::usable(&made, &args.application)?;
@@ -36,6 +36,13 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let found = compare(&mut application, &mut replays, known);
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
     let mut answer = words(&found, &application, further.len());
+    if about.elapsed_ns > 0 {
+        answer += &format!(
+            "Operations on these files were in flight for {} of the {} that the application ran.\n",
+            percent(application.busy() as f64 / about.elapsed_ns as f64),
+            duration(about.elapsed_ns as f64 / 1e9)
+        );
+    }
     if let Some(tree) = &tree {
         answer += &tree::words(tree);
     }

@@ -30,7 +30,9 @@ const HEAD: u64 = 1 << 16;
 
 /// Reads a trace, a job file or a command line, and writes the program.
 pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
+    // A directory holds the ranks of a trace.
     if args.choice.description.is_none()
+        && !args.trace.is_dir()
         && let Some(program) = workload::program_of(&args.trace)?
     {
         let program = if args.redact { redacted_program(args, &program)? } else { program };
