@@ -155,19 +155,22 @@ impl Report {
             kept.retain(|row| busy(row) >= LEAST_SHARE * total || row.errors > 0);
         }
         let gate = main.filter(|main| main.subject.gate && main.subject.ranks.len() > 1);
+        let about = answer::operation(self);
         // Blank line, head, the line of a gate, what is left out.
         let room = most.saturating_sub(3 + usize::from(gate.is_some()));
         if kept.len() > room {
-            // Rows of many timings before those of a few, then by time.
-            let weight = |row: &ResultRow| (row.timings >= MANY, busy(row));
-            let mut order: Vec<(bool, f64)> = kept.iter().map(|row| weight(row)).collect();
-            let descending = |a: &(bool, f64), b: &(bool, f64)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1));
+            // What the run is about, rows of many timings before those of a few, then by time.
+            let weight = |row: &ResultRow| {
+                let is_about = about.is_some_and(|about| std::ptr::eq(about, row));
+                (u8::from(is_about) + u8::from(is_about || row.timings >= MANY), busy(row))
+            };
+            let mut order: Vec<(u8, f64)> = kept.iter().map(|row| weight(row)).collect();
+            let descending = |a: &(u8, f64), b: &(u8, f64)| b.0.cmp(&a.0).then(b.1.total_cmp(&a.1));
             order.sort_unstable_by(descending);
-            let least = order.get(room.saturating_sub(1)).copied().unwrap_or((true, f64::INFINITY));
+            let least = order.get(room.saturating_sub(1)).copied().unwrap_or((u8::MAX, f64::INFINITY));
             kept.retain(|row| descending(&weight(row), &least).is_le());
             kept.truncate(room);
         }
-        let about = answer::operation(self);
         let mut shown: Vec<Shown> = gate
             .map(|main| Shown {
                 name: format!("{} (slowest of {})", main.subject.name, main.subject.ranks.len()),
