@@ -270,6 +270,14 @@ impl Guard {
         }
     }
 
+    /// As [`Guard::reach_to_read`], of a call that fails where a link is at the end.
+    pub(super) fn reach_unfollowed<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        match self.local {
+            true => self.confinement.reach(READ, path),
+            false => Ok(Reached::unchecked(path, ELSEWHERE)),
+        }
+    }
+
     /// Must a directory be held between its check and its use?
     pub(super) fn holds_names(&self) -> bool {
         self.local && self.confinement.holds_names()

@@ -26,6 +26,27 @@ impl Layer {
         path: &CStr,
         call: impl Fn(&mut D, &CStr, i32) -> Outcome,
     ) -> Result<Timed, Refusal> {
+        let timed = self.creating_unfollowed(driver, (what, meaning, makes), path, &call)?;
+        if timed.outcome.errno != libc::ELOOP {
+            return Ok(timed);
+        }
+        // A link at the end of the path: where it leads must be allowed as well.
+        let real = self.guard.check_followed(what, path)?;
+        let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
+        match real {
+            Some(real) => self.creating_unfollowed(driver, (what, meaning, makes), &real, &call),
+            None => Ok(timed),
+        }
+    }
+
+    /// As [`Layer::creating`]; a link at the end of the path is ELOOP.
+    fn creating_unfollowed<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        (what, meaning, makes): (&'static str, Meaning, Makes),
+        path: &CStr,
+        call: &impl Fn(&mut D, &CStr, i32) -> Outcome,
+    ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
         let no_follow = self.guard.no_follow();
@@ -33,19 +54,8 @@ impl Layer {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         self.guard.intend(path, around, makes);
-        let mut timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
+        let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
         self.guard.settle(path, around, makes, timed.outcome.errno);
-        if timed.outcome.errno == libc::ELOOP {
-            // A link at the end of the path: where it leads must be allowed as well.
-            let real = self.guard.check_followed(what, path)?;
-            let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
-            let Some(real) = real else { return Ok(timed) };
-            let reached = self.guard.reach(what, &real)?;
-            let around = reached.around;
-            self.guard.intend(&real, around, makes);
-            timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
-            self.guard.settle(&real, around, makes, timed.outcome.errno);
-        }
         Ok(timed)
     }
 
@@ -112,11 +122,17 @@ impl Layer {
             self.guard.may_have_mode("make", path, mode, false)?;
         }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
-            self.creating(driver, ("write to", Meaning::Value, makes), path, |driver, path, more| {
-                driver.open(path, open_flags | more, mode)
-            })?
+            let how = ("write to", Meaning::Value, makes);
+            let call = |driver: &mut D, path: &CStr, more| driver.open(path, open_flags | more, mode);
+            match open_flags & libc::O_NOFOLLOW {
+                0 => self.creating(driver, how, path, call)?,
+                _ => self.creating_unfollowed(driver, how, path, &call)?,
+            }
         } else if flags::writes(open_flags) {
             self.open_to_write(driver, path, (open_flags, mode))?
+        } else if open_flags & libc::O_NOFOLLOW != 0 {
+            let reached = self.guard.reach_unfollowed(path)?;
+            self.bracket.time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags, mode))
         } else {
             self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))?
         };
@@ -153,7 +169,7 @@ impl Layer {
         let first = self
             .bracket
             .time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags | more, mode));
-        if first.outcome.errno != libc::ELOOP {
+        if first.outcome.errno != libc::ELOOP || open_flags & libc::O_NOFOLLOW != 0 {
             return Ok(first);
         }
         let real = self.guard.check_followed("write to", path)?;
