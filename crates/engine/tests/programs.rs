@@ -163,35 +163,6 @@ fn foretold_failures_are_fine_and_others_are_told_with_line_path_and_errno() {
 }
 
 #[test]
-fn an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link() {
-    let said = alone("an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link", || {
-        let home = tempfile::tempdir().expect("a directory");
-        let here = home.path().join("here");
-        std::fs::create_dir(&here).expect("mkdir");
-        // The kernel confines to what exists; a directory that is made later is watched by descriptors.
-        let later = home.path().join("later");
-        let options = Options { allow: vec![later], ..Options::new(1) };
-        let outcome = run_in(
-            &here,
-            r#"
-            mkdir("../later"); write("../later/a", 1k); symlink("a", "../later/b");
-            $f = fopen("../later/c", "O_WRONLY|O_CREAT|O_NOFOLLOW"); fwrite($f, 1k); fclose($f);
-            $f = fopen("../later/a", "O_RDONLY|O_NOFOLLOW"); fread($f, 1k); fclose($f);
-            $f = fopen("../later/a", "O_WRONLY|O_NOFOLLOW"); fwrite($f, 1k); fclose($f);
-            expect errno == ELOOP { $f = fopen("../later/b", "O_RDONLY|O_NOFOLLOW"); }
-            expect errno == ELOOP { $f = fopen("../later/b", "O_WRONLY|O_NOFOLLOW"); }
-            expect errno == ELOOP { $f = fopen("../later/b", "O_WRONLY|O_CREAT|O_NOFOLLOW"); }
-            $f = fopen("../later/b", "r"); fread($f, 1k); fclose($f);
-            "#,
-            1,
-            &options,
-        );
-        told(&outcome)
-    });
-    assert!(said.starts_with("exit 0\n") && !said.contains("failed"), "{said}");
-}
-
-#[test]
 fn patterns_put_the_same_bytes_at_the_same_places_on_every_level() {
     let said = alone("patterns_put_the_same_bytes_at_the_same_places_on_every_level", || {
         let (home, outcome) = here(

@@ -1,4 +1,4 @@
-//! What is left for an ordinary user, and where a container forbids perf events.
+//! What is left for an ordinary user, where a container forbids perf events, and where a program is confined.
 
 mod support;
 
@@ -8,6 +8,7 @@ use ppl::Source;
 use ppl::plan::Settings;
 use samples::Tier;
 use support::alone;
+use support::language::plan;
 
 /// Answers `perf_event_open` with EPERM from here on, as container runtimes do.
 fn forbid_perf_events() {
@@ -81,4 +82,30 @@ fn an_ordinary_user_measures_and_describes_the_machine() {
     assert!(said.starts_with("exit 0") && said.contains("blocked true"), "{said}");
     assert!(said.contains("interrupts"), "{said}");
     assert!(!said.contains("\"tracepoints\""), "{said}");
+}
+
+#[test]
+fn an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link() {
+    let said = alone("an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let here = home.path().join("here");
+        std::fs::create_dir(&here).expect("mkdir");
+        // The kernel confines to what exists; a directory that is made later is watched by descriptors.
+        let later = home.path().join("later");
+        let options = Options { allow: vec![later], ..Options::new(1) };
+        std::env::set_current_dir(&here).expect("the directory");
+        let text = r#"
+            mkdir("../later"); write("../later/a", 1k); symlink("a", "../later/b");
+            $f = fopen("../later/c", "O_WRONLY|O_CREAT|O_NOFOLLOW"); fwrite($f, 1k); fclose($f);
+            $f = fopen("../later/a", "O_RDONLY|O_NOFOLLOW"); fread($f, 1k); fclose($f);
+            $f = fopen("../later/a", "O_WRONLY|O_NOFOLLOW"); fwrite($f, 1k); fclose($f);
+            expect errno == ELOOP { $f = fopen("../later/b", "O_RDONLY|O_NOFOLLOW"); }
+            expect errno == ELOOP { $f = fopen("../later/b", "O_WRONLY|O_NOFOLLOW"); }
+            expect errno == ELOOP { $f = fopen("../later/b", "O_WRONLY|O_CREAT|O_NOFOLLOW"); }
+            $f = fopen("../later/b", "r"); fread($f, 1k); fclose($f);
+            "#;
+        let outcome = engine::run(&plan(text, 1, 1), &options, |_| ()).expect("a run");
+        format!("exit {} {:?}", outcome.exit_status(), outcome.failures)
+    });
+    assert_eq!(said, "exit 0 []");
 }
