@@ -114,7 +114,8 @@ def python_steps() -> list[Step]:
     return [
         Step("wheel", [python, "tests/wheel.py", TARGET / "debug", TARGET / "wheels"], missing=missing),
         Step("package", [*pytest, "tests/python"], Pytest(), environment, missing),
-        Step("pytest", [*pytest, "tests", "--ignore", "tests/python"], Pytest(), environment, missing),
+        Step("mpi", [*pytest, "tests/mpi"], Pytest(), environment, missing),
+        Step("pytest", [*pytest, "tests", "--ignore=tests/python", "--ignore=tests/mpi"], Pytest(), environment, missing),
     ]
 
 
@@ -127,11 +128,11 @@ def main() -> int:
         Step("build", ["cargo", "build", "--workspace", "--lib", "--bins", "--examples"]),
     ]
     cargo = ["cargo", "test", "--workspace", "--no-fail-fast", "--", "--show-output"]
-    wheel, package, others = python_steps()
+    wheel, package, mpi, others = python_steps()
     rust = [Step("cargo test", cargo, CargoTest()), Step("clippy", clippy, missing=no_clippy)]
     results = [step.run(ROOT) for step in [*steps, wheel]]
-    # The Python tests start servers and wait for them: two lanes use the processors that one would leave idle.
-    results += run_side_by_side([[*rust, package], [others]], ROOT)
+    # Many Python tests wait for servers, launchers and limits of time: lanes use the processors that one would leave idle.
+    results += run_side_by_side([[*rust, package], [mpi], [others]], ROOT)
     print(summary(results), flush=True)
     return 1 if any(result.failed for result in results) else 0
 

@@ -32,16 +32,33 @@ pub fn write_part(run_directory: &Path, index: u32, run: &Run) -> Result<(), Err
 pub fn remove_other_parts(run_directory: &Path, job: &str) -> Result<usize, Error> {
     let mut removed = 0;
     for path in part_files(run_directory)? {
-        if facts_of_file(&path).is_ok_and(|facts| facts.job == job) {
-            continue;
-        }
-        match std::fs::remove_file(&path) {
-            Ok(()) => removed += 1,
-            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => {}
-            Err(cause) => return Err(Error::io("remove", &path, cause)),
-        }
+        removed += usize::from(!is_of(&path, job) && remove_part(&path, job)?);
     }
     Ok(removed)
+}
+
+fn is_of(path: &Path, job: &str) -> bool {
+    facts_of_file(path).is_ok_and(|facts| facts.job == job)
+}
+
+/// Removes a part that is not of the job; returns whether it did. The rank whose part it is may replace it at any
+/// moment: it is looked at once more under a name that nobody else uses, and put back if it is of the job by now.
+fn remove_part(path: &Path, job: &str) -> Result<bool, Error> {
+    let io = |cause| Error::io("remove", path, cause);
+    let mut aside = path.as_os_str().to_owned();
+    aside.push(format!(".other-{}", std::process::id()));
+    let aside = PathBuf::from(aside);
+    match std::fs::rename(path, &aside) {
+        Ok(()) => {}
+        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(false),
+        Err(cause) => return Err(io(cause)),
+    }
+    if is_of(&aside, job) {
+        std::fs::rename(&aside, path).map_err(io)?;
+        return Ok(false);
+    }
+    std::fs::remove_file(&aside).map_err(io)?;
+    Ok(true)
 }
 
 /// The parts of a directory in the order of their names.
@@ -174,4 +191,26 @@ fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
     (!missing.is_empty()).then(|| {
         format!("{} of {ranks} parts are missing: of rank {}{more}", missing.len(), shown.join(", "))
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_its_rank_replaces_before_it_is_removed_stays() {
+        let folder = tempfile::tempdir().expect("a directory");
+        let mut run = samples::example::parallel_write(2, 3, 1);
+        for job in ["earlier", "this"] {
+            run.facts.job = job.into();
+            write_part(folder.path(), 1, &run).expect("written");
+        }
+        let part = part_path(folder.path(), 1);
+        // What `remove_other_parts` does when it saw the earlier one there.
+        assert!(!remove_part(&part, "this").expect("a look"));
+        assert!(is_of(&part, "this"));
+        assert!(remove_part(&part, "another").expect("a look"));
+        assert!(!remove_part(&part, "another").expect("nothing there"));
+        assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 0);
+    }
 }

@@ -119,18 +119,22 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
     let one_host = hosts.len() < 2;
     let on = hosts.first().filter(|_| one_host).map_or(String::new(), |host| format!(" on {host}"));
     let title = format!("{}{on}", directory.display());
-    let mut columns =
-        vec!["<file", "<started (UTC)", "<machine", "<program", "throughput", "p50", "p99", "<note"];
-    if one_host {
-        columns.retain(|column| *column != "<machine");
-    }
-    let mut table = Table::new(&title, &columns);
-    for run in runs {
-        let mut cells = cells(run).to_vec();
-        if one_host {
-            cells.remove(2);
-        }
-        table.push(false, cells);
+    let columns = ["<file", "<started (UTC)", "<machine", "<program", "throughput", "p50", "p99", "<note"];
+    let rows: Vec<[String; 8]> = runs.iter().map(cells).collect();
+    // What the names of all files say needs no column, nor what no run has.
+    let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
+    let says_more = |at: usize| match columns[at] {
+        "<started (UTC)" => rows.iter().any(|row| !digits(&row[0]).contains(&digits(&row[at]))),
+        "<machine" => !one_host,
+        "<program" => rows.iter().any(|row| !row[0].starts_with(&row[at])),
+        "<note" => rows.iter().any(|row| !row[at].is_empty()),
+        _ => true,
+    };
+    let kept: Vec<usize> = (0..columns.len()).filter(|at| says_more(*at)).collect();
+    let heads: Vec<&str> = kept.iter().map(|at| columns[*at]).collect();
+    let mut table = Table::new(&title, &heads);
+    for row in &rows {
+        table.push(false, kept.iter().map(|at| row[*at].clone()));
     }
     table.text()
 }

@@ -60,8 +60,8 @@ fn warning(one: &BaselineWarning) -> String {
             format!("The baseline is not independent draws of one law: {}.", super::finding(finding))
         }
         BaselineWarning::RestsOnLaw { false_alarms, runs, needed } => format!(
-            "A false-alarm rate of {false_alarms} from {runs} quiet runs rests on the law; {needed} runs would show \
-             it without."
+            "A false-alarm rate of {} from {runs} quiet runs rests on the law; {needed} runs would show it without.",
+            crate::significant(*false_alarms, 2)
         ),
         BaselineWarning::LevelMoved => {
             "The level moved within the baseline, so the stated rates do not hold: measure a steady one."
