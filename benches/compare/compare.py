@@ -51,7 +51,7 @@ def main() -> None:
             (Path(folder) / name).write_text("".join(f"{value:.9g}\n" for value in values))
         print(f"two files of {arguments.values} values:")
         print(measured(folder, "compare", "quiet.txt", "new.txt", "--unit", "s").splitlines()[0])
-        (Path(folder) / "many.ppl").write_text(f"for $i in 1 .. {arguments.samples} {{ stat(\".\"); }}\n")
+        (Path(folder) / "many.ppl").write_text(f"create(\"f\");\nfor $i in 1 .. {arguments.samples} {{ stat(\"f\"); }}\n")
         print(f"a run of {arguments.samples} simulated operations:")
         simulate = ["--backend", "simulate:lognormal(1ms,0.5)", "-o", "many.parquet", "--report", "none", "--quiet"]
         measured(folder, "run", "many.ppl", *simulate)
