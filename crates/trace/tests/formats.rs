@@ -163,6 +163,12 @@ fn counters_of_too_many_calls_are_refused() {
     let refused =
         trace::import::read(format, &mut text.as_bytes(), &Reading::default()).map(drop).unwrap_err();
     assert!(refused.to_string().contains("at most 1000000 are made of counters"), "{refused}");
+    let shared = |at: u32| format!("POSIX\t-1\t77\tPOSIX_OPENS\t0\t/scratch/{at}\t/scratch\text4\n");
+    let mut text = String::from("# darshan log version: 3.41\n# nprocs: 1048576\n");
+    text.extend((0..5).map(shared));
+    let refused =
+        trace::import::read(format, &mut text.as_bytes(), &Reading::default()).map(drop).unwrap_err();
+    assert!(refused.to_string().contains("5 records of files that 1048576 ranks share"), "{refused}");
 }
 
 /// A trace of strace with writes at random places of one file.

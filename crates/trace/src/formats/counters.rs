@@ -18,6 +18,8 @@ pub(super) const FORMAT: Format = Format {
 
 /// More calls than these are not made of counters.
 const MOST_CALLS: u64 = 1_000_000;
+/// Nor records of files that all ranks share, times ranks.
+const MOST_SHARES: u64 = 4_000_000;
 
 /// The counters of one module for one file on one rank; all of them are whole but the times, which are in nanoseconds.
 type Counters = BTreeMap<String, u64>;
@@ -82,6 +84,12 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
     if asked > MOST_CALLS {
         return Err(TraceError::File(format!(
             "its counters stand for {asked} calls; at most {MOST_CALLS} are made of counters"
+        )));
+    }
+    let shared = records.keys().filter(|(_, rank, _)| *rank < 0).count() as u64;
+    if shared.saturating_mul(ranks) > MOST_SHARES {
+        return Err(TraceError::File(format!(
+            "{shared} records of files that {ranks} ranks share are too many to be made into calls"
         )));
     }
     let mut made = Transfers::new(FORMAT.name, reading.directory.as_deref());
