@@ -2,9 +2,8 @@
 """Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
 Format, build and the wheel; then Rust tests (unit, property, snapshot, command line), lints and the tests of the Python
-package, and beside them the Python tests that open run files and reports with other tools. Every step runs, even if
-earlier ones failed;
-a summary names each step, each failed test and each skipped one with its reason, and ends with the
+package, and beside them the tests of MPI and the Python tests that open run files and reports with other tools. Every step
+runs, even if earlier ones failed; a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
 """
