@@ -198,3 +198,15 @@ def test_ctrl_c_keeps_what_was_measured(lr: ModuleType, tmp_path: Path) -> None:
     out, _ = child.communicate(timeout=120)
     assert child.returncode == 0 and out.splitlines()[-1] == "False True"
     assert len(lr.load(tmp_path / "kept.parquet").frame) > 10
+
+
+def test_systems_that_are_not_measured_say_so(lr: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(lr.Error, match="`lastrank run` works on Linux only; on this system lastrank analyses"):
+        lr.run("disk")
+
+
+def test_what_other_systems_are_checked_with_passes_here() -> None:
+    check = Path(__file__).parents[1] / "analysis.py"
+    said = subprocess.run([sys.executable, check], capture_output=True, text=True, check=True).stdout
+    assert said == "analysis on linux: fit, compare, check: ok\n"
