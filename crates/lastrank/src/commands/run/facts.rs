@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use engine::run::{Options, Program};
-use samples::{FACTS_SCHEMA, Facts, MachineFacts, PathFacts, Warning, units};
+use samples::{FACTS_SCHEMA, Facts, MachineFacts, Warning, units};
 
 use crate::cli::RunArgs;
 use crate::commands::redact::sections;
