@@ -15,7 +15,7 @@ macro_rules! commands_that_measure {
     ($($module:ident $name:literal),* $(,)?) => {
         $(pub mod $module {
             pub fn run<T>(_arguments: T) -> anyhow::Result<crate::exit::Status> {
-                super::refuse($name)
+                crate::commands::linux_only::refuse($name)
             }
         })*
     };
