@@ -237,3 +237,18 @@ fn links_that_lie_beside_a_recording_are_not_followed() {
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "not yours");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
+
+#[test]
+fn the_quiet_recorder_preloads_nothing_of_half_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a b", "a:b"] {
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        let mut record =
+            common::command(folder.path(), &["record", "--quiet", "-o", "app.parquet", "--", "true"]);
+        let refused = common::of(record.env("TMPDIR", &place).output().unwrap());
+        assert_eq!(refused.status, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("a space or a colon in its name"), "{}", refused.err);
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+    }
+}
