@@ -213,3 +213,15 @@ def test_what_names_hold_commands_no_terminal(lr: ModuleType, tmp_path: Path) ->
     for text in texts:
         assert not {"\x1b", "\x07", "\u202e"} & set(text), text
     assert "\\u{1b}]52" in repr(place) and "\\u{1b}]52" in str(refused.value)
+
+
+def test_systems_that_are_not_measured_say_so(lr: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(lr.Error, match="`lastrank run` works on Linux only; on this system lastrank analyses"):
+        lr.run("disk")
+
+
+def test_what_other_systems_are_checked_with_passes_here() -> None:
+    check = Path(__file__).parents[1] / "analysis.py"
+    said = subprocess.run([sys.executable, check], capture_output=True, text=True, check=True).stdout
+    assert said == "analysis on linux: fit, compare, check: ok\n"

@@ -7,7 +7,6 @@ mod workload;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -96,7 +95,7 @@ pub fn choice(args: &TraceChoice) -> anyhow::Result<Choice> {
         let given = here.join(text);
         // As the application saw it: links in the middle are followed where the directory is there.
         let whole = given.canonicalize().unwrap_or(given);
-        trace::names::resolve(b"/", whole.as_os_str().as_bytes())
+        trace::names::resolve(b"/", whole.as_os_str().as_encoded_bytes())
     };
     Ok(Choice { only: args.only.iter().map(whole).collect(), all: args.all })
 }
