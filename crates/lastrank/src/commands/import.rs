@@ -52,7 +52,8 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            std::fs::write(path, &made.text).with_context(|| format!("cannot write {}", path.display()))?;
+            store::replace(path, made.text.as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
             tell(path, &trace, &made);
         }
         None => {
@@ -77,7 +78,8 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            std::fs::write(path, program).with_context(|| format!("cannot write {}", path.display()))?;
+            store::replace(path, program.as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
             let shown = path.display();
             eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
         }
