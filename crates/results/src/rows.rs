@@ -36,7 +36,8 @@ pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<Result
     let streams = columns.into_streams();
     let timeline = Timeline::of(facts, sites, &streams);
     let mut of_row: Vec<Vec<Stream>> = rows.iter().map(|_| Vec::new()).collect();
-    for stream in streams {
+    for mut stream in streams {
+        stream.expect(sites.get(stream.site as usize).and_then(|site| site.expects));
         if let Some(&row) = row_of.get(stream.site as usize) {
             of_row[row].push(stream);
         }
@@ -44,7 +45,7 @@ pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<Result
     for (row, streams) in rows.iter_mut().zip(of_row) {
         measure(row, streams, &timeline);
     }
-    rows.retain(|row| row.timings + row.errors > 0);
+    rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
     rows
 }
 
