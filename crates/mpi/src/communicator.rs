@@ -16,12 +16,15 @@ use crate::library::MpiLibrary;
 use crate::link::Link;
 use crate::phase_news::PhaseNews;
 use crate::question::{Place, Step, Wait};
+use crate::signals::Carried;
 use crate::world::World;
 
 /// A communicator of the MPI library: the world, or a group of the program.
 pub struct Mpi {
     link: Link,
     news: RefCell<PhaseNews>,
+    /// Signals of the program: of the world alone.
+    carried: RefCell<Carried>,
     announced: Cell<Option<Exchange>>,
     /// How many times it was split.
     splits: Cell<u64>,
@@ -75,7 +78,13 @@ impl Mpi {
     }
 
     fn of(link: Link) -> Self {
-        Self { link, news: RefCell::default(), announced: Cell::default(), splits: Cell::default() }
+        Self {
+            link,
+            news: RefCell::default(),
+            carried: RefCell::default(),
+            announced: Cell::default(),
+            splits: Cell::default(),
+        }
     }
 
     pub(crate) fn link(&self) -> &Link {
@@ -156,12 +165,24 @@ impl Mpi {
 
     /// Ends MPI after the program: collectively if no rank was lost, immediately otherwise.
     pub(crate) fn conclude(&self) -> Result<(), CommError> {
-        let together = self.barrier(0);
+        let together = self.settle_signals();
         match &together {
             Ok(_) => self.world().finish(),
             Err(_) => self.world().linger(),
         }
         together.map(drop)
+    }
+
+    /// Meets all ranks, and receives the signals that are under way: MPI must not end before.
+    fn settle_signals(&self) -> Result<u64, CommError> {
+        self.carry_signals()?;
+        let sent = self.carried.borrow().sent();
+        let most = self.barrier(sent)?;
+        if most > 0 {
+            let all = self.link.all_gather(sent)?.into_iter().sum();
+            self.carried.borrow_mut().receive_all(self.world(), all)?;
+        }
+        Ok(most)
     }
 
     /// Leaves the world without the other ranks, after notifying them if they do not know yet.
@@ -313,6 +334,14 @@ impl Comm for Mpi {
 
     fn settle(&self, phase: u64) -> Result<(), CommError> {
         self.news.borrow_mut().settle(&self.link, phase)
+    }
+
+    fn carry_signals(&self) -> Result<(), CommError> {
+        self.carried.borrow_mut().carry(self.world())
+    }
+
+    fn carries_signals(&self) -> bool {
+        self.size() > 1 || self.world().size > 1
     }
 
     fn one_thread(&self) -> Option<String> {

@@ -9,6 +9,7 @@
 //! Waiting polls a non-blocking reduction, so that a rank can leave if another one is lost or after a
 //! timeout; the reason is sent as a message on a separate communicator (`world`). Ranks that wait for each other in
 //! different communicators find out by messages (`question`); those inside of MPI-IO are watched by their keepers.
+//! Signals of the program are messages to all other ranks (`signals`).
 
 mod abi;
 mod communicator;
@@ -23,6 +24,7 @@ mod loss_board;
 mod phase_news;
 mod question;
 mod relay;
+mod signals;
 mod survey;
 mod world;
 

@@ -17,6 +17,8 @@ use crate::question::{Reaction, Wait};
 const TAG_NOTICE: c_int = 11;
 /// Tag on the control communicator: the sender also waits at the barrier.
 const TAG_WAITS: c_int = 12;
+/// Tag on the control communicator: a signal of the program.
+pub(crate) const TAG_SIGNAL: c_int = 13;
 /// The longest notice in bytes, small enough to be sent eagerly, without a matching receive.
 const NOTICE: usize = 512;
 /// First byte of a notice: the sender is lost, and its reason follows as text.
@@ -31,7 +33,7 @@ pub(crate) struct World {
     pub(crate) library: MpiLibrary,
     /// The search that found it.
     pub(crate) search: LibrarySearch,
-    control: Handle,
+    pub(crate) control: Handle,
     pub(crate) rank: u32,
     pub(crate) size: u32,
     timeout: Option<Duration>,
@@ -279,7 +281,7 @@ impl World {
 
     /// Receives the next control message with `tag`, if one has arrived: its sender and its bytes. The
     /// message begins with the sender's rank, so that no field of a status has to be read.
-    fn receive(&self, tag: c_int) -> Result<Option<(u32, Vec<u8>)>, CommError> {
+    pub(crate) fn receive(&self, tag: c_int) -> Result<Option<(u32, Vec<u8>)>, CommError> {
         let library = &self.library;
         let mut status = MpiStatus::default();
         let mut here = 0;

@@ -102,6 +102,20 @@ pub trait Comm: std::fmt::Debug {
         None
     }
 
+    /// Sends the signals that threads of this process gave (see [`crate::board`]) to the ranks that do not share its memory,
+    /// and counts those that came from them. Not collective; the rank's own thread calls it.
+    ///
+    /// # Errors
+    /// Where a call of the library fails, or a signal cannot be counted.
+    fn carry_signals(&self) -> Result<(), CommError> {
+        Ok(())
+    }
+
+    /// Whether [`Comm::carry_signals`] is how signals of other ranks come here. Not collective.
+    fn carries_signals(&self) -> bool {
+        false
+    }
+
     /// Tells the others that this rank gives up, so that they do not wait for it. Not collective.
     fn abandon(&self, why: &str);
 

@@ -5,7 +5,7 @@
 //! - [`processes`]: forks ranks and supervises them; [`RankEnds`]: how each ended.
 //! - [`launcher`]: the MPI launcher that started this process, from its environment.
 //! - [`meeting`]: which meeting of the program a rank has come to.
-//! - [`board`]: signals between ranks and workers of one machine.
+//! - [`board`]: signals between ranks and workers.
 //! - [`layout`]: which bytes of a shared file belong to which rank.
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 

@@ -30,6 +30,8 @@ pub struct StaticSite {
     pub kind: SiteKind,
     /// The group around it; empty for the world.
     pub group: String,
+    /// The errno with which the program expects it to fail, where that is a constant.
+    pub expects: Option<i32>,
 }
 
 /// A worker starts with a copy of its rank's table.
@@ -125,6 +127,7 @@ impl SiteTable {
             operation: what.operation,
             kind: what.kind,
             group: what.group,
+            expects: what.expects,
         };
         let number = recorder.site(&site)?;
         if context.sites.len() <= place {

@@ -115,6 +115,8 @@ pub(crate) struct Stream {
     batches: Column,
     /// Which failed, and with what errno; ascending.
     failures: Vec<(u32, i32)>,
+    /// The errno with which the program expects them to fail.
+    expects: Option<i32>,
     is_ordered: bool,
 }
 
@@ -133,7 +135,18 @@ impl Stream {
     fn new(site: u32, rank: u32) -> Stream {
         let [late, bytes, batches] = [0, 0, 1].map(Column::Same);
         let (starts, durations) = (Vec::new(), Vec::new());
-        Stream { site, rank, starts, durations, late, bytes, batches, failures: Vec::new(), is_ordered: true }
+        Stream {
+            site,
+            rank,
+            starts,
+            durations,
+            late,
+            bytes,
+            batches,
+            failures: Vec::new(),
+            expects: None,
+            is_ordered: true,
+        }
     }
 
     fn push(&mut self, sample: &Sample) {
@@ -174,7 +187,17 @@ impl Stream {
         &self.starts
     }
 
-    /// How many failed with which errno.
+    /// Says with which errno the program expects its operations to fail.
+    pub(crate) fn expect(&mut self, errno: Option<i32>) {
+        self.expects = errno;
+    }
+
+    /// Whether a failure with this errno is what the program expects.
+    pub(crate) fn expects(&self, errno: i32) -> bool {
+        self.expects == Some(errno)
+    }
+
+    /// Which failed with which errno.
     pub fn failures(&self) -> &[(u32, i32)] {
         &self.failures
     }

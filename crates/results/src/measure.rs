@@ -40,7 +40,11 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &
     let passes = if lies_in_time { over_ranks(row, &streams, &totals, timeline) } else { Passes::default() };
     let mut filling = passes.around().filter(|_| row.kind == SiteKind::Operation).and_then(|around| {
         let ranks = streams.iter().map(|stream| stream.rank);
-        Series::for_work(row.timings + row.errors, around, timeline.uncertainty_ps(ranks))
+        Series::for_work(
+            row.timings + row.errors + row.failed_as_expected,
+            around,
+            timeline.uncertainty_ps(ranks),
+        )
     });
     drop(passes);
     let wanted = if row.operations_per_timing.is_some() { row.timings as usize } else { 0 };
@@ -81,9 +85,16 @@ fn seconds(ps: i64) -> f64 {
 
 /// Counts, errors, bytes and means, which need no order.
 fn amounts(row: &mut ResultRow, streams: &[Stream]) -> Totals {
-    let failures = || streams.iter().flat_map(Stream::failures);
-    failures().for_each(|(_, errno)| *row.errors_by_errno.entry(*errno).or_default() += 1);
-    row.errors = failures().count() as u64;
+    for stream in streams {
+        for (_, errno) in stream.failures() {
+            if stream.expects(*errno) {
+                row.failed_as_expected += 1;
+            } else {
+                *row.errors_by_errno.entry(*errno).or_default() += 1;
+                row.errors += 1;
+            }
+        }
+    }
     let totals = Totals::of(streams);
     row.bytes = totals.bytes;
     row.timings = totals.timings;

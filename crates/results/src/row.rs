@@ -38,8 +38,11 @@ pub struct ResultRow {
     pub operations: Option<u64>,
     /// Operations in each timing; `None` where timings differ in it.
     pub operations_per_timing: Option<u32>,
-    /// Timings that failed.
+    /// Timings that failed, unless as the program expects.
     pub errors: u64,
+    /// Timings that failed with the errno that the program expects (`expect errno == …`).
+    #[serde(skip_serializing_if = "is_zero")]
+    pub failed_as_expected: u64,
     /// How many failed with each errno.
     pub errors_by_errno: BTreeMap<i32, u64>,
     /// Bytes as the calls returned them, failed ones too.
@@ -82,6 +85,10 @@ pub struct ResultRow {
     pub series: Option<Series>,
     /// Whether its rate settled; `None` of a series that is too short to say.
     pub steady: Option<Steadiness>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 impl ResultRow {

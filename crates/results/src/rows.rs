@@ -55,13 +55,14 @@ fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> V
     let streams = columns.into_streams();
     let timeline = Timeline::of(facts, sites, &streams);
     let mut of_row: Vec<Vec<Stream>> = rows.iter().map(|_| Vec::new()).collect();
-    for stream in streams {
+    for mut stream in streams {
+        stream.expect(sites.get(stream.site as usize).and_then(|site| site.expects));
         if let Some(&row) = row_of.get(stream.site as usize) {
             of_row[row].push(stream);
         }
     }
     measure_all(rows.iter_mut().zip(of_row).collect(), &timeline, threads);
-    rows.retain(|row| row.timings + row.errors > 0);
+    rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
     rows
 }
 

@@ -71,7 +71,7 @@ fn sites() -> Vec<Site> {
         labels: label.iter().map(ToString::to_string).collect(),
         operation: operation.into(),
         kind,
-        group: String::new(),
+        ..Site::default()
     };
     vec![
         site(10, 13, &[], "alloc", SiteKind::Operation),

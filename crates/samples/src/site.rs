@@ -35,6 +35,9 @@ pub struct Site {
     pub kind: SiteKind,
     /// The group the operation belongs to; empty for the world.
     pub group: String,
+    /// The errno with which the program expects it to fail (`expect errno == …`), where that is a constant.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expects: Option<i32>,
 }
 
 impl Site {

@@ -5,10 +5,11 @@
 //! ranks) is below 0.2. A model never reads what may not be there: only files are modelled of which nothing
 //! is ever read beyond the length that they had before their first transfer.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::before::Before;
 use crate::flags::O_TRUNC;
+use crate::maps::{HashMap, HashSet};
 use crate::model::{Call, NONE, Op, Trace, UNKNOWN};
 
 /// Fewer transfers than these are kept as they are.
@@ -58,7 +59,7 @@ impl Models {
             }
         }
         let mut models = Self::default();
-        let mut numbers: HashMap<Drawn, u32> = HashMap::new();
+        let mut numbers: HashMap<Drawn, u32> = HashMap::default();
         for ((file, op), transfers) in files {
             if transfers.len() < LEAST || !lengths.stay(file) {
                 continue;
@@ -206,7 +207,7 @@ fn serial_correlation(values: &[u64]) -> f64 {
 /// share is below a tenth.
 fn skew(places: &[u64], blocks: u64) -> Option<f64> {
     let hottest = usize::try_from(blocks / 100).ok().filter(|count| (1..=1 << 16).contains(count))?;
-    let mut counts: HashMap<u64, usize> = HashMap::new();
+    let mut counts: HashMap<u64, usize> = HashMap::default();
     for place in places {
         *counts.entry(*place).or_default() += 1;
     }

@@ -1,8 +1,9 @@
 //! Finds what existed before the first call of a program: directories, files with their sizes, links.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::BTreeMap;
 
 use crate::flags::{O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC};
+use crate::maps::{HashMap, HashSet};
 use crate::model::{BY_FILE, Call, NONE, Op, Sighting, Trace, UNKNOWN, Was};
 use crate::names::parent;
 
@@ -51,11 +52,11 @@ pub fn before(trace: &Trace, kept: &[u32]) -> Before {
         .collect();
     let mut walk = FirstUses {
         trace,
-        seen: HashSet::new(),
-        made: HashSet::new(),
+        seen: HashSet::default(),
+        made: HashSet::default(),
         moved: Vec::new(),
-        open: HashMap::new(),
-        written: HashSet::new(),
+        open: HashMap::default(),
+        written: HashSet::default(),
         before: Before::default(),
         holders: trace.names.iter().map(parent).collect(),
         targets,
@@ -287,7 +288,7 @@ impl FirstUses<'_> {
     /// What has something in it is a directory.
     fn finish(self) -> Before {
         let mut before = self.before;
-        let mut holders: HashSet<Vec<u8>> = HashSet::new();
+        let mut holders: HashSet<Vec<u8>> = HashSet::default();
         let inner = before.files.keys().chain(before.directories.keys()).chain(before.links.keys());
         for name in inner {
             let mut above = parent(name);

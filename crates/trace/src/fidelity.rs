@@ -1,17 +1,19 @@
 //! Compares an application with replays of its program: the same operations and bytes, how long they took.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::maps::HashMap;
 use crate::model::{IMPLIED, Op, Trace};
+use crate::undisturbed::Undisturbed;
 
 /// Operations of one kind of one side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// How many operations.
     pub calls: u64,
-    /// How many of them failed.
-    pub failed: u64,
+    /// How many of them failed with which errno.
+    pub failed: BTreeMap<i32, u64>,
     /// Bytes that they moved.
     pub bytes: u64,
     /// How long each took, in nanoseconds; sorted when it is compared.
@@ -25,6 +27,8 @@ pub struct Side {
     pub operations: BTreeMap<String, Tally>,
     /// From the beginning of the first operation to the end of the last, in nanoseconds.
     pub elapsed: u64,
+    /// How much of the time it took was the recorder's, which is not in `elapsed`; in nanoseconds.
+    pub recorder: u64,
     first: Option<u64>,
     last: u64,
     /// Beginning, duration and bytes of each operation.
@@ -58,8 +62,8 @@ pub struct Done<'a> {
     pub duration: Option<u64>,
     /// Bytes that it moved.
     pub bytes: u64,
-    /// Whether it failed.
-    pub failed: bool,
+    /// With which errno it failed, 0 where it did not.
+    pub errno: i32,
     /// The rank that did it.
     pub rank: u32,
 }
@@ -72,7 +76,9 @@ impl Side {
         }
         let Some(tally) = self.operations.get_mut(done.command) else { return };
         tally.calls += 1;
-        tally.failed += u64::from(done.failed);
+        if done.errno != 0 {
+            *tally.failed.entry(done.errno).or_default() += 1;
+        }
         tally.bytes += done.bytes;
         tally.durations.extend(done.duration);
         let end = done.start.saturating_add(done.duration.unwrap_or(0));
@@ -133,7 +139,7 @@ impl Side {
 
     /// By rank: a hash of what it did in order, of ranks without operations that overlap.
     fn sequences(&mut self, overlaps: &dyn Fn(u32) -> bool) -> HashMap<u32, u64> {
-        let mut out = HashMap::new();
+        let mut out = HashMap::default();
         for (rank, operations) in self.ranks.iter_mut().filter(|(rank, _)| !overlaps(**rank)) {
             operations.sort_by_key(|(start, _)| *start);
             let mut hasher = DefaultHasher::new();
@@ -143,21 +149,26 @@ impl Side {
         out
     }
 
-    /// What the calls `done` of an application were, by their indices and ranks.
+    /// What the calls `done` of an application were, by their indices and ranks, at the times at which they would have
+    /// been without the recorder.
     pub fn of_trace(trace: &Trace, done: &[(u32, u32)]) -> Self {
         let mut side = Self::default();
+        let times = Undisturbed::of(trace);
+        let (mut first, mut last) = (u64::MAX, 0);
         for (at, rank) in done {
             let call = trace.calls.get(*at as usize);
+            (first, last) = (first.min(call.start), last.max(call.end()));
             let implied = call.op == Op::Close && call.flags & IMPLIED != 0;
             side.add(&Done {
                 command: call.op.command().unwrap_or(call.op.word()),
-                start: call.start,
-                duration: (!implied).then_some(call.duration),
+                start: times.start(*at, &call),
+                duration: (!implied).then_some(times.duration(&call)),
                 bytes: if matches!(call.op, Op::Read | Op::Write) { call.bytes } else { 0 },
-                failed: call.errno != 0,
+                errno: i32::from(call.errno),
                 rank: *rank,
             });
         }
+        side.recorder = last.saturating_sub(first).saturating_sub(side.elapsed);
         side
     }
 }
@@ -199,8 +210,12 @@ pub struct Fidelity {
     pub same_calls: bool,
     /// Whether every replay moved as many bytes by each.
     pub same_bytes: bool,
-    /// Operations of replays that failed although those of the application did not.
+    /// Operations of replays that failed, with an errno with which as many of the application did not.
     pub failures: u64,
+    /// Operations of replays that did not fail, with an errno with which as many of the application did.
+    pub successes: u64,
+    /// Operations of the first replay that failed as those of the application did.
+    pub failed_as_recorded: u64,
     /// Whether each rank of every replay did its operations in the application's order; `None` where operations of all
     /// ranks overlap.
     pub same_order: Option<bool>,
@@ -253,6 +268,8 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         same_calls: true,
         same_bytes: true,
         failures: 0,
+        successes: 0,
+        failed_as_recorded: 0,
         same_order,
         elapsed: replays.iter().map(|one| one.elapsed as f64 / application.elapsed.max(1) as f64).collect(),
         deviance: None,
@@ -263,7 +280,13 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
             replays.iter().map(|one| one.operations.get(&name).unwrap_or(&none)).collect();
         found.same_calls &= theirs.iter().all(|one| one.calls == own.calls);
         found.same_bytes &= theirs.iter().all(|one| one.bytes == own.bytes);
-        found.failures += theirs.iter().map(|one| one.failed.saturating_sub(own.failed)).sum::<u64>();
+        for one in &theirs {
+            found.failures += excess(&one.failed, &own.failed);
+            found.successes += excess(&own.failed, &one.failed);
+        }
+        if let Some(one) = theirs.first() {
+            found.failed_as_recorded += one.failed.values().sum::<u64>() - excess(&one.failed, &own.failed);
+        }
         let first = theirs.first().map_or(&[][..], |one| one.durations.as_slice());
         let medians = quantile(&own.durations, 0.5).zip(quantile(first, 0.5));
         let unusable = medians.is_some_and(|(median, _)| median < cost_ns);
@@ -282,6 +305,11 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
     let theirs: Vec<f64> = replays.iter().map(|one| one.elapsed as f64).collect();
     found.deviance = deviance(&own, &theirs);
     found
+}
+
+/// How many failures of `one` are more than those of `other` with the same errno.
+fn excess(one: &BTreeMap<i32, u64>, other: &BTreeMap<i32, u64>) -> u64 {
+    one.iter().map(|(errno, count)| count.saturating_sub(other.get(errno).copied().unwrap_or(0))).sum()
 }
 
 /// The prediction interval of one more ratio, on the logarithms, by Student's t: of one more replay to the mean of the
@@ -348,14 +376,7 @@ mod tests {
         let mut side = Side::default();
         for at in 0..count {
             let duration = Some(duration + at % 7);
-            side.add(&Done {
-                command: "fread",
-                start: at * 1000,
-                duration,
-                bytes: 10,
-                failed: false,
-                rank: 0,
-            });
+            side.add(&Done { command: "fread", start: at * 1000, duration, bytes: 10, errno: 0, rank: 0 });
         }
         side
     }
@@ -394,12 +415,31 @@ mod tests {
     }
 
     #[test]
+    fn failures_are_the_same_where_their_errnos_are() {
+        let side = |errnos: [i32; 3]| {
+            let mut side = Side::default();
+            for (at, errno) in (0..).zip(errnos) {
+                side.add(&Done { command: "stat", start: at, duration: Some(1), bytes: 0, errno, rank: 0 });
+            }
+            side
+        };
+        let found = |replay: [i32; 3]| {
+            let found = compare(&mut side([2, 2, 0]), &mut [side(replay)], Known::default());
+            (found.failed_as_recorded, found.failures, found.successes)
+        };
+        assert_eq!(found([2, 2, 0]), (2, 0, 0));
+        assert_eq!(found([2, 0, 0]), (1, 0, 1));
+        assert_eq!(found([2, 13, 2]), (2, 1, 0));
+        assert_eq!(found([2, 13, 0]), (1, 1, 1));
+    }
+
+    #[test]
     fn another_order_of_the_same_operations_is_found() {
         let side = |commands: [&str; 2]| {
             let mut side = Side::default();
             for (at, command) in commands.into_iter().enumerate() {
                 let start = at as u64 * 10;
-                side.add(&Done { command, start, duration: Some(5), bytes: 0, failed: false, rank: 3 });
+                side.add(&Done { command, start, duration: Some(5), bytes: 0, errno: 0, rank: 3 });
             }
             side
         };
@@ -414,8 +454,7 @@ mod tests {
     fn a_side_over_time_has_each_operation_in_its_bins() {
         let mut all = Side::default();
         for (start, duration, bytes) in [(100, 50, 8), (110, 190, 4), (390, 10, 2)] {
-            let done =
-                Done { command: "fread", start, duration: Some(duration), bytes, failed: false, rank: 0 };
+            let done = Done { command: "fread", start, duration: Some(duration), bytes, errno: 0, rank: 0 };
             all.add(&done);
         }
         let found = all.over_time(100);

@@ -1,9 +1,10 @@
 //! Facts of open files and names over a whole trace, which single calls do not tell.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::flags::O_DIRECTORY;
 use crate::lanes::Lanes;
+use crate::maps::HashMap;
 use crate::model::{DEPTH_SHIFT, NONE, Op, Trace, UNKNOWN, Was};
 
 /// What is known of open files over the whole trace.
@@ -26,15 +27,15 @@ impl FileFacts {
     /// The facts of a trace.
     pub fn of(trace: &Trace, lanes: &Lanes) -> Self {
         let mut facts = Self {
-            flags: HashMap::new(),
+            flags: HashMap::default(),
             shared: BTreeSet::new(),
-            gone: HashMap::new(),
-            last_use: HashMap::new(),
-            depth: HashMap::new(),
+            gone: HashMap::default(),
+            last_use: HashMap::default(),
+            depth: HashMap::default(),
             directories: directories(trace),
         };
-        let mut user: HashMap<u32, u32> = HashMap::new();
-        let mut open: HashMap<u32, Vec<u32>> = HashMap::new();
+        let mut user: HashMap<u32, u32> = HashMap::default();
+        let mut open: HashMap<u32, Vec<u32>> = HashMap::default();
         for at in trace.calls.by_start() {
             let call = trace.calls.get(at as usize);
             let strand = lanes.strand_of[at as usize];

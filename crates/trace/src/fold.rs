@@ -5,8 +5,7 @@
 //! statement the end of the sequence is examined: last nodes that repeat the body of the loop before them become
 //! its next iteration; last nodes that equal the nodes before them become a loop with these.
 
-use std::collections::HashMap;
-
+use crate::maps::HashMap;
 use crate::statements::Statement;
 
 /// The longest body of a loop, in nodes.
@@ -69,7 +68,7 @@ impl Forms {
 
 /// The folded program of a sequence of statements.
 pub fn fold(statements: &[Statement]) -> Vec<Node> {
-    let mut folder = Folder { forms: Forms::default(), nodes: Vec::new(), shapes: Vec::new() };
+    let mut folder = Folder::default();
     for statement in statements {
         folder.push(statement);
     }
@@ -81,11 +80,14 @@ pub fn verbatim(statements: &[Statement]) -> Vec<Node> {
     statements.iter().map(|statement| Node::Site(Site::of(statement))).collect()
 }
 
+#[derive(Default)]
 struct Folder {
     forms: Forms,
     nodes: Vec<Node>,
     /// The form of each node.
     shapes: Vec<u32>,
+    /// The forms of loops of one statement, by its shape.
+    of_statements: Vec<Option<u32>>,
 }
 
 impl Site {
@@ -98,6 +100,17 @@ impl Site {
             numbers: [vec![first], vec![second]],
             gaps: vec![statement.gap],
         }
+    }
+
+    /// Adds an execution.
+    fn add(&mut self, statement: &Statement) {
+        for (own, name) in self.names.iter_mut().zip(statement.names) {
+            own.push(name);
+        }
+        for (own, number) in self.numbers.iter_mut().zip(statement.numbers) {
+            own.push(number);
+        }
+        self.gaps.push(statement.gap);
     }
 }
 
@@ -128,11 +141,28 @@ impl Node {
 
 impl Folder {
     fn push(&mut self, statement: &Statement) {
-        let form = self.forms.of(&[SITES | statement.shape]);
+        let form = self.form_of_statement(statement.shape);
+        if self.shapes.last() == Some(&form)
+            && let Some(Node::Loop(one)) = self.nodes.last_mut()
+            && let [Node::Site(site)] = one.body.as_mut_slice()
+        {
+            // One more iteration of the last loop: nothing before it changes, so that nothing else can be folded.
+            one.counts[0] += 1;
+            site.add(statement);
+            return;
+        }
         let body = vec![Node::Site(Site::of(statement))];
         self.nodes.push(Node::Loop(Loop { form, counts: vec![1], body }));
         self.shapes.push(form);
         while self.join() || self.absorb() || self.pair() {}
+    }
+
+    fn form_of_statement(&mut self, shape: u32) -> u32 {
+        let at = shape as usize;
+        if self.of_statements.len() <= at {
+            self.of_statements.resize(at + 1, None);
+        }
+        *self.of_statements[at].get_or_insert_with(|| self.forms.of(&[SITES | shape]))
     }
 
     fn body_at(&self, at: usize) -> Option<&Loop> {
@@ -217,7 +247,7 @@ fn form_of(node: &Node) -> u32 {
 /// The sequence of statements that a folded program executes.
 pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
     let mut out = Vec::new();
-    let mut cursors = HashMap::new();
+    let mut cursors = HashMap::default();
     walk(nodes, &mut cursors, &mut out);
     out
 }
@@ -285,6 +315,24 @@ mod tests {
             let folded = fold(&all);
             prop_assert_eq!(unfold(&folded), all.clone());
             prop_assert_eq!(unfold(&verbatim(&all)), all);
+        }
+
+        #[test]
+        fn optional_parts_are_undone_as_well(
+            kinds in prop::collection::vec((any::<bool>(), any::<bool>(), 0_u32..3), 0..40)
+        ) {
+            let mut all = Vec::new();
+            for (first, second, times) in kinds {
+                all.push(statement(1, 4));
+                all.extend(first.then(|| statement(2, 5)));
+                for _ in 0..times {
+                    all.push(statement(3, 1));
+                    all.push(statement(4, 2));
+                }
+                all.extend(second.then(|| statement(5, 6)));
+                all.push(statement(6, 0));
+            }
+            prop_assert_eq!(unfold(&fold(&all)), all);
         }
     }
 }

@@ -5,7 +5,7 @@ use std::io::BufRead;
 
 use crate::access::Models;
 use crate::before::before;
-use crate::check::{Difference, Rules, check, expected};
+use crate::check::{Difference, Expected, Rules, check};
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
 use crate::lanes::{Lanes, RankPlan, lanes};
@@ -97,7 +97,8 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     };
     let Program { text, paths } = program(&mut parts);
     let home = parts.first_home("imported");
-    let should = expected(&lanes, &statements, &|name| paths.whole(name, &home));
+    let name = |name| paths.whole(name, &home);
+    let should = Expected { lanes: &lanes, statements: &statements, name: &name };
     let rules = Rules { drawn: modelled > 0, barriers: if options.copies > 1 { 2 } else { 1 } };
     let done = check(&text, &should, rules);
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();

@@ -56,6 +56,8 @@ struct Interval {
     hosts: bool,
     /// The beginnings of its calls.
     starts: Vec<u64>,
+    /// The recording that it is in.
+    part: u32,
 }
 
 /// Distributes the calls `kept`, which are in the order of their beginning.
@@ -99,6 +101,9 @@ pub fn lanes(trace: &Trace, kept: &[u32]) -> Lanes {
 fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
     let count = trace.threads.len();
     let mut threads = vec![Interval { hosts: true, ..Interval::default() }; count];
+    for (interval, thread) in threads.iter_mut().zip(&trace.threads) {
+        interval.part = thread.part;
+    }
     let mut processes = threads.clone();
     let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
     for at in kept {
@@ -142,17 +147,19 @@ fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
 /// Puts intervals into as few lanes as causes allow; gives the members of each lane.
 fn place(intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = which.collect();
-    order.sort_by_key(|at| (intervals[*at].spawn, *at));
+    order.sort_by_key(|at| (intervals[*at].part, intervals[*at].spawn, *at));
     let mut lanes: Vec<Vec<usize>> = Vec::new();
     // Members that could still be in the way, by lane; those that are done by now are dropped.
     let mut busy: Vec<Vec<usize>> = Vec::new();
     for at in order {
         let own = &intervals[at];
         let fits = |other: &usize| lets_in(intervals, *other, at);
+        let same_part = |lane: usize| intervals[lanes[lane][0]].part == own.part;
         for members in &mut busy {
             members.retain(|member| intervals[*member].done.is_none_or(|done| done > own.spawn));
         }
-        match busy.iter().position(|members| members.iter().all(fits)) {
+        let free = (0..busy.len()).find(|lane| same_part(*lane) && busy[*lane].iter().all(fits));
+        match free {
             Some(lane) => {
                 lanes[lane].push(at);
                 busy[lane].push(at);

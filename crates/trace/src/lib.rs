@@ -7,13 +7,14 @@
 //! | select | [`select`] | what the program is to do, and what is left out, counted |
 //! | before | [`before`] | what existed before the first call |
 //! | model | [`access`] | distributions in place of numbers, where asked for |
+//! | time | [`undisturbed`], [`pauses`] | when calls would have begun without the recorder, pauses between them |
 //! | order | [`lanes`], [`order`] | which rank or worker does a call, and who waits for whom |
 //! | fold | [`fold`] | loops |
 //! | write | [`program`] | the text of a program, and the calls that it must make |
 //! | check | [`check`] | whether a dry run of the text makes these calls, in order |
 //!
-//! [`recording`] keeps the model in a Parquet file, [`fidelity`] compares an application with its replay.
-//! Pure: no file, clock, thread, environment or system call.
+//! [`recording`] keeps the model in a Parquet file, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
+//! Pure: no file, clock, environment or system call; a thread of its own where two steps do not need each other.
 #![forbid(unsafe_code)]
 
 pub mod access;
@@ -31,7 +32,9 @@ pub mod format;
 pub mod formats;
 pub mod import;
 pub mod input;
+pub mod join;
 pub mod lanes;
+mod maps;
 pub mod model;
 pub mod names;
 pub mod order;
@@ -41,6 +44,7 @@ pub mod recording;
 pub mod select;
 pub mod statements;
 mod transfers;
+pub mod undisturbed;
 
 pub use import::{Imported, Options, import};
 pub use model::{Call, Op, Trace};

@@ -1,6 +1,7 @@
 //! The columnar model of a trace: what each format gives, at most 64 bytes a call.
 
-use std::collections::{BTreeMap, HashMap};
+use crate::maps::HashMap;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// Stands where a call has no name, file or offset.
@@ -142,6 +143,8 @@ pub struct Call {
     pub bytes: u64,
     /// Offset, or by `op`; [`UNKNOWN`].
     pub offset: u64,
+    /// For how long the recorder had stopped the thread since its start until the call began, in nanoseconds.
+    pub held: u64,
 }
 
 impl Call {
@@ -159,6 +162,7 @@ impl Call {
             other: NONE,
             bytes: 0,
             offset: UNKNOWN,
+            held: 0,
         }
     }
 
@@ -177,7 +181,7 @@ fn unpack(packed: u32) -> u64 {
     if packed < 1 << 31 { u64::from(packed) } else { u64::from(packed & !(1 << 31)) << 20 }
 }
 
-/// Calls in columns: 51 bytes each.
+/// Calls in columns: 51 bytes each, 59 where the recorder told how long it stopped the threads.
 #[derive(Clone, Debug, Default)]
 pub struct Calls {
     start: Vec<u64>,
@@ -191,11 +195,13 @@ pub struct Calls {
     other: Vec<u32>,
     bytes: Vec<u64>,
     offset: Vec<u64>,
+    /// Empty where all are 0.
+    held: Vec<u64>,
 }
 
 impl Calls {
-    /// Bytes that one call takes.
-    pub const BYTES_A_CALL: usize = 8 * 3 + 4 * 6 + 2 + 1;
+    /// Bytes that one call takes, at most.
+    pub const BYTES_A_CALL: usize = 8 * 4 + 4 * 6 + 2 + 1;
 
     /// How many there are.
     pub fn len(&self) -> usize {
@@ -209,6 +215,10 @@ impl Calls {
 
     /// Adds one.
     pub fn push(&mut self, call: Call) {
+        if call.held > 0 || !self.held.is_empty() {
+            self.held.resize(self.start.len(), 0);
+            self.held.push(call.held);
+        }
         self.start.push(call.start);
         self.duration.push(pack(call.duration));
         self.thread.push(call.thread);
@@ -236,7 +246,13 @@ impl Calls {
             other: self.other[at],
             bytes: self.bytes[at],
             offset: self.offset[at],
+            held: self.held.get(at).copied().unwrap_or(0),
         }
+    }
+
+    /// Whether the recorder told how long it stopped the threads.
+    pub fn tell_of_stops(&self) -> bool {
+        !self.held.is_empty()
     }
 
     /// All, in the order in which they were added.
@@ -317,6 +333,10 @@ pub struct Thread {
     pub process: u32,
     /// The program that it runs, as far as known.
     pub name: String,
+    /// The number of its recording, where those of several MPI ranks were joined: its calls are done by other ranks than
+    /// those of other recordings.
+    #[serde(default)]
+    pub part: u32,
 }
 
 /// What a name was before the first call.
@@ -362,6 +382,8 @@ pub struct Trace {
     pub notes: Vec<String>,
     /// What recording one call cost, in nanoseconds, where the recorder measured it.
     pub cost_ns: Option<u64>,
+    /// By how much recording makes the duration of a call longer, in nanoseconds, where the recorder measured it.
+    pub added_ns: Option<u64>,
 }
 
 impl Trace {
@@ -384,7 +406,8 @@ mod tests {
         let mut call = Call::new(Op::Read, 3, u64::MAX / 2, 2_000_000_000);
         (call.errno, call.bytes, call.offset, call.file) = (61, 1 << 40, 1 << 41, 9);
         calls.push(call);
-        assert_eq!(calls.get(0), call);
+        calls.push(Call { held: 77, ..call });
+        assert_eq!(calls.iter().collect::<Vec<_>>(), [call, Call { held: 77, ..call }]);
         const { assert!(Calls::BYTES_A_CALL <= 64) };
         let long = 3600 * 1_000_000_000_u64;
         assert!(unpack(pack(long)).abs_diff(long) < 1 << 20);

@@ -4,11 +4,12 @@
 //! renaming of a name, and the bytes of a file that another strand wrote. Calls that share none of these may overlap,
 //! as in resource-oriented replay (Weiss et al., SOSP 2013).
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::rc::Rc;
 
 use crate::flags::{O_CREAT, O_TRUNC};
 use crate::lanes::Lanes;
+use crate::maps::HashMap;
 use crate::model::{Call, NONE, Op, Trace, Was, only_orders};
 use crate::names::parent;
 
@@ -70,9 +71,9 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
         known: vec![Clock::new(); trace.threads.len()],
         enforced: vec![Vec::new(); lanes.strands.len()],
         done: vec![0; lanes.strands.len()],
-        names: HashMap::new(),
-        contents: HashMap::new(),
-        pipes: HashMap::new(),
+        names: HashMap::default(),
+        contents: HashMap::default(),
+        pipes: HashMap::default(),
         made: trace
             .sightings
             .iter()
@@ -118,7 +119,7 @@ struct Looks {
 
 impl Looks {
     fn of(trace: &Trace, parents: &[u32]) -> Self {
-        let mut looks = Self { found: HashMap::new(), missed: HashMap::new() };
+        let mut looks = Self { found: HashMap::default(), missed: HashMap::default() };
         for at in trace.calls.by_start() {
             let call = trace.calls.get(at as usize);
             if call.path == NONE || call.op.command().is_none() || call.file != NONE && call.op != Op::Open {

@@ -3,20 +3,26 @@
 use std::collections::BTreeMap;
 
 use crate::lanes::Lanes;
-use crate::model::{Call, NONE, Op, Trace};
+use crate::model::{NONE, Op, Trace};
 use crate::order::Order;
+use crate::undisturbed::Undisturbed;
 
-/// When each call began, in nanoseconds since the first one that a program does.
+/// When each call would have begun without the recorder, in nanoseconds since the first one that a program does.
 pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
-    let done = |(call, strand): (Call, &u32)| (*strand != NONE).then_some(call.start);
-    let first = trace.calls.iter().zip(&lanes.strand_of).filter_map(done).min().unwrap_or(0);
-    trace.calls.iter().map(|call| call.start.saturating_sub(first)).collect()
+    let times = Undisturbed::of(trace);
+    let mut starts: Vec<u64> =
+        (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).collect();
+    let done = |(start, strand): (&u64, &u32)| (*strand != NONE).then_some(*start);
+    let first = starts.iter().zip(&lanes.strand_of).filter_map(done).min().unwrap_or(0);
+    starts.iter_mut().for_each(|start| *start = start.saturating_sub(first));
+    starts
 }
 
-/// How long the application paused before each call, in nanoseconds: without the time in which it waited for others.
+/// How long the application paused before each call, in nanoseconds: without the time in which it waited for others, or in
+/// which the recorder held it.
 pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
     let mut gaps = vec![0; trace.calls.len()];
-    let cost = trace.cost_ns.unwrap_or(0);
+    let times = Undisturbed::of(trace);
     let mut strand_of_thread: BTreeMap<u32, u32> = BTreeMap::new();
     for strand in 0..lanes.strands.len() {
         for at in &lanes.strands[strand].calls {
@@ -25,33 +31,33 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
     }
     // Until when each strand was at work, and what it paused before that.
     let mut state: Vec<Option<(u64, u64)>> = vec![None; lanes.strands.len()];
-    let begin = trace.calls.iter().map(|call| call.start).min().unwrap_or(0);
+    let begin = (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).min().unwrap_or(0);
     for at in trace.calls.by_start() {
         let call = trace.calls.get(at as usize);
         let strand = lanes.strand_of[at as usize];
+        let (start, end) = (times.start(at, &call), times.end(at, &call));
         if strand == NONE {
             let Some(own) = strand_of_thread.get(&call.thread) else { continue };
             let waits_for_itself = call.op == Op::Wait && strand_of_thread.get(&call.file) == Some(own);
             let blocks = matches!(call.op, Op::Wait | Op::PipeRead | Op::Receive) && !waits_for_itself;
             if let (true, Some((until, paused))) = (blocks, &mut state[*own as usize]) {
-                *paused += call.start.saturating_sub(*until);
-                *until = (*until).max(call.end());
+                *paused += start.saturating_sub(*until);
+                *until = (*until).max(end);
             }
             if call.op == Op::Spawn
                 && let Some(child) = strand_of_thread.get(&call.file)
             {
-                state[*child as usize].get_or_insert((call.start, 0));
+                state[*child as usize].get_or_insert((start, 0));
             }
             continue;
         }
-        let (mut until, mut paused) = state[strand as usize].unwrap_or((begin, 0));
+        let (mut until, paused) = state[strand as usize].unwrap_or((begin, 0));
         for (other, count) in order.waits.get(&at).into_iter().flatten() {
             let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
-            until = until.max(trace.calls.get(awaited as usize).end());
+            until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
-        paused += call.start.saturating_sub(until);
-        gaps[at as usize] = paused.saturating_sub(cost);
-        state[strand as usize] = Some((until.max(call.end()), 0));
+        gaps[at as usize] = paused + start.saturating_sub(until);
+        state[strand as usize] = Some((until.max(end), 0));
     }
     gaps
 }

@@ -43,6 +43,7 @@ const SCHEMA: &str = "message recording {
     required binary other (UTF8);
     required int64 bytes;
     required int64 offset;
+    required int64 held_ns;
 }";
 
 /// What the footer holds.
@@ -59,6 +60,9 @@ struct Footer {
     left_out: BTreeMap<String, u64>,
     notes: Vec<String>,
     cost_ns: Option<u64>,
+    /// Recordings of earlier versions do not tell.
+    #[serde(default)]
+    added_ns: Option<u64>,
     about: About,
 }
 
@@ -73,6 +77,9 @@ pub struct About {
     pub recorded: u64,
     /// The same as Linux counted them.
     pub counted: u64,
+    /// When it began, in nanoseconds since 1970; 0 in recordings of earlier versions.
+    #[serde(default)]
+    pub began_ns: u64,
 }
 
 /// Why a recording cannot be read or written.
@@ -125,6 +132,7 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
         left_out: trace.left_out.clone(),
         notes: trace.notes.clone(),
         cost_ns: trace.cost_ns,
+        added_ns: trace.added_ns,
         about: about.clone(),
     };
     let json = serde_json::to_string(&footer).map_err(|error| RecordingError::Damaged(error.to_string()))?;
@@ -158,6 +166,7 @@ fn write_group<W: Write + Send>(
         Values::Texts(Box::new(|call| name(call.other))),
         Values::Numbers(Box::new(|call| call.bytes.cast_signed())),
         Values::Numbers(Box::new(|call| call.offset.cast_signed())),
+        Values::Numbers(Box::new(|call| call.held.cast_signed())),
     ];
     for values in columns {
         let Some(mut column) = group.next_column()? else { break };
@@ -201,7 +210,8 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     let footer = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == KEY)?.value.clone());
     let footer: Footer = serde_json::from_str(&footer.ok_or(RecordingError::NoRecording)?)
         .map_err(|error| RecordingError::Damaged(error.to_string()))?;
-    if file.metadata().file_metadata().schema_descr().num_columns() != 11 {
+    // Those of earlier versions do not tell how long threads were stopped.
+    if !matches!(file.metadata().file_metadata().schema_descr().num_columns(), 11 | 12) {
         return Err(RecordingError::Damaged("it has other columns".to_owned()));
     }
     let mut trace = Trace {
@@ -210,6 +220,7 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
         left_out: footer.left_out,
         notes: footer.notes,
         cost_ns: footer.cost_ns,
+        added_ns: footer.added_ns,
         ..Trace::default()
     };
     let ops: BTreeMap<&str, Op> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
@@ -247,6 +258,7 @@ fn read_group(
     let (operation, errno, flags) = (texts(3)?, numbers(4)?, numbers(5)?);
     let (file, path, other) = (numbers(6)?, texts(7)?, texts(8)?);
     let (bytes, offset) = (numbers(9)?, numbers(10)?);
+    let held = if group.num_columns() > 11 { numbers(11)? } else { Vec::new() };
     let damaged = |what: &str| RecordingError::Damaged(what.to_owned());
     let number = |value: i64| if value < 0 { NONE } else { value as u32 };
     for row in 0..rows {
@@ -268,6 +280,7 @@ fn read_group(
             other: name(&other[row]),
             bytes: bytes[row].cast_unsigned(),
             offset: offset[row].cast_unsigned(),
+            held: held.get(row).map_or(0, |held| held.cast_unsigned()),
         };
         let threads = trace.threads.len() as u32;
         let of_thread = matches!(op, Op::Spawn | Op::Wait);
@@ -302,15 +315,16 @@ mod tests {
     #[test]
     fn a_recording_comes_back_as_it_was() {
         let mut trace = Trace { format: "test".into(), cost_ns: Some(9000), ..Trace::default() };
-        trace.threads.push(Thread { id: 7, process: 0, name: "app".into() });
+        trace.threads.push(Thread { id: 7, process: 0, name: "app".into(), part: 0 });
         let odd = trace.names.intern(b"/a\xff\n%41");
         trace.after.insert(odd, Sighting { was: Was::File(7), permissions: None });
         trace.sightings.insert(odd, Sighting { was: Was::Link(odd), permissions: Some(0o600) });
         let mut call = Call::new(Op::Open, 0, 5, 6);
-        (call.path, call.file, call.bytes) = (odd, 3, UNKNOWN);
+        (call.path, call.file, call.bytes, call.held) = (odd, 3, UNKNOWN, 11);
         trace.calls.push(call);
         trace.calls.push(Call::new(Op::Exit, 0, 50, 0));
-        let about = About { command: vec!["app".into()], elapsed_ns: 1, recorded: 2, counted: 3 };
+        let about =
+            About { command: vec!["app".into()], elapsed_ns: 1, recorded: 2, counted: 3, began_ns: 4 };
         let mut out = Vec::new();
         write(&mut out, &trace, &about).unwrap();
         assert!(detect(&out));
@@ -325,7 +339,7 @@ mod tests {
     #[test]
     fn a_small_file_is_not_unpacked_into_gigabytes() {
         let mut trace = Trace { format: "test".into(), ..Trace::default() };
-        trace.threads.push(Thread { id: 7, process: 0, name: "app".into() });
+        trace.threads.push(Thread { id: 7, process: 0, name: "app".into(), part: 0 });
         for _ in 0..3_000_000 {
             trace.calls.push(Call::new(Op::Exit, 0, 5, 0));
         }

@@ -1,8 +1,7 @@
 //! Chooses the calls that a program is to do, and counts what is left out.
 
-use std::collections::{HashMap, HashSet};
-
 use crate::flags::O_DIRECTORY;
+use crate::maps::{HashMap, HashSet};
 use crate::model::{Call, NONE, Op, Trace};
 use crate::names::is_below;
 
@@ -45,7 +44,7 @@ impl Choice {
 
 /// Open directories that are not synced: reading one is a command that opens and closes it itself.
 fn directories(trace: &Trace) -> HashSet<u32> {
-    let (mut open, mut synced) = (HashSet::new(), HashSet::new());
+    let (mut open, mut synced) = (HashSet::default(), HashSet::default());
     for call in trace.calls.iter().filter(|call| call.errno == 0 && call.file != NONE) {
         match call.op {
             Op::Open if call.flags & O_DIRECTORY != 0 => drop(open.insert(call.file)),
@@ -63,8 +62,8 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     let verdicts: Vec<Result<(), &'static str>> =
         trace.names.iter().map(|name| choice.wanted(name)).collect();
     let of = |name: u32| if name == NONE { Ok(()) } else { verdicts[name as usize] };
-    let mut files: HashMap<u32, bool> = HashMap::new();
-    let mut counts: HashMap<&'static str, u64> = HashMap::new();
+    let mut files: HashMap<u32, bool> = HashMap::default();
+    let mut counts: HashMap<&'static str, u64> = HashMap::default();
     let mut kept = Vec::new();
     let directories = directories(trace);
     let mut mapped = 0_u64;

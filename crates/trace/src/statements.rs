@@ -1,11 +1,12 @@
 //! The calls of each strand in the language's terms: which command, on which variable, with which names and numbers.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use crate::access::Models;
 use crate::file_facts::FileFacts;
 use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use crate::lanes::Lanes;
+use crate::maps::HashMap;
 use crate::model::{BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
 use crate::names::link_text;
 use crate::order::Order;
@@ -91,15 +92,21 @@ pub struct Statement {
 pub struct Shapes {
     all: Vec<Shape>,
     numbers: HashMap<Shape, u32>,
+    /// The number that was asked for last: most statements are like the one before.
+    latest: u32,
 }
 
 impl Shapes {
     /// The number of a shape.
     pub fn number(&mut self, shape: Shape) -> u32 {
-        *self.numbers.entry(shape).or_insert_with(|| {
+        if self.all.get(self.latest as usize) == Some(&shape) {
+            return self.latest;
+        }
+        self.latest = *self.numbers.entry(shape).or_insert_with(|| {
             self.all.push(shape);
             self.all.len() as u32 - 1
-        })
+        });
+        self.latest
     }
 
     /// The shape of a number.
@@ -153,8 +160,15 @@ pub fn statements(
                     rank: number as u32,
                     strand: *strand,
                 };
+                // The time of calls that no statement does is a pause of the next one.
+                let mut passed = 0;
                 for (done, at) in lanes.strands[*strand as usize].calls.iter().enumerate() {
-                    maker.call(*at, done as u32 + 1, gaps[*at as usize]);
+                    let before = maker.out.calls;
+                    maker.call(*at, done as u32 + 1, gaps[*at as usize] + passed);
+                    passed = match maker.out.calls > before || open_loop {
+                        true => 0,
+                        false => passed + gaps[*at as usize] + maker.trace.calls.get(*at as usize).duration,
+                    };
                 }
                 if segment.len() == 1 {
                     scope = own;

@@ -1,8 +1,7 @@
 //! Builds a trace of formats that name a file with each transfer: files are opened at their first use.
 
-use std::collections::HashMap;
-
 use crate::flags::O_RDWR;
+use crate::maps::HashMap;
 use crate::model::{Call, EXPLICIT, Op, Thread, Trace, UNKNOWN};
 use crate::names::resolve;
 
@@ -33,8 +32,8 @@ impl Transfers {
         Self {
             trace: Trace { format: format.to_owned(), ..Trace::default() },
             directory: directory.unwrap_or(b"/").to_vec(),
-            threads: HashMap::new(),
-            open: HashMap::new(),
+            threads: HashMap::default(),
+            open: HashMap::default(),
             files: 0,
         }
     }
@@ -50,7 +49,7 @@ impl Transfers {
             return *known;
         }
         let number = self.trace.threads.len() as u32;
-        self.trace.threads.push(Thread { id, process: number, name: name.to_owned() });
+        self.trace.threads.push(Thread { id, process: number, name: name.to_owned(), part: 0 });
         self.threads.insert(id, number);
         number
     }
@@ -109,7 +108,7 @@ impl Transfers {
 
     /// The trace; what is still open is closed.
     pub fn finish(mut self) -> Trace {
-        let mut ends: HashMap<u32, u64> = HashMap::new();
+        let mut ends: HashMap<u32, u64> = HashMap::default();
         for call in self.trace.calls.iter() {
             let end = ends.entry(call.thread).or_default();
             *end = (*end).max(call.end());

@@ -118,6 +118,8 @@ pub struct Begun {
     pub two: Vec<u8>,
     /// When, in nanoseconds since the recording began.
     pub start: u64,
+    /// For how long its thread had been held by the recorder until then, in nanoseconds.
+    pub held: u64,
     /// Numbers in memory: `open_how` of `openat2`.
     pub how: [u64; 3],
     /// What `io_submit` submits.
@@ -258,7 +260,7 @@ pub fn begun(thread: libc::pid_t, kind: Kind, arguments: [u64; 6], start: u64) -
         Kind::Bind => bound(thread, arguments[1], arguments[2]),
         _ => read(one).unwrap_or_default(),
     };
-    Begun { kind, arguments, one, submitted, two: read(two).unwrap_or_default(), start, how }
+    Begun { kind, arguments, one, submitted, two: read(two).unwrap_or_default(), start, held: 0, how }
 }
 
 fn attributes(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes> {

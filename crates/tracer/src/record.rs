@@ -9,7 +9,7 @@ use crate::child::{self, MOST_ARGUMENTS, Task};
 use crate::look::look_after;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
-use crate::state::State;
+use crate::state::{State, Stops};
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
@@ -34,15 +34,13 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         .map(|word| CString::new(word.as_bytes()).map_err(|_| RecordError::Command("a word holds a NUL")))
         .collect::<Result<_, _>>()?;
     let filter = child::filter();
-    let begun = Instant::now();
-    run(&Task::Calibration(CALIBRATION), &filter)?;
-    let cost_ns = u64::try_from(begun.elapsed().as_nanos() / u128::from(CALIBRATION)).unwrap_or(0);
+    let (cost_ns, switch_ns) = cost(&run(&Task::Calibration(CALIBRATION), (&filter, 0))?.0.stops);
     // Ctrl-C goes to the application; calls recorded until then are kept.
     let keyboard = [libc::SIGINT, libc::SIGQUIT];
     // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
     let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
     let begun = Instant::now();
-    let done = run(&Task::Command(&file, &words), &filter);
+    let done = run(&Task::Command(&file, &words), (&filter, switch_ns));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     for (signal, handler) in keyboard.into_iter().zip(old) {
         // SAFETY: the handler that was there before.
@@ -56,14 +54,23 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
     look_after(&mut trace);
-    trace.cost_ns = Some(cost_ns);
+    (trace.cost_ns, trace.added_ns) = (Some(cost_ns), Some(switch_ns));
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
-/// Runs a task to its end; returns what was recorded, and its status.
-fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), RecordError> {
+/// What recording a call costs, which is two stops, and what a stop costs beside what the recorder does meanwhile; in
+/// nanoseconds. The calls of the calibration themselves take less than a hundredth of it.
+fn cost(stops: &Stops) -> (u64, u64) {
+    let all = stops.last.saturating_sub(stops.first.unwrap_or(0));
+    let each = all / stops.count.max(1);
+    (2 * each, each.saturating_sub(stops.handled / stops.count.max(1)))
+}
+
+/// Runs a task to its end; returns what was recorded, and its status. `how`: the filter, and what a stop costs.
+fn run(task: &Task<'_>, how: (&[libc::sock_filter], u64)) -> Result<(State, i32), RecordError> {
+    let (filter, switch_ns) = how;
     let directory = std::env::current_dir().unwrap_or_default();
-    let mut state = State::new(directory.as_os_str().as_bytes());
+    let mut state = State::new(directory.as_os_str().as_bytes(), switch_ns);
     // SAFETY: this process has one thread; the child makes system calls alone.
     let main = unsafe { libc::fork() };
     if main < 0 {
@@ -80,6 +87,7 @@ fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), Re
     let mut begun = false;
     let mut result = 0;
     while let Some((thread, change)) = ptrace::next().map_err(RecordError::Refused)? {
+        state.stops.begin(state.now());
         match change {
             Change::Ended(status) => {
                 if thread == main {
@@ -93,7 +101,10 @@ fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> Result<(State, i32), Re
                 state.inherit(main);
                 ptrace::resume(main, false, 0);
             }
-            Change::Stop(signal, event) => stop(&mut state, thread, signal, event),
+            Change::Stop(signal, event) => {
+                stop(&mut state, thread, signal, event);
+                state.stops.end(thread, state.now());
+            }
         }
     }
     if !begun {

@@ -39,11 +39,60 @@ pub struct State {
     entered: HashMap<libc::pid_t, Entered>,
     /// The processes of threads.
     groups: HashMap<libc::pid_t, u32>,
+    pub stops: Stops,
+}
+
+/// For how long the recorder stops threads.
+#[derive(Default)]
+pub struct Stops {
+    /// What a stop costs apart from what the recorder does meanwhile, in nanoseconds: to the recorder and back.
+    pub switch_ns: u64,
+    /// When the recorder was told of the stop that it handles now.
+    woke: u64,
+    /// For how long each thread was stopped so far.
+    held: HashMap<libc::pid_t, u64>,
+    /// How many stops there were, when the first began and the last ended, and how long all were handled.
+    pub count: u64,
+    pub first: Option<u64>,
+    pub last: u64,
+    pub handled: u64,
+}
+
+impl Stops {
+    /// The recorder was told of a stop at `now`.
+    pub fn begin(&mut self, now: u64) {
+        self.woke = now;
+        self.first.get_or_insert(now);
+    }
+
+    /// The thread was resumed at `now`.
+    pub fn end(&mut self, thread: libc::pid_t, now: u64) {
+        let handled = now.saturating_sub(self.woke);
+        *self.held.entry(thread).or_default() += handled + self.switch_ns;
+        self.count += 1;
+        self.handled += handled;
+        self.last = now;
+    }
+
+    /// For how long a thread was held until `now`, which is within its stop.
+    fn until(&self, thread: libc::pid_t, now: u64) -> u64 {
+        let before = self.held.get(&thread).copied().unwrap_or(0);
+        before + self.switch_ns / 2 + now.saturating_sub(self.woke)
+    }
+}
+
+/// When a call began and ended, and for how long its thread had been held until it began; in nanoseconds.
+#[derive(Clone, Copy)]
+struct Times {
+    start: u64,
+    end: u64,
+    held: u64,
 }
 
 impl State {
-    pub fn new(directory: &[u8]) -> Self {
+    pub fn new(directory: &[u8], switch_ns: u64) -> Self {
         Self {
+            stops: Stops { switch_ns, ..Stops::default() },
             follower: Follower::new("lastrank record", Some(directory)),
             begun: Instant::now(),
             under_way: HashMap::new(),
@@ -92,7 +141,8 @@ impl State {
             self.follower.begin_close(thread as u32, arguments[0] as i32);
         }
         let start = self.now();
-        self.under_way.insert(thread, Begun { start, ..call });
+        let held = self.stops.until(thread, start);
+        self.under_way.insert(thread, Begun { start, held, ..call });
         true
     }
 
@@ -111,6 +161,7 @@ impl State {
     pub fn end(&mut self, thread: libc::pid_t, result: i64) {
         let end = self.now();
         let Some(call) = self.under_way.remove(&thread) else { return };
+        let times = Times { start: call.start, end, held: call.held };
         // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
             return;
@@ -122,14 +173,14 @@ impl State {
             _ => 0,
         };
         match (call.kind, u32::try_from(result)) {
-            (Kind::Submit | Kind::Reap, Ok(count)) => return self.submitted(thread, &call, count, end),
+            (Kind::Submit | Kind::Reap, Ok(count)) => return self.submitted(thread, &call, count, times),
             (Kind::RingSetup, Ok(_)) => {
                 let process = self.group(thread);
                 self.rings.set_up(thread, process, result as i32, call.arguments[1]);
             }
             (Kind::Rings, Ok(count)) => {
                 if let Some(entered) = self.entered.remove(&thread) {
-                    return self.entered(thread, &call, (entered, count), end);
+                    return self.entered(thread, &call, (entered, count), times);
                 }
                 // Without submissions it waits for completions.
                 if call.arguments[1] == 0 {
@@ -145,11 +196,11 @@ impl State {
         let mut target = Vec::new();
         let Some(asked) = calls::asked(thread, &call, result, &mut target) else { return };
         let errno = if result < 0 { u16::try_from(-result).unwrap_or(0) } else { 0 };
-        self.take(thread, (call.start, end), (result, errno), asked);
+        self.take(thread, times, (result, errno), asked);
     }
 
     /// Transfers that were submitted, or have completed.
-    fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, end: u64) {
+    fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, times: Times) {
         let context = (self.group(thread), call.arguments[0]);
         let in_flight = self.in_flight.entry(context).or_default();
         if call.kind == Kind::Reap {
@@ -159,19 +210,17 @@ impl State {
         *in_flight = in_flight.saturating_add(count);
         let depth = *in_flight;
         for one in call.submitted.iter().take(count as usize) {
-            self.transfer(thread, (call.start, end), one, depth);
+            self.transfer(thread, times, one, depth);
         }
     }
 
     /// Transfers that were submitted to io_uring.
-    fn entered(&mut self, thread: libc::pid_t, call: &Begun, (entered, count): (Entered, u32), end: u64) {
+    fn entered(&mut self, thread: libc::pid_t, call: &Begun, (entered, count): (Entered, u32), times: Times) {
         let process = self.group(thread);
         self.rings.entered(process, call.arguments[0] as i32, count);
         for one in entered.transfers.iter().take(count as usize) {
             match one {
-                Some(one) => {
-                    self.transfer(thread, (call.start, end), one, entered.in_flight.saturating_add(count))
-                }
+                Some(one) => self.transfer(thread, times, one, entered.in_flight.saturating_add(count)),
                 None => self
                     .follower
                     .trace
@@ -180,7 +229,7 @@ impl State {
         }
     }
 
-    fn transfer(&mut self, thread: libc::pid_t, times: (u64, u64), one: &Submitted, depth: u32) {
+    fn transfer(&mut self, thread: libc::pid_t, times: Times, one: &Submitted, depth: u32) {
         let Submitted { descriptor, writes, bytes, offset } = *one;
         let asked = Asked::Submit { descriptor, writes, offset, depth };
         self.take(thread, times, (i64::try_from(bytes).unwrap_or(0), 0), asked);
@@ -191,17 +240,12 @@ impl State {
         *self.groups.entry(thread).or_insert_with(|| group_of(thread).unwrap_or(thread.cast_unsigned()))
     }
 
-    fn take(
-        &mut self,
-        thread: libc::pid_t,
-        (start, end): (u64, u64),
-        (result, errno): (i64, u16),
-        asked: Asked<'_>,
-    ) {
+    fn take(&mut self, thread: libc::pid_t, times: Times, (result, errno): (i64, u16), asked: Asked<'_>) {
+        self.follower.held = times.held;
         self.follower.take(&Event {
             thread: thread as u32,
-            start,
-            duration: end - start,
+            start: times.start,
+            duration: times.end - times.start,
             result: if errno == 0 { result } else { -1 },
             errno,
             leads_to: None,
@@ -209,13 +253,19 @@ impl State {
         });
     }
 
+    /// An event of a thread that takes no time.
+    fn at_once(&mut self, thread: libc::pid_t) -> Times {
+        let now = self.now();
+        Times { start: now, end: now, held: self.stops.until(thread, now) }
+    }
+
     /// A thread started another one.
     pub fn spawned(&mut self, parent: libc::pid_t, child: libc::pid_t) {
-        let now = self.now();
+        let now = self.at_once(parent);
         let shares = group_of(child) == group_of(parent);
         let asked =
             Asked::Spawn { shares_memory: shares, shares_descriptors: shares, shares_directory: shares };
-        self.take(parent, (now, now), (i64::from(child), 0), asked);
+        self.take(parent, now, (i64::from(child), 0), asked);
         self.known.insert(child);
         if self.early.remove(&child) {
             ptrace::resume(child, false, 0);
@@ -224,7 +274,7 @@ impl State {
 
     /// A thread became another program.
     pub fn executed(&mut self, thread: libc::pid_t) {
-        let now = self.now();
+        let now = self.at_once(thread);
         self.started = true;
         let before = ptrace::message(thread) as libc::pid_t;
         if before != thread {
@@ -233,7 +283,7 @@ impl State {
         let earlier = self.before_exec.remove(&before).or_else(|| self.before_exec.remove(&thread));
         self.own += earlier.map_or(0, |earlier| counts(thread).saturating_sub(earlier));
         let name = std::fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
-        self.take(thread, (now, now), (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
+        self.take(thread, now, (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
     }
 
     /// Handles a thread that is about to end: Linux still has its counts.
@@ -244,13 +294,14 @@ impl State {
 
     /// A thread ended.
     pub fn ended(&mut self, thread: libc::pid_t) {
-        let now = self.now();
+        let now = self.at_once(thread);
         self.under_way.remove(&thread);
         self.early.remove(&thread);
         self.groups.remove(&thread);
         self.entered.remove(&thread);
+        self.stops.held.remove(&thread);
         if self.known.remove(&thread) {
-            self.take(thread, (now, now), (0, 0), Asked::Exit);
+            self.take(thread, now, (0, 0), Asked::Exit);
         }
     }
 

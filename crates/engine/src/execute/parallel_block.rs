@@ -167,7 +167,7 @@ impl Session<'_> {
                 if fell() {
                     latch.set_fallen();
                 }
-                comm.stopped()
+                comm.carry_signals().err().or_else(|| comm.stopped())
             });
             let mut results: Vec<_> = threads
                 .into_iter()

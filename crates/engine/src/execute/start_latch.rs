@@ -8,6 +8,8 @@ use ranks::{Comm, CommError, RankStatus, StopFlag};
 
 /// How often the rank looks whether the run is to stop.
 const LOOK: Duration = Duration::from_millis(20);
+/// The same while it carries signals between the workers and other ranks.
+const CARRYING_LOOK: Duration = Duration::from_micros(200);
 
 /// Who has come, may go, has gone.
 #[derive(Default)]
@@ -113,7 +115,8 @@ impl StartLatch {
     pub(super) fn wait_until_gone(&self, started: u32, look: impl Fn() -> Option<CommError>) {
         let mut gate = lock(&self.gate);
         while gate.gone < started {
-            gate = self.changed.wait_timeout(gate, LOOK).unwrap_or_else(PoisonError::into_inner).0;
+            let look_again = if ranks::board::needs_carrying() { CARRYING_LOOK } else { LOOK };
+            gate = self.changed.wait_timeout(gate, look_again).unwrap_or_else(PoisonError::into_inner).0;
             if let Some(why) = look() {
                 self.stop(why);
             }

@@ -68,6 +68,7 @@ pub fn job<T: Body>(
     let limit = options.samples_per_rank(here);
     let region = Arc::new(SampleRegion::new(rank, limit, &options.spill_directory).map_err(memory)?);
     let gathered = unnamed(&options.spill_directory).map_err(memory)?;
+    ranks::board::prepare_carried(options.launch.timeout).map_err(memory)?;
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
     let regions = [Arc::clone(&region)];

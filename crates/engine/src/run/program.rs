@@ -32,6 +32,7 @@ impl<'p> Program<'p> {
             command: site.command,
             kind: site.kind,
             group: group(site),
+            expects: site.expects,
         };
         Self { plan, places: plan.sites().iter().map(place).collect() }
     }

@@ -9,9 +9,11 @@ use clap::Args;
 #[command(after_help = "Examples:\n  \
     lastrank record -o app.parquet -- ./app --size 3\n  \
     lastrank record --quiet -o app.parquet -- ./app --size 3\n  \
+    mpirun -n 4 lastrank record -o run-%r.parquet -- ./app && lastrank import run-%r.parquet -o app.ppl\n  \
     lastrank import app.parquet -o app.ppl --only /scratch/run7")]
 pub struct RecordArgs {
-    /// Where the recording goes [default: the application's name, ending in .parquet]
+    /// Where the recording goes; %r is the rank, where an MPI launcher starts `record` [default: the application's name,
+    /// ending in .parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Record by a preloaded library: a tenth of a microsecond a call in place of ten, but only what programs ask the C
@@ -30,7 +32,7 @@ pub struct RecordArgs {
     lastrank import app.strace --only /scratch/run7 | less\n  \
     fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
 pub struct ImportArgs {
-    /// A recording of `lastrank record`, a trace of `strace -f -ttt -T -o FILE` (of `-ff`: FILE without the numbers
+    /// A recording of `lastrank record` (with %r in its name: those of all ranks, joined), a trace of `strace -f -ttt -T -o FILE` (of `-ff`: FILE without the numbers
     /// behind it), a log of `fio --write_iolog=FILE`, text of `darshan-dxt-parser` or `darshan-parser`, the directory
     /// `_text` of Recorder
     pub trace: PathBuf,
@@ -133,6 +135,9 @@ pub struct FidelityArgs {
     /// Write a page with both over time
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// Print what was found as JSON
+    #[arg(long)]
+    pub json: bool,
     #[command(flatten)]
     pub choice: TraceChoice,
 }

@@ -10,6 +10,7 @@ use samples::SiteKind;
 use trace::fidelity::{Compared, Done, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
 use trace::program::SETUP;
+use trace::undisturbed::Undisturbed;
 
 use super::import;
 use crate::cli::FidelityArgs;
@@ -36,11 +37,12 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let found = compare(&mut application, &mut replays, known);
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
     let mut answer = words(&found, &application, further.len());
-    if about.elapsed_ns > 0 {
+    let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());
+    if ran > 0 {
         answer += &format!(
             "Operations on these files were in flight for {} of the {} that the application ran.\n",
-            percent(application.busy() as f64 / about.elapsed_ns as f64),
-            duration(about.elapsed_ns as f64 / 1e9)
+            percent(application.busy() as f64 / ran as f64),
+            duration(ran as f64 / 1e9)
         );
     }
     if let Some(tree) = &tree {
@@ -62,10 +64,63 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
             .with_context(|| format!("cannot write {}", path.display()))?;
         text += &format!("Page: {}\n", path.display());
     }
-    output::print(&text)?;
-    let same = found.same_calls && found.same_bytes && found.failures == 0;
+    if args.json {
+        output::json(&document(&found, &application, (ran, about.elapsed_ns), tree.as_ref()))?;
+    } else {
+        output::print(&text)?;
+    }
+    let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
     Ok(if same && same_tree { Status::Ok } else { Status::No })
+}
+
+/// What was found, as documented in `docs/json.md`; times in seconds.
+fn document(
+    found: &Fidelity,
+    application: &Side,
+    (ran, recorded): (u64, u64),
+    tree: Option<&tree::Tree>,
+) -> serde_json::Value {
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let operations: Vec<_> = found
+        .rows
+        .iter()
+        .map(|row| {
+            serde_json::json!({
+                "operation": row.command,
+                "application": { "calls": row.calls.0, "bytes": row.bytes.0 },
+                "replays": { "calls": row.calls.1, "bytes": row.bytes.1 },
+                "median_ratio": row.median.map(|ratio| ratio.value),
+                "unusable": row.unusable,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "schema": "lastrank.fidelity/1",
+        "application": {
+            "elapsed_s": seconds(application.elapsed),
+            "recorder_s": seconds(application.recorder),
+            "ran_s": (ran > 0).then(|| seconds(ran)),
+            "recorded_s": (recorded > 0).then(|| seconds(recorded)),
+        },
+        "replays": found
+            .elapsed
+            .iter()
+            .map(|ratio| serde_json::json!({
+                "elapsed_s": seconds(application.elapsed) * ratio,
+                "ratio": ratio,
+            }))
+            .collect::<Vec<_>>(),
+        "deviance": found.deviance.map(|(low, high)| [low, high]),
+        "same_calls": found.same_calls,
+        "same_bytes": found.same_bytes,
+        "same_order": found.same_order,
+        "failed_as_recorded": found.failed_as_recorded,
+        "more_failures": found.failures,
+        "more_successes": found.successes,
+        "same_tree": tree.map(|tree| tree.differences.is_empty()),
+        "operations": operations,
+    })
 }
 
 /// Elapsed times of further recordings of the application, in nanoseconds.
@@ -131,13 +186,14 @@ fn side(path: &Path) -> anyhow::Result<Side> {
             continue;
         }
         // A read at the end of the file is a failure with ENODATA in the language, and 0 bytes to the application.
-        let at_end = sample.errno == ppl::errno::number("ENODATA").unwrap_or(0);
+        let reads = site.operation == "fread";
+        let at_end = reads && sample.errno == ppl::errno::number("ENODATA").unwrap_or(0);
         side.add(&Done {
             command: &site.operation,
             start: sample.start_ns,
             duration: Some(sample.duration_ps / 1000),
             bytes: sample.bytes,
-            failed: sample.errno != 0 && !at_end,
+            errno: if at_end { 0 } else { sample.errno },
             rank: sample.rank,
         });
     }
@@ -153,7 +209,12 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
     };
     let first = match (found.same_calls && found.same_bytes, found.failures) {
         (true, 0) => {
-            format!("The replay does the same operations{order} and moves the same bytes, and none fails.")
+            let failed = match found.failed_as_recorded {
+                0 => "none fails".to_owned(),
+                1 => "1 fails, as it did in the application".to_owned(),
+                more => format!("{more} fail, as they did in the application"),
+            };
+            format!("The replay does the same operations{order} and moves the same bytes, and {failed}.")
         }
         (true, failures) => format!("The replay does the same operations{order}, but {failures} more fail."),
         (false, failures) => format!(
@@ -162,9 +223,19 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
         ),
     };
     let mut out = format!("{first}\n");
+    if found.successes > 0 {
+        out += &format!(
+            "Operations that failed in the application and not in the replay: {}.\n",
+            found.successes
+        );
+    }
     let ratios: Vec<String> = found.elapsed.iter().map(|ratio| format!("{ratio:.2}")).collect();
+    let recorder = match application.recorder {
+        0 => String::new(),
+        ns => format!(", without the {} of the recorder", duration(ns as f64 / 1e9)),
+    };
     out += &format!(
-        "It takes {} times as long as the application ({}).\n",
+        "It takes {} times as long as the application ({}{recorder}).\n",
         ratios.join(", "),
         duration(application.elapsed as f64 / 1e9)
     );

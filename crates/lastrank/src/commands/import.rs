@@ -146,8 +146,43 @@ fn words(difference: &Difference) -> String {
     }
 }
 
-/// Reads a trace of any format; what is known beside its calls where it is a recording.
+/// Reads a trace of any format; what is known beside its calls where it is a recording. `%r` in the name of the file stands
+/// for the numbers of ranks, whose recordings are joined.
 pub fn read(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
+    let recordings = of_ranks(path)?;
+    if recordings.is_empty() {
+        return read_one(path, args);
+    }
+    let mut parts = Vec::new();
+    for path in recordings {
+        let (trace, about) = read_one(&path, args)?;
+        if about.began_ns == 0 {
+            bail!(
+                "{} does not say when it began, so that it cannot be joined: record it again",
+                path.display()
+            );
+        }
+        parts.push((trace, about));
+    }
+    Ok(trace::join::join(parts))
+}
+
+/// The recordings of ranks for which `%r` stands in a path, in the order of their numbers; none where it does not stand there,
+/// or a file is named so. Ranks from 0 on must be there.
+fn of_ranks(path: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let text = path.to_string_lossy();
+    if !text.contains("%r") || path.exists() {
+        return Ok(Vec::new());
+    }
+    let of = |rank: usize| PathBuf::from(text.replace("%r", &rank.to_string()));
+    let found: Vec<PathBuf> = (0..).map(of).take_while(|path| path.exists()).collect();
+    if found.is_empty() {
+        bail!("there is no {}, the recording of rank 0", of(0).display());
+    }
+    Ok(found)
+}
+
+fn read_one(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
     let described = args.description.as_ref().map(|file| described(file)).transpose()?;
     let directory = args.cwd.as_ref().map(|cwd| cwd.as_bytes().to_vec());
     let reading = Reading { directory, description: described };

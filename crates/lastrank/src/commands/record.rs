@@ -1,8 +1,10 @@
 //! `lastrank record`: runs an application and records every call on files that it and its children make.
 
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
+use ranks::launcher::this_launcher;
 use store::Replacement;
 use trace::recording::{self, About};
 use tracer::{Recorded, Seen};
@@ -15,17 +17,20 @@ const ENOUGH: f64 = 0.95;
 
 /// Runs the application, writes the recording and says how much of it was seen.
 pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
-    let path = args.output.clone().unwrap_or_else(|| beside(&args.command[0]));
+    let path = of_this_rank(args.output.clone().unwrap_or_else(|| beside(&args.command[0])))?;
     if path.is_dir() {
         bail!("{} is a directory; -o names the file of the recording", path.display());
     }
     // A place that cannot be written must not show after an hour of work.
     let file = Replacement::of(&path).with_context(|| format!("cannot write {}", path.display()))?;
+    let began_ns = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
     let recorded =
         if args.quiet { tracer::record_quietly(&args.command)? } else { tracer::record(&args.command)? };
     let Recorded { trace, seen, cost_ns, elapsed_ns, status } = recorded;
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted };
+    let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
     recording::write(file.file(), &trace, &about)
         .with_context(|| format!("cannot write {}", path.display()))?;
     file.commit().with_context(|| format!("cannot write {}", path.display()))?;
@@ -62,6 +67,24 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         return Ok(Status::Incomplete);
     }
     Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
+}
+
+/// The file of this rank: `%r` stands for its number, so that ranks that a launcher started do not share one.
+fn of_this_rank(path: PathBuf) -> anyhow::Result<PathBuf> {
+    let launcher = this_launcher();
+    let text = path.to_string_lossy().into_owned();
+    match (launcher.as_ref().and_then(|found| found.rank), text.contains("%r")) {
+        (Some(rank), true) => Ok(text.replace("%r", &rank.to_string()).into()),
+        (None, true) => bail!("-o {text}: %r is the rank, and no MPI launcher started this process"),
+        (_, false) => match launcher.filter(|found| found.ranks.is_some_and(|ranks| ranks > 1)) {
+            Some(found) => bail!(
+                "this is one of several ranks ({}), which cannot share {text}: -o run-%r.parquet gives each a file of its \
+                 own, and `lastrank import run-%r.parquet` joins them",
+                found.evidence
+            ),
+            None => Ok(path),
+        },
+    }
 }
 
 /// `99.9 % (1,000 of 1,001) of its reads and writes`.

@@ -43,6 +43,8 @@ pub(super) struct Checker<'a> {
     pub outermost_end: u32,
     /// The innermost enclosing group.
     pub group: u16,
+    /// The errno of the innermost `expect`, where it is a constant; 0 otherwise.
+    pub expects: u16,
     /// The enclosing stonewall, in which loops end after different numbers of rounds.
     pub stonewall: Option<Span>,
     /// Labels of samples that the program refers to.
@@ -70,6 +72,7 @@ impl<'a> Checker<'a> {
             loops: 0,
             outermost_end: 0,
             group: 0,
+            expects: 0,
             stonewall: None,
             asked: Vec::new(),
             workers: None,
@@ -195,7 +198,13 @@ impl Checker<'_> {
     }
 
     pub fn site(&mut self, span: Span, command: Option<Command>, kind: SiteKind) -> SiteId {
-        self.code.sites.push(RawSite { offset: span.start, command, kind, group: self.group });
+        self.code.sites.push(RawSite {
+            offset: span.start,
+            command,
+            kind,
+            group: self.group,
+            expects: self.expects,
+        });
         SiteId(self.code.sites.len() as u32 - 1)
     }
 

@@ -247,7 +247,14 @@ impl Checker<'_> {
             StatementKind::Expect { errno, body } => {
                 self.whole(errno, "the errno of `expect`", (0, i64::MAX));
                 let errno = self.expression_pushed(errno);
-                Step::Expect { errno, body: self.body(body) }
+                let constant = match self.code.exprs[errno as usize] {
+                    Expr::Int(constant) => u16::try_from(constant).unwrap_or(0),
+                    _ => 0,
+                };
+                let outer = std::mem::replace(&mut self.expects, constant);
+                let body = self.body(body);
+                self.expects = outer;
+                Step::Expect { errno, body }
             }
             StatementKind::Assert { condition, each } => {
                 Step::Assert { condition: self.expression_pushed(condition), each }

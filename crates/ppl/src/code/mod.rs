@@ -356,6 +356,8 @@ pub(crate) struct RawSite {
     pub command: Option<Command>,
     pub kind: SiteKind,
     pub group: u16,
+    /// The errno that the innermost `expect` around it names as a constant, 0 where there is none.
+    pub expects: u16,
 }
 
 impl RawSite {

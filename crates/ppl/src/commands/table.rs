@@ -226,7 +226,7 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
         "The names that match a pattern with `*` and `?`, sorted."
         example "for $f in glob(\"*.none\") delete($f);";
     Signal "signal" ("name" Text Required) Nothing Lastrank []
-        "Tells the ranks and workers that `await` the name, once more each time. Operations that an `async` block started are done before. Ranks must be of one machine, and not started by an MPI launcher."
+        "Tells the ranks and workers that `await` the name, once more each time. Operations that an `async` block started are done before. Between ranks that an MPI launcher started it is a message to each other rank."
         example "signal(\"ready\"); await(\"ready\");";
     Await "await" ("name" Text Required, "count" Count Int(1)) Nothing Lastrank []
         "Waits until all ranks and workers together gave the signal so often. The wait is no part of a sample."

@@ -119,6 +119,7 @@ fn sites(code: &Code, source: &Source) -> Vec<SiteSpec> {
             command: site.command,
             kind: site.kind,
             group: GroupId(u32::from(site.group)),
+            expects: (site.expects > 0).then(|| i32::from(site.expects)),
         }
     });
     sites.collect()

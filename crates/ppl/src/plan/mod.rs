@@ -40,6 +40,8 @@ pub struct SiteSpec {
     pub kind: SiteKind,
     /// The innermost enclosing group.
     pub group: GroupId,
+    /// The errno with which the innermost `expect` around it wants it to fail, where that is a constant.
+    pub expects: Option<i32>,
 }
 
 /// A named set of ranks.

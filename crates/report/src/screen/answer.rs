@@ -71,12 +71,16 @@ pub(super) fn outcome(report: &Report) -> (bool, String) {
             format!("{} failed{most}", units::count(n))
         }
     };
+    let expected = match rows().map(|row| row.failed_as_expected).sum::<u64>() {
+        0 => String::new(),
+        n => format!(", {} failed as expected", units::count(n)),
+    };
     let plural = if done == 1 { "" } else { "s" };
     let incomplete = if report.facts.complete { "" } else { "incomplete: " };
     let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
     (
         report.facts.complete && errors == 0,
-        format!("{incomplete}{} operation{plural}, {failed}{moved}{until}", units::count(done)),
+        format!("{incomplete}{} operation{plural}, {failed}{expected}{moved}{until}", units::count(done)),
     )
 }
 

@@ -5,9 +5,8 @@ mod calls;
 mod descriptors;
 mod state;
 
-use std::collections::HashMap;
-
 use crate::event::{Asked, Event, From, Given};
+use crate::maps::HashMap;
 use crate::model::{Call, IMPLIED, NONE, NameTable, Op, Sighting, Thread, Trace, Was};
 use crate::names::resolve;
 use state::{Kind, Living, call};
@@ -22,16 +21,17 @@ impl Follower {
     pub fn new(format: &str, directory: Option<&[u8]>) -> Self {
         Self {
             trace: Trace { format: format.to_owned(), ..Trace::default() },
-            living: HashMap::new(),
+            living: HashMap::default(),
             tables: Vec::new(),
             users: Vec::new(),
             directories: Vec::new(),
             descriptions: Vec::new(),
-            pipes: HashMap::new(),
+            pipes: HashMap::default(),
             pipe_count: 0,
             start_directory: directory.map_or_else(|| UNTOLD.to_vec(), |known| resolve(b"/", known)),
             told: None,
-            last_thread: HashMap::new(),
+            last_thread: HashMap::default(),
+            held: 0,
         }
     }
 
@@ -90,7 +90,7 @@ impl Follower {
             return *known;
         }
         self.directories.push(self.start_directory.clone());
-        self.tables.push(HashMap::new());
+        self.tables.push(HashMap::default());
         self.users.push(1);
         let thread = self.new_thread(id, None);
         let living = Living {
@@ -111,7 +111,7 @@ impl Follower {
             }
             None => (number, String::new()),
         };
-        self.trace.threads.push(Thread { id, process, name });
+        self.trace.threads.push(Thread { id, process, name, part: 0 });
         self.last_thread.insert(id, number);
         number
     }
@@ -228,7 +228,7 @@ impl Follower {
 
     /// Adds a call that changes no state.
     pub fn push(&mut self, call: Call) {
-        self.trace.calls.push(call);
+        self.trace.calls.push(Call { held: self.held, ..call });
     }
 
     /// The thread of a number in the model, made where it is new.

@@ -1,8 +1,7 @@
 //! The state of a traced application.
 
-use std::collections::HashMap;
-
 use crate::event::Event;
+use crate::maps::HashMap;
 use crate::model::{Call, Op, Trace};
 
 /// What an open file description is.
@@ -45,6 +44,8 @@ pub(super) struct Living {
 pub struct Follower {
     /// The trace so far.
     pub trace: Trace,
+    /// For how long the recorder had stopped the thread of the calls that are taken now: [`Call::held`].
+    pub held: u64,
     pub(super) living: HashMap<u32, Living>,
     pub(super) tables: Vec<HashMap<i32, Slot>>,
     /// How many threads use each table.

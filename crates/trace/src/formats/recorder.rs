@@ -3,11 +3,10 @@
 //! `START END FUNCTION LEVEL TYPE ( ARGUMENT … )`. Calls of MPI-IO and HDF5 come again as those of POSIX below them, so
 //! only these are read. Results are not in the text: each transfer counts as complete.
 
-use std::collections::HashMap;
-
 use crate::flags::{O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY};
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError, nanoseconds, shown, whole};
+use crate::maps::HashMap;
 use crate::model::{Call, Op, Trace, UNKNOWN};
 use crate::transfers::{Transfer, Transfers};
 

@@ -5,12 +5,11 @@
 mod calls;
 mod line;
 
-use std::collections::HashMap;
-
 use crate::event::{Asked, Event};
 use crate::follow::Follower;
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
+use crate::maps::HashMap;
 use crate::model::Trace;
 use line::{Head, Line};
 
@@ -48,8 +47,8 @@ struct Reader {
 fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
     let mut reader = Reader {
         follower: Follower::new(FORMAT.name, reading.directory.as_deref()),
-        unfinished: HashMap::new(),
-        waiting: HashMap::new(),
+        unfinished: HashMap::default(),
+        waiting: HashMap::default(),
         starting: 0,
         now: 0,
         without_times: false,

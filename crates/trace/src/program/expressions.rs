@@ -1,10 +1,10 @@
 //! Columns of values as expressions of the language: numbers, counters, lists.
 
-use std::collections::HashMap;
 use std::fmt::Write;
 
 use super::paths::{Paths, escaped};
 use crate::columns::{Column, Indices, column};
+use crate::maps::HashMap;
 
 /// A list that stands at the head of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -1,7 +1,8 @@
 //! Names of an application's files as the strings of a program, below `$dir`.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
+use crate::maps::HashMap;
 use crate::model::{NONE, Trace};
 use crate::names::{RAW, escape, is_below, parent};
 

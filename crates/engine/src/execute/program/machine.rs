@@ -309,6 +309,8 @@ impl Machine for Rank<'_, '_> {
         if let Err(error) = ranks::board::signal(name) {
             self.stop(Stop::Failed(error.to_string()));
         }
+        let carried = self.session.comm.carry_signals();
+        self.note(carried.map_err(Stop::Comm));
         self.halted().map_or(Ok(()), Err)
     }
 
@@ -317,9 +319,10 @@ impl Machine for Rank<'_, '_> {
         self.note(all);
         let mut stop = self.stop.take();
         let session = &self.session;
-        let waited = ranks::board::wait(name, count, || {
+        let waited = ranks::board::wait(name, count, session.comm.carries_signals(), || {
             if stop.is_none() {
-                stop = session.interrupted();
+                let carried = session.comm.carry_signals().map_err(Stop::Comm);
+                stop = carried.err().or_else(|| session.interrupted());
             }
             stop.is_some()
         });

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Compares how long applications and their replays take: on the file system of the recording, on tmpfs and over NFS.
+
+    python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--places disk,tmpfs,nfs]
+                                         [NAME …]
+
+Each application is recorded once in `--on`, a directory of the file system in question. In each place the application
+itself (bare, without a recorder) and its replays run in turn, `--rounds` times, and the medians are printed:
+
+    recorded   how long the application took under the recorder, where it was recorded
+    bare       how long the application takes in this place
+    paused     the replay as a closed loop: each call begins behind the one before and the pause of the application
+    starts     the replay `--as-recorded`, an open loop: each call begins when it began in the recording, without what the
+               recorder added; elsewhere it cannot be faster than the recording, and says so by its ratio
+    ratio      of both replays to the bare application
+
+An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
+recording says of these times, without the recorder, is added to the replays. Over NFS everything runs in User-Mode Linux,
+whose system calls cost tens of microseconds (see tests/filesystems/nfs.py): its ratios are rough. `differs` tells what
+`lastrank fidelity` finds of other operations, bytes or failures. Nothing is asserted.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import shlex
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(ROOT / "tests"))
+
+from traces import applications as known  # noqa: E402
+from traces.applications import Application, missing  # noqa: E402
+
+THREADS = known.THREADS.replace("range(5)", "range(60)").replace("range(3)", "range(30)")
+SMALL_INSERTS = "for i in $(seq 200); do echo \"INSERT INTO t(b) VALUES('row $i');\"; done"
+
+
+def tree(home: Path) -> None:
+    """A thousand files of up to 90 KB in twenty directories."""
+    for folder in range(20):
+        inner = home / "src" / f"d-{folder:02}"
+        inner.mkdir(parents=True)
+        for number in range(50):
+            (inner / f"f-{number:03}").write_bytes(b"7\n" * (900 * number))
+
+
+def archive(home: Path) -> None:
+    tree(home)
+    subprocess.run(["tar", "cf", "all.tar", "src"], cwd=home, check=True)
+    shutil.rmtree(home / "src")
+
+
+def repository(home: Path) -> None:
+    work = home / "origin"
+    work.mkdir()
+    tree(work)
+    known.git(work, "init", "-q")
+    known.git(work, "add", ".")
+    known.git(work, "commit", "-q", "-m", "all")
+
+
+APPLICATIONS = [
+    Application("sqlite bulk insert", ("sqlite3",), ("sqlite3", "t.db", known.SQL)),
+    Application(
+        "sqlite 200 transactions",
+        ("sqlite3",),
+        ("sh", "-c", f"(echo 'CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);'; {SMALL_INSERTS}) | sqlite3 t.db"),
+    ),
+    Application("tar c", ("tar",), ("tar", "cf", "all.tar", "src"), tree),
+    Application("tar x", ("tar",), ("tar", "xf", "all.tar"), archive),
+    Application("cp -r", ("cp",), ("cp", "-r", "src", "copy"), tree),
+    Application("four threads", ("python3",), (sys.executable, "-S", "-c", THREADS)),
+    Application("git clone", ("git",), ("git", "clone", "-q", "--no-local", "origin", "clone"), repository),
+    Application("PostgreSQL under pgbench", ("psql", "pgbench", "setpriv"), known.pgbench(), known.database),
+]
+
+
+class Failed(Exception):
+    """A command of a trial failed: what it said."""
+
+
+@dataclass
+class Recorded:
+    """A recording with its programs."""
+
+    folder: Path
+    took: float
+    outside: float
+
+    def program(self, way: str) -> Path:
+        return self.folder / f"{way}.ppl"
+
+
+class Here:
+    """A directory of this machine."""
+
+    def __init__(self, base: Path) -> None:
+        self.base = base
+
+    def run(self, words: list, home: Path) -> float:
+        """Seconds of wall time."""
+        begun = time.monotonic()
+        done = subprocess.run(
+            [str(word) for word in words], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
+        )
+        took = time.monotonic() - begun
+        if done.returncode not in (0, 3):
+            raise Failed(f"{shlex.join(map(str, words))}: {done.stderr.decode(errors='replace')[-600:]}")
+        return took
+
+    @contextlib.contextmanager
+    def home(self, application: Application):
+        with tempfile.TemporaryDirectory(prefix="lastrank-traces-", dir=self.base) as folder:
+            home = Path(folder) / "home"
+            home.mkdir()
+            application.prepare(home)
+            # So that writing back what was prepared is no part of what is measured.
+            os.sync()
+            yield home
+
+    @contextlib.contextmanager
+    def empty(self):
+        with tempfile.TemporaryDirectory(prefix="lastrank-traces-", dir=self.base) as folder:
+            yield Path(folder) / "replay"
+
+
+class OverNfs:
+    """The NFS mount of the tests: paths are those inside of its machine."""
+
+    def __init__(self, client) -> None:
+        self.client = client
+        self.count = 0
+
+    def run(self, words: list, home: Path) -> float:
+        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>err; status=$?; '
+        text += '[ $status = 0 ] || [ $status = 3 ] || { cat err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
+        done = self.client.run("bash", "-c", text.replace("2>err", "2>/tmp/err").replace("cat err", "cat /tmp/err"), seconds=120)
+        if done.returncode != 0:
+            raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
+        begun, ended = done.stdout.split()[-2:]
+        return float(ended) - float(begun)
+
+    @contextlib.contextmanager
+    def home(self, application: Application):
+        self.count += 1
+        prepared = self.client.work / f"prepared-{self.count}"
+        prepared.mkdir()
+        application.prepare(prepared)
+        home = self.client.path / f"home-{self.count}"
+        inside = self.client.work_inside / prepared.name
+        done = self.client.run("cp", "-a", inside, home, seconds=120)
+        if done.returncode != 0:
+            raise Failed(done.stderr[-600:])
+        yield home
+        self.client.run("rm", "-rf", home, seconds=120)
+        shutil.rmtree(prepared)
+
+    @contextlib.contextmanager
+    def empty(self):
+        self.count += 1
+        folder = self.client.path / f"replay-{self.count}"
+        yield folder
+        self.client.run("rm", "-rf", folder, seconds=120)
+
+
+def told(lastrank: Path, folder: Path, only: Path, run_file: Path) -> dict:
+    words = [lastrank, "fidelity", folder / "app.parquet", run_file, "--only", only, "--json"]
+    done = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
+    if not done.stdout:
+        raise Failed(done.stderr[-600:])
+    return json.loads(done.stdout)
+
+
+def record(lastrank: Path, application: Application, place: Here, folder: Path) -> tuple[Recorded, Path]:
+    with place.home(application) as home:
+        recording = folder / "app.parquet"
+        # The recorder's own start is not the application's time: the recording tells how long it ran.
+        place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
+        for way, option in (("paused", []), ("starts", ["--as-recorded"])):
+            words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
+            place.run(words, folder)
+        return Recorded(folder, 0.0, 0.0), home
+
+
+def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[Path, Path]) -> None:
+    outside, inside = run_file
+    outside.unlink(missing_ok=True)
+    with place.empty() as target:
+        words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target}"]
+        if way == "starts":
+            words.append("--as-recorded")
+        place.run(words, inside.parent)
+
+
+def rows(lastrank: Path, application: Application, places: dict, rounds: int, shared: Path | None) -> None:
+    with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
+        folder = Path(scratch)
+        os.chmod(folder, 0o755)
+        recorded, only = record(lastrank, application, places["disk"], folder)
+        for name, place in places.items():
+            inside = folder
+            if isinstance(place, OverNfs):
+                if application.name.startswith("PostgreSQL"):
+                    continue
+                for way in ("paused", "starts"):
+                    shutil.copy(recorded.program(way), shared / f"{way}.ppl")
+                folder_here, inside = shared, place.client.work_inside
+            else:
+                folder_here = folder
+            bare, found = [], {"paused": [], "starts": []}
+            differs = set()
+            first = None
+            for _ in range(rounds):
+                with place.home(application) as home:
+                    bare.append(place.run(list(application.command), home))
+                for way, times in found.items():
+                    files = (folder_here / f"{way}.parquet", inside / f"{way}.parquet")
+                    replay(lastrank, recorded, way, place, files)
+                    first = told(lastrank, folder, only, files[0])
+                    own = first["application"]
+                    times.append(first["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
+                    differs |= {
+                        word for word in ("same_calls", "same_bytes") if not first[word]
+                    } | {word for word in ("more_failures", "more_successes") if first[word]}
+            alone = statistics.median(bare)
+            paused, starts = (statistics.median(found[way]) for way in ("paused", "starts"))
+            own = first["application"]
+            ms = [own["recorded_s"], own["ran_s"], alone, paused, starts]
+            print(
+                f"{application.name:25} {name:6}" + "".join(f"{value * 1e3:9.1f}" for value in ms)
+                + f"{paused / alone:8.2f}{starts / alone:8.2f}  {', '.join(sorted(differs)) or 'the same'}",
+                flush=True,
+            )
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", help="applications whose name contains one of these words")
+    parser.add_argument("--bin", type=Path, default=ROOT / "target" / "release" / "lastrank")
+    parser.add_argument("--on", type=Path, default=Path("/var/tmp"), help="where applications are recorded")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--places", default="disk,tmpfs,nfs")
+    args = parser.parse_args()
+    wanted = args.places.split(",")
+    lastrank = args.bin.resolve()
+    with contextlib.ExitStack() as stack:
+        places: dict = {"disk": Here(args.on)}
+        if "tmpfs" in wanted:
+            places["tmpfs"] = Here(Path("/dev/shm"))
+        shared = None
+        if "nfs" in wanted:
+            from filesystems.nfs import nfs_client
+
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lastrank-nfs-")))
+            try:
+                client = stack.enter_context(nfs_client(folder, memory="1G"))
+                places["nfs"], shared = OverNfs(client), client.work
+            except BaseException as error:  # pytest's skip is no Exception
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                print(f"no NFS: {error}")
+        print(f"{'times in ms':25} {'place':6}{'recorded':>9}{'less':>9}{'bare':>9}{'paused':>9}{'starts':>9}{'ratio':>8}{'ratio':>8}")
+        for application in APPLICATIONS:
+            if args.names and not any(word in application.name for word in args.names):
+                continue
+            if absent := missing(application):
+                print(f"{application.name:25} skipped: {', '.join(absent)} is not installed")
+                continue
+            try:
+                rows(lastrank, application, places, args.rounds, shared)
+            except (Failed, RuntimeError, subprocess.SubprocessError) as error:
+                print(f"{application.name:25} failed: {error}", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
