@@ -45,6 +45,7 @@ pub use judge::{Finding, Severity, judge, verdict};
 pub use limits::limits;
 pub use load::memory;
 pub use path::line as path_line;
+pub use processor::memory_nodes;
 pub use redact::redact;
 pub use show::{line, lines, path_table, table};
 
