@@ -65,6 +65,8 @@ pub use judge::{Finding, Severity, judge, verdict};
 pub use limits::limits;
 #[cfg(target_os = "linux")]
 pub use load::memory;
+#[cfg(target_os = "linux")]
+pub use processor::memory_nodes;
 pub use redact::redact;
 pub use show::{line, lines, path_line, path_table, table};
 
