@@ -109,3 +109,32 @@ fn an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link() {
     });
     assert_eq!(said, "exit 0 []");
 }
+
+#[test]
+fn an_open_to_read_follows_a_link_inside_and_none_that_leads_out() {
+    let said = alone("an_open_to_read_follows_a_link_inside_and_none_that_leads_out", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let here = home.path().join("here");
+        std::fs::create_dir(&here).expect("mkdir");
+        std::env::set_current_dir(&here).expect("the directory");
+        std::fs::write("../outside", "text").expect("write");
+        for (target, name) in [("a", "in"), ("in", "twice"), ("nothing", "dangling"), ("../outside", "out")] {
+            std::os::unix::fs::symlink(target, name).expect("symlink");
+        }
+        let status = |text: &str| {
+            let outcome = engine::run(&plan(text, 1, 1), &Options::new(1), |_| ()).expect("a run");
+            let samples = outcome.run.samples.iter().map(|sample| (sample.bytes, sample.errno));
+            (outcome.exit_status(), samples.collect::<Vec<_>>())
+        };
+        let inside = r#"
+            write("a", 1k);
+            $f = fopen("in", "r"); fread($f, 1k); fclose($f);
+            $f = fopen("twice", "r"); fread($f, 1k); fclose($f);
+            expect errno == ENOENT { $f = fopen("dangling", "r"); }
+            expect errno == ENOENT { $f = fopen("missing", "r"); }
+            "#;
+        format!("{:?}\n{:?}", status(inside), status(r#"$f = fopen("out", "r");"#).1)
+    });
+    let read = "(0, 0), (1024, 0), (0, 0)";
+    assert_eq!(said, format!("(0, [(1024, 0), {read}, {read}, (0, 2), (0, 2)])\n[]"));
+}

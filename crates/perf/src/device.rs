@@ -100,8 +100,16 @@ impl Devices {
     }
 
     /// Starts an operation: discards the requests that completed before it.
-    #[inline]
+    #[inline(always)]
     pub fn before(&mut self) {
+        if !self.requests.is_empty() || self.rings.iter().any(|(pages, _)| !pages.is_quiet()) {
+            self.discard();
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn discard(&mut self) {
         if self.rings.iter().any(|(pages, _)| !pages.is_quiet()) {
             self.read();
         }
@@ -155,6 +163,11 @@ struct Requests {
 }
 
 impl Requests {
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.open.is_empty() && self.done.is_empty()
+    }
+
     fn add(&mut self, seen: RequestStep) {
         let known = self.open.iter().position(|open| open.location == seen.location);
         match (seen.meaning, known) {

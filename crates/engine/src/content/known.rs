@@ -102,8 +102,10 @@ impl Known {
 /// The files that a rank has to do with.
 #[derive(Clone, Default)]
 pub struct Catalogue {
-    /// Directories by how the program writes them.
+    /// Directories by how the program writes them,
     directories: HashMap<Box<[u8]>, FileName>,
+    /// and the one of them that was looked up last.
+    last: Option<(Vec<u8>, FileName)>,
     /// Names under which things were written, by what they are called now.
     renamed: HashMap<u64, FileName>,
     known: HashMap<u64, Known>,
@@ -125,12 +127,27 @@ impl Catalogue {
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
         let (directory, name) = path.split_at(slash);
-        if let Some(around) = self.directories.get(directory) {
-            return around.inside(name);
+        match &self.last {
+            Some((last, around)) if last == directory => around.inside(name),
+            _ => self.look_up(directory, local).inside(name),
         }
-        let around = self.directory(directory, local);
-        self.directories.insert(directory.into(), around);
-        around.inside(name)
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, directory: &[u8], local: bool) -> FileName {
+        let around = match self.directories.get(directory) {
+            Some(around) => *around,
+            None => {
+                let around = self.directory(directory, local);
+                self.directories.insert(directory.into(), around);
+                around
+            }
+        };
+        let (mut last, _) = self.last.take().unwrap_or_default();
+        last.clear();
+        last.extend_from_slice(directory);
+        self.last = Some((last, around));
+        around
     }
 
     fn now(&self, file: FileName) -> FileName {
@@ -153,6 +170,7 @@ impl Catalogue {
         let place = self.called(to, local);
         self.renamed.insert(place.id, from);
         self.directories.clear();
+        self.last = None;
     }
 
     /// Nothing is called `path` any more.

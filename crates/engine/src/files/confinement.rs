@@ -27,6 +27,8 @@ pub struct Confinement {
     /// Hold what is checked by descriptor until it is used: the kernel does not confine this rank.
     by_descriptor: bool,
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
+    /// That of `known` which was looked up last: most programs open many files of one directory.
+    last: Option<(Vec<u8>, ParentFacts)>,
 }
 
 /// A directory or file that a program may touch.
@@ -117,6 +119,7 @@ impl Confinement {
             fills: false,
             by_descriptor: false,
             known: HashMap::new(),
+            last: None,
         }
     }
 
@@ -190,21 +193,24 @@ impl Confinement {
     /// The answer for a directory is kept: a second path in it costs one look-up.
     pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         let bytes = path.to_bytes();
-        let directory = directory_of(bytes);
         if is_null(bytes, what) {
             return Ok(ParentFacts { birth_times: false, place: 0, trusted: true });
         }
-        let answer = match self.known.get(directory) {
-            Some(answer) => answer.clone(),
-            None => {
-                let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
-                // Where `..` leads from a directory changes when another rank puts a link in its place.
-                if !goes_up(directory) {
-                    self.known.insert(directory.into(), answer.clone());
-                }
-                answer
-            }
+        self.check_in(what, path, directory_of(bytes))
+    }
+
+    /// As [`Confinement::check`], of a path in this directory.
+    fn check_in(
+        &mut self,
+        what: &'static str,
+        path: &CStr,
+        directory: &[u8],
+    ) -> Result<ParentFacts, Refusal> {
+        let answer = match &self.last {
+            Some((last, around)) if last == directory => Ok(*around),
+            _ => self.look_up(directory),
         };
+        let bytes = path.to_bytes();
         let name = &bytes[directory.len()..];
         match answer {
             Ok(around) if !around.trusted && what != READ && is_hidden(name) => {
@@ -223,6 +229,29 @@ impl Confinement {
                 }
             }
         }
+    }
+
+    #[inline(never)]
+    fn look_up(&mut self, directory: &[u8]) -> Result<ParentFacts, PathBuf> {
+        // Where `..` leads from a directory changes when another rank puts a link in its place.
+        if goes_up(directory) {
+            return self.examine(Path::new(OsStr::from_bytes(directory)));
+        }
+        let answer = match self.known.get(directory) {
+            Some(answer) => answer.clone(),
+            None => {
+                let answer = self.examine(Path::new(OsStr::from_bytes(directory)));
+                self.known.insert(directory.into(), answer.clone());
+                answer
+            }
+        };
+        if let Ok(around) = answer {
+            let (mut last, _) = self.last.take().unwrap_or((Vec::new(), around));
+            last.clear();
+            last.extend_from_slice(directory);
+            self.last = Some((last, around));
+        }
+        answer
     }
 
     /// As [`Confinement::check`], with the path by which the call is to be made.
@@ -289,11 +318,12 @@ impl Confinement {
     /// Where the directory may not be read.
     pub fn may_read_unfollowed(&mut self, path: &CStr) -> Result<bool, Refusal> {
         let bytes = path.to_bytes();
-        let name = &bytes[directory_of(bytes).len()..];
+        let directory = directory_of(bytes);
+        let name = &bytes[directory.len()..];
         if self.free || self.by_descriptor || name.is_empty() || is_hidden(name) || is_null(bytes, READ) {
             return Ok(false);
         }
-        self.check(READ, path).map(|_| true)
+        self.check_in(READ, path, directory).map(|_| true)
     }
 
     /// Must a directory be held between its check and its use?
@@ -361,6 +391,7 @@ impl Confinement {
     /// Forgets what was found: a directory was renamed or a link was made.
     pub fn forget(&mut self) {
         self.known.clear();
+        self.last = None;
     }
 
     fn examine(&self, directory: &Path) -> Result<ParentFacts, PathBuf> {

@@ -242,6 +242,12 @@ fn a_read_reaches_what_lies_inside_and_no_link_that_leads_out() {
     {
         assert!(rule.reach_to_read(&c(&inside.join(outside))).is_err(), "{outside} was allowed");
     }
+    // A call that follows no link at the end needs no more than its directory.
+    for (name, alone) in [("x", true), ("sub/x", true), ("out", true), ("sub/", false), (".hidden", false)] {
+        let may = rule.may_read_unfollowed(&c(&inside.join(name))).expect("inside");
+        assert_eq!(may, alone, "{name}");
+    }
+    assert!(rule.may_read_unfollowed(&c(&inside.join("up/outside"))).is_err());
 }
 
 #[test]

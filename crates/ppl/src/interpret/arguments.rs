@@ -64,10 +64,16 @@ impl Arguments {
     }
 
     #[inline]
-    pub(crate) fn put(&mut self, argument: Argument) {
-        if self.count < MAX {
-            self.values[self.count] = argument;
-            self.count += 1;
+    fn put(&mut self, argument: Argument) {
+        self.set(self.count, argument);
+        self.count = MAX.min(self.count + 1);
+    }
+
+    /// Keeps an argument; it counts once `count` says so.
+    #[inline(always)]
+    pub(crate) fn set(&mut self, index: usize, argument: Argument) {
+        if let Some(place) = self.values.get_mut(index) {
+            *place = argument;
         }
     }
 

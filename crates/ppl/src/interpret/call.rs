@@ -1,11 +1,11 @@
 //! Calls commands: evaluates their arguments and handles their results.
 
 use crate::code::{Expr, ExprIndex, SiteId, spell};
-use crate::commands::{Command, CommandByClass, Kind, LanguageCommand};
+use crate::commands::{ArgumentSpec, Command, CommandByClass, Kind, LanguageCommand};
 use crate::errno::{EBADF, EINVAL};
 use crate::value::Value;
 
-use super::arguments::Argument;
+use super::arguments::{self, Argument};
 use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Halt, Machine, Reply, StatementReply, Wait};
 
@@ -67,14 +67,16 @@ impl<M: Machine> Interpreter<'_, M> {
     ) -> Result<i32, EarlyEnd> {
         self.arguments.clear();
         let mut refused = 0;
-        for index in 0..count {
-            let expr = first + index as u32;
-            let argument = match self.quick_argument(command, index, expr) {
+        let code = self.code;
+        let given = &code.exprs[first as usize..first as usize + count];
+        for (index, (spec, expr)) in command.spec().arguments.iter().zip(given).enumerate() {
+            let argument = match self.quick_argument(spec, *expr) {
                 Some(argument) => argument,
-                None => self.argument(command, index, expr, &mut refused)?,
+                None => self.argument(command, index, first + index as u32, &mut refused)?,
             };
-            self.arguments.put(argument);
+            self.arguments.set(index, argument);
         }
+        self.arguments.count = count.min(arguments::MAX);
         Ok(refused)
     }
 
@@ -161,10 +163,9 @@ impl<M: Machine> Interpreter<'_, M> {
     /// An open file or an integer within its bounds, from a variable, a number or operators of these. All that is
     /// frequent; `None` for the rest.
     #[inline(always)]
-    fn quick_argument(&self, command: Command, index: usize, expr: ExprIndex) -> Option<Argument> {
-        let argument = &command.spec().arguments[index];
+    fn quick_argument(&self, argument: &ArgumentSpec, expr: Expr) -> Option<Argument> {
         let Some((least, most)) = argument.bounds else {
-            return match self.code.exprs[expr as usize] {
+            return match expr {
                 Expr::Slot(slot) if argument.kind == Kind::File => match self.slot(slot) {
                     Value::File(file) => Some(Argument::File(*file)),
                     _ => None,
@@ -172,7 +173,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 _ => None,
             };
         };
-        let number = self.quick_integer(expr)?;
+        let number = self.quick_operand(expr)?;
         (least <= number && number <= most).then_some(Argument::Int(number))
     }
 

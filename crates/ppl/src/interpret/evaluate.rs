@@ -41,7 +41,7 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     #[inline(always)]
-    fn quick_operand(&self, operand: Expr) -> Option<i64> {
+    pub(super) fn quick_operand(&self, operand: Expr) -> Option<i64> {
         match operand {
             Expr::Int(value) => Some(i64::from(value)),
             Expr::Slot(slot) => match self.slot(slot) {
