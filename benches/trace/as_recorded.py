@@ -141,9 +141,9 @@ class OverNfs:
         self.count = 0
 
     def run(self, words: list, home: Path) -> float:
-        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>err; status=$?; '
-        text += '[ $status = 0 ] || [ $status = 3 ] || { cat err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
-        done = self.client.run("bash", "-c", text.replace("2>err", "2>/tmp/err").replace("cat err", "cat /tmp/err"), seconds=120)
+        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>/dev/shm/err; status=$?; '
+        text += '[ $status = 0 ] || [ $status = 3 ] || { cat /dev/shm/err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
+        done = self.client.run("bash", "-c", text, seconds=120)
         if done.returncode != 0:
             raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
         begun, ended = done.stdout.split()[-2:]
@@ -185,7 +185,7 @@ def record(lastrank: Path, application: Application, place: Here, folder: Path) 
         recording = folder / "app.parquet"
         # The recorder's own start is not the application's time: the recording tells how long it ran.
         place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
-        for way, option in (("paused", []), ("starts", ["--as-recorded"])):
+        for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
             words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
             place.run(words, folder)
         return Recorded(folder, 0.0, 0.0), home
