@@ -99,11 +99,14 @@ def test_a_new_file_is_kept_when_asked(lastrank, tmp_path):
     assert not (tmp_path / "new.bin").exists()
 
 
+MEMORY = ("latency", "bandwidth", "loaded", "nodes") + (("cores",) if len(os.sched_getaffinity(0)) > 1 else ())
+
+
 def test_the_printed_program_passes_the_checks_and_runs(lastrank, tmp_path):
     lines = [words.split() for words, *_ in IO]
     commands = [["io", *line, "--size", "2m"] for line in lines]
     commands += [["ior", "-b", "256k", "-t", "64k"], ["meta", "-n", "20"]]
-    commands += [["mem", kind, "--size", "64KiB", "--time", "1ms"] for kind in ("latency", "bandwidth", "loaded")]
+    commands += [["mem", kind, "--size", "64KiB", "--time", "1ms"] for kind in MEMORY]
     for number, command in enumerate(commands):
         program = tmp_path / f"{number}.ppl"
         program.write_text(lastrank(*command, "--print-program").stdout)
@@ -144,7 +147,34 @@ def test_meta_counts_the_items_of_its_options(lastrank, tmp_path):
 def test_mem_has_a_row_for_each_size(lastrank):
     document = measured(lastrank, "mem", "--size", "64KiB", "--time", "2ms")
     labels = [one["label"] for one in document["results"] if one["operation"] == "chase"]
-    assert labels == [str(4096 << step) for step in range(5)]
+    assert labels == [f"memory {size}KiB" for size in (4, 6, 8, 12, 16, 24, 32, 48, 64)]
+    assert document["answer"]["form"] == "ladder"
+
+
+def test_mem_loaded_says_what_a_load_costs_beside_what_the_others_move(lastrank):
+    document = measured(lastrank, "mem", "loaded", "--size", "1MiB", "--time", "20ms", "--workers", "2")
+    assert document["answer"]["form"] == "load"
+    assert " alone and " in document["answer"]["sentences"][0]
+    rows = document["answer"]["tables"][0]["rows"]
+    others = ["others pause 30 ms", "others pause 10 ms", "others pause 3 ms", "others read on"]
+    assert [row["cells"][0] for row in rows] == ["alone", *others]
+    assert rows[0]["cells"][1] == "–" and all("iB/s" in row["cells"][1] for row in rows[1:])
+
+
+def test_mem_has_a_matrix_of_processors_and_one_of_memory_nodes(lastrank):
+    nodes = measured(lastrank, "mem", "nodes", "--size", "1MiB", "--time", "2ms")
+    count = len(nodes["answer"]["tables"][0]["rows"])
+    assert nodes["answer"]["form"] == "matrix" and count >= 1
+    assert ("There is one node alone" in nodes["answer"]["sentences"][0]) == (count == 1)
+    processors = sorted(os.sched_getaffinity(0))
+    if len(processors) == 1:
+        assert "two are needed" in lastrank("mem", "cores", status=2).stderr
+        return
+    cores = measured(lastrank, "mem", "cores", "--time", "2ms")
+    table = cores["answer"]["tables"][0]
+    assert [row["cells"][0] for row in table["rows"]] == [str(number) for number in processors]
+    assert all(row["cells"][1 + at] == "–" for at, row in enumerate(table["rows"]))
+    assert table["rows"][0]["cells"][2] == table["rows"][1]["cells"][1] != "–"
 
 
 HOSTILE = [

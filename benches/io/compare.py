@@ -5,9 +5,11 @@
 
 Both read or write the same file in turns. The first table has fixed numbers of operations: operations and bytes must be
 equal, or the comparison ends with status 1. Then a log of every latency that fio wrote is read by `lastrank fit`: its
-quantiles must be those that fio printed, within the width of fio's buckets (1/128). The last tables have runs over a time:
-operations and MiB a second and percentiles, medians over the turns, and lastrank's over fio's; IOR and mdtest beside
-`lastrank ior` and `lastrank meta` where they are on the PATH. Needs fio and a built lastrank.
+quantiles must be those that fio printed, within the width of fio's buckets (1/128). The last table has runs over a time, in
+turns that begin with the one and with the other: operations and MiB a second and percentiles, medians over the turns,
+lastrank's over fio's, and the noise: the largest factor between two turns of the same tool. A ratio within it is no
+difference. IOR and mdtest stand beside `lastrank ior` and `lastrank meta` where they are on the PATH. Needs fio and a built
+lastrank; with the defaults about four minutes.
 """
 
 import argparse
@@ -33,10 +35,18 @@ WORK = [
     ("randrw 70:30, direct, depth 8", ["rw=randrw", "bs=4k", "direct=1", "iodepth=8", "rwmixread=70"]),
 ]
 DIRECTIONS = {"read": "fread", "write": "fwrite"}
+# What is compared over a time, of (operations, bytes, operations a second, p50, p99, p99.9 in microseconds).
+FIGURES = {
+    "IOPS": lambda row: row[2],
+    "MiB/s": lambda row: row[2] * row[1] / row[0] / 2**20,
+    "p50 µs": lambda row: row[3],
+    "p99 µs": lambda row: row[4],
+    "p99.9 µs": lambda row: row[5],
+}
 
 
 def ours(arguments: argparse.Namespace, folder: str, options: list[str], extent: str) -> dict:
-    """For each direction: operations, bytes, rate, p50 and p99 in microseconds."""
+    """For each direction: operations, bytes, rate, p50, p99 and p99.9 in microseconds."""
     words = [f"--{option}" for option in [*options, f"size={arguments.size}", extent]]
     run = [arguments.lastrank, "io", "data", "--overwrite-existing", "--json", "--report", "none", "-o", "run.parquet"]
     done = subprocess.run(run + words, cwd=folder, check=True, capture_output=True, text=True)
@@ -50,8 +60,7 @@ def ours(arguments: argparse.Namespace, folder: str, options: list[str], extent:
                     row["operations"],
                     row["bytes"],
                     row["operations_per_second"],
-                    quantiles["p50"] * 1e6,
-                    (quantiles["p99"] or quantiles["max"]) * 1e6,
+                    *((quantiles[name] or quantiles["max"]) * 1e6 for name in ("p50", "p99", "p999")),
                 )
     return found
 
@@ -75,8 +84,8 @@ def fio(arguments: argparse.Namespace, folder: str, options: list[str], extent: 
         if part["total_ios"]:
             quantiles = part["clat_ns"]["percentile"]
             rate = part["iops"]
-            both = (quantiles["50.000000"] / 1e3, quantiles["99.000000"] / 1e3)
-            found[direction] = (part["total_ios"], part["io_bytes"], rate, *both)
+            times = (quantiles[name] / 1e3 for name in ("50.000000", "99.000000", "99.900000"))
+            found[direction] = (part["total_ios"], part["io_bytes"], rate, *times)
     return found
 
 
@@ -134,23 +143,25 @@ def beside(arguments: argparse.Namespace, folder: str) -> None:
 
 def rates(arguments: argparse.Namespace, folder: str) -> None:
     """Rates and percentiles over a time, in turns."""
-    print(f"\n{'lastrank / fio':32} {'':5} {'IOPS':>24} {'MiB/s':>22} {'p50 µs':>22} {'p99 µs':>22}")
+    print(f"\n{'over ' + str(arguments.seconds) + ' s':31} {'':6} {'':8} {'lastrank':>10} {'fio':>10} {'ratio':>7} {'noise':>7}")
+    sides = (ours, fio)
     for name, options in WORK:
-        turns = [[side(arguments, folder, options, f"time={arguments.seconds}s") for side in (ours, fio)] for _ in range(arguments.turns)]
+        turns: tuple[list[dict], list[dict]] = ([], [])
+        for turn in range(arguments.turns):
+            for at in (0, 1) if turn % 2 == 0 else (1, 0):
+                turns[at].append(sides[at](arguments, folder, options, f"time={arguments.seconds}s"))
         for direction in DIRECTIONS:
             if direction not in turns[0][0]:
                 continue
-            cells = []
-            size = [statistics.median(turn[s][direction][1] / turn[s][direction][0] for turn in turns) for s in (0, 1)]
-            for at in (2, 0, 3, 4):
-                if at == 0:
-                    # Bytes of an operation are those that both counted.
-                    each = [statistics.median(t[s][direction][2] for t in turns) * size[s] / 2**20 for s in (0, 1)]
-                    cells.append(f"{each[0]:.1f} / {each[1]:.1f} = {each[0] / each[1]:.2f}")
-                    continue
-                a, b = (statistics.median(turn[side][direction][at] for turn in turns) for side in (0, 1))
-                cells.append(f"{a:.0f} / {b:.0f} = {a / b:.2f}")
-            print(f"{name:32} {direction:5} {cells[0]:>24} {cells[1]:>22} {cells[2]:>22} {cells[3]:>22}", flush=True)
+            for what, value in FIGURES.items():
+                of = [[value(turn[direction]) for turn in side] for side in turns]
+                one, other = (statistics.median(values) for values in of)
+                noise = max(max(values) / min(values) for values in of)
+                ratio = one / other
+                beyond = "" if 1 / noise <= ratio <= noise else "  beyond the noise"
+                row = f"{name:31} {direction:6} {what:8} {one:10.1f} {other:10.1f} {ratio:7.3f} {noise:7.3f}{beyond}"
+                print(row, flush=True)
+                name = ""
 
 
 def main() -> int:

@@ -11,6 +11,7 @@ from . import _html
 from ._errors import Error
 from ._executable import call, document
 from ._fit import Estimate, Verdict
+from ._native import visible
 from ._run import Place
 from ._source import Data, Nan, Source, together
 
@@ -183,13 +184,13 @@ class Decision:
         """
         look = self.document["look"]
         if look is None:
-            raise Error(self.document["answer"])
+            raise Error(visible(self.document["answer"]))
         ends = look["interval"]
         lower, upper = (ends["lower"], ends["upper"]) if isinstance(ends, Mapping) else ends
         return Estimate(value=look["ratio"], standard_error=None, lower=lower, upper=upper)
 
     def __repr__(self) -> str:
-        return str(self.document["answer"])
+        return visible(str(self.document["answer"]))
 
     def _repr_html_(self) -> str:
         return _html.screen(repr(self))

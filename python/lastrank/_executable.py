@@ -153,7 +153,13 @@ def run_to_end(
 
     :param text: its standard input.
     :param look: gets each line of its progress (schema lastrank.progress/1).
+    :raises Error: on other systems than Linux, where nothing is measured.
     """
+    if not sys.platform.startswith("linux"):
+        raise Error(
+            f"`lastrank {arguments[0]}` works on Linux only; on this system lastrank analyses what was measured there: "
+            "load, fit, compare, plan, watch, Program.check, Program.explain"
+        )
     with tempfile.TemporaryFile() as out:
         given = subprocess.DEVNULL if text is None else subprocess.PIPE
         # A session of its own, so that Ctrl-C reaches it once, from here, in a terminal and in a notebook.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from . import _html
 from ._errors import Error
 from ._executable import call, document
+from ._native import visible
 from ._source import Data, Nan, Source, column
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class Verdict(_Fields):
     advice: list[str]
 
     def __str__(self) -> str:
-        return self.text
+        return visible(self.text)
 
 
 class Group(_Fields):
@@ -231,7 +232,7 @@ class ReturnLevels(list[ReturnLevel]):
 
     def __repr__(self) -> str:
         table = _text_table(_LEVELS, self._rows())
-        return f"{self.caution}\n\n{table}" if self.caution else table
+        return f"{visible(self.caution)}\n\n{table}" if self.caution else table
 
     def _repr_html_(self) -> str:
         caution = f"<p><b>{html.escape(self.caution)}</b></p>" if self.caution else ""
@@ -266,8 +267,9 @@ def _shown(number: float | None) -> str:
 
 
 def _text_table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    widths = [max(len(row[at]) for row in [heads, *rows]) for at in range(len(heads))]
-    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True)) for row in [heads, *rows])
+    lines = [[visible(cell) for cell in row] for row in [heads, *rows]]
+    widths = [max(len(line[at]) for line in lines) for at in range(len(heads))]
+    return "\n".join("  ".join(cell.rjust(width) for cell, width in zip(line, widths, strict=True)) for line in lines)
 
 
 def figure_of(figures: Sequence[Mapping[str, Any]], kind: str) -> dict[str, Any]:

@@ -6,6 +6,8 @@ import html
 import re
 from collections.abc import Iterable, Sequence
 
+from ._native import visible
+
 __all__ = ["screen", "table", "sparkline"]
 
 # The colours of a first screen, readable on white and on black.
@@ -40,7 +42,7 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], texts: int = 1) -
     def row(cells: Sequence[str], tag: str) -> str:
         sides = [*["left"] * texts, *["right"] * (len(cells) - texts)]
         return "".join(
-            f'<{tag} style="text-align:{side}">{html.escape(cell)}</{tag}>'
+            f'<{tag} style="text-align:{side}">{html.escape(visible(cell))}</{tag}>'
             for cell, side in zip(cells, sides, strict=True)
         )
 

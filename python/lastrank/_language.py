@@ -11,6 +11,7 @@ from . import _html
 from ._errors import Error, ProgramError
 from ._executable import call, document
 from ._fit import _Fields
+from ._native import visible
 from ._run import Run, run
 
 __all__ = ["Explanation", "Finding", "Findings", "Program", "from_darshan", "from_fio", "from_trace"]
@@ -133,7 +134,7 @@ class Program:
 
     def __repr__(self) -> str:
         first = next((line for line in self.text.splitlines() if line.strip()), "")
-        return f"<program of {len(self.text.splitlines())} lines: {first[:60]}>"
+        return f"<program of {len(self.text.splitlines())} lines: {visible(first[:60])}>"
 
 
 def _settings(n: int | None, groups: Mapping[str, int] | None, parameters: Mapping[str, Any]) -> list[str]:

@@ -1,10 +1,12 @@
 from typing import Any, Final, final
 
-__all__ = ["__version__", "Column", "Error", "Frame", "RunFile"]
+__all__ = ["__version__", "Column", "Error", "Frame", "RunFile", "visible"]
 
 __version__: Final[str]
 
 class Error(Exception): ...
+
+def visible(text: str) -> str: ...
 
 @final
 class Column:

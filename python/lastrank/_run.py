@@ -97,7 +97,7 @@ class Summary(Mapping[str, Any]):
         return [*counts, *rates, *times]
 
     def __repr__(self) -> str:
-        rows = [[_name(self.row), "", "95 % interval"], *self._rows()]
+        rows = [[_native.visible(_name(self.row)), "", "95 % interval"], *self._rows()]
         widths = [max(len(row[at]) for row in rows) for at in range(3)]
         return "\n".join(
             f"{row[0].ljust(widths[0])}  {row[1].rjust(widths[1])}  {row[2].rjust(widths[2])}".rstrip() for row in rows
@@ -325,8 +325,9 @@ def _row(rows: Sequence[dict[str, Any]], name: str) -> dict[str, Any]:
         return found[0]
     if found or inside:
         several = ", ".join(f"`{_name(row).replace(' / ', '/')}`" for row in found or inside)
-        raise Error(f"`{name}` names several: choose one of {several}")
-    raise Error(f"no sample of `{name}`; sites with samples: {', '.join(_name(row) for row in rows)}")
+        raise Error(_native.visible(f"`{name}` names several: choose one of {several}"))
+    sites = ", ".join(_name(row) for row in rows)
+    raise Error(_native.visible(f"no sample of `{name}`; sites with samples: {sites}"))
 
 
 @overload

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from ._errors import Error
+from ._native import visible
 
 if TYPE_CHECKING:
     from ._run import Place, Run
@@ -124,7 +125,7 @@ def column(frame: Any, name: str) -> Any:
     # Arrow has the columns themselves in `columns`.
     names = [str(known) for known in getattr(frame, "column_names", getattr(frame, "columns", frame))]
     if name not in names:
-        raise Error(f"there is no column `{name}`; there are {', '.join(names)}")
+        raise Error(visible(f"there is no column `{name}`; there are {', '.join(names)}"))
     return frame[name]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ._executable import Said, call
 from ._fit import _Fields
+from ._native import visible
 from ._run import Place, Run
 from ._source import Data, Nan, Source
 
@@ -77,7 +78,7 @@ class Watch:
 
     def __repr__(self) -> str:
         state = f"{self.level}{', alarmed' if self.alarmed else ''} after {self.runs} values"
-        return f"{self.baseline.get('text', '')}\n{state}".strip()
+        return visible(f"{self.baseline.get('text', '')}\n{state}".strip())
 
 
 def watch(

@@ -198,3 +198,30 @@ def test_ctrl_c_keeps_what_was_measured(lr: ModuleType, tmp_path: Path) -> None:
     out, _ = child.communicate(timeout=120)
     assert child.returncode == 0 and out.splitlines()[-1] == "False True"
     assert len(lr.load(tmp_path / "kept.parquet").frame) > 10
+
+
+def test_what_names_hold_commands_no_terminal(lr: ModuleType, tmp_path: Path) -> None:
+    """A stranger's run file: its label would set the clipboard and turn the text around."""
+    label = "\x1b]52;c;bHM=\x07\u202egnp"
+    run = lr.run(f'repeat 30 {{ time["{label}"] {{ stat("."); stat("."); }} }}', out=tmp_path / "a.parquet")
+    with pytest.raises(lr.Error) as refused:
+        run["nothing"]
+    with pytest.raises(lr.Error) as refused_natively:
+        run._file.values("nothing")
+    place = run[label]
+    texts = [repr(run), repr(place), place._repr_html_(), repr(lr.Runs([run])), str(refused.value), str(refused_natively.value)]
+    for text in texts:
+        assert not {"\x1b", "\x07", "\u202e"} & set(text), text
+    assert "\\u{1b}]52" in repr(place) and "\\u{1b}]52" in str(refused.value)
+
+
+def test_systems_that_are_not_measured_say_so(lr: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "platform", "darwin")
+    with pytest.raises(lr.Error, match="`lastrank run` works on Linux only; on this system lastrank analyses"):
+        lr.run("disk")
+
+
+def test_what_other_systems_are_checked_with_passes_here() -> None:
+    check = Path(__file__).parents[1] / "analysis.py"
+    said = subprocess.run([sys.executable, check], capture_output=True, text=True, check=True).stdout
+    assert said == "analysis on linux: fit, compare, check: ok\n"

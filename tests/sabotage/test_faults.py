@@ -17,19 +17,43 @@ NIGHTLY = os.environ.get("LASTRANK_LONG_TESTS") == "1"
 SEED = 14
 CALLS = {
     "openat": "EMFILE",
+    "read": "EIO",
+    "pread64": "EIO",
     "write": "ENOSPC",
+    "close": "EIO",
     "fsync": "EIO",
+    "lseek": "EINVAL",
     "rename": "EDQUOT",
+    "renameat": "EDQUOT",
+    "renameat2": "EDQUOT",
+    "mkdir": "ENOSPC",
+    "symlinkat": "ENOSPC",
+    "readlink": "EACCES",
+    "unlink": "EACCES",
+    "unlinkat": "EACCES",
+    "getdents64": "EIO",
+    "statx": "EACCES",
+    "newfstatat": "EACCES",
+    "fstat": "EIO",
+    "statfs": "EIO",
+    "getcwd": "ENOENT",
+    "fcntl": "EINVAL",
+    "flock": "ENOLCK",
+    "ioctl": "ENOTTY",
     "mmap": "ENOMEM",
+    "mprotect": "ENOMEM",
+    "munmap": "EINVAL",
     "ftruncate": "ENOSPC",
     "madvise": "EFAULT",
     "memfd_create": "EMFILE",
     "getrandom": "ENOSYS",
     "clone": "EAGAIN",
+    "prctl": "EPERM",
+    "sched_getaffinity": "EPERM",
+    "perf_event_open": "EACCES",
     "landlock_create_ruleset": "EPERM",
+    "landlock_add_rule": "EBADFD",
     "landlock_restrict_self": "E2BIG",
-    "flock": "ENOLCK",
-    "unlink": "EACCES",
 }
 PROGRAM = 'repeat 20 write("f", 1000);\ndelete("f");\n'
 
@@ -41,13 +65,23 @@ def samples_in(file: Path) -> int:
     return pyarrow.parquet.read_table(file).num_rows
 
 
+def injected_into(folder: Path, call: str, errno: str, when: str) -> list[str]:
+    """The begin of a command whose call of that number fails; the calls are listed in `folder/trace`."""
+    trace = ["strace", "-f", "-qq", "-o", str(folder / "trace"), "-e", f"trace={call}"]
+    return [*trace, "-e", f"inject={call}:error={errno}:when={when}"]
+
+
+def loader_dies(folder: Path, call: str, errno: str, when: str) -> bool:
+    """Does any program die there, before its first instruction? Where its first page cannot be mapped, the loader does."""
+    return subprocess.run([*injected_into(folder, call, errno, when), "true"], check=False).returncode < 0
+
+
 def run(lastrank: Lastrank, folder: Path, call: str, errno: str, when: str) -> tuple[int, str]:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (folder / "a.ppl").write_text(PROGRAM)
     command = [
-        "strace", "-f", "-qq", "-o", folder / "trace", "-e", f"trace={call}",
-        "-e", f"inject={call}:error={errno}:when={when}",
+        *injected_into(folder, call, errno, when),
         lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "10",
     ]  # fmt: skip
     environment = os.environ | {"TMPDIR": str(folder), "HOME": str(folder)}
@@ -57,37 +91,39 @@ def run(lastrank: Lastrank, folder: Path, call: str, errno: str, when: str) -> t
     return done.returncode, done.stderr
 
 
-def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank) -> None:
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank, call: str) -> None:
     if not shutil.which("strace"):
         pytest.skip("strace is not installed")
-    chance = random.Random(SEED)
-    injected = told = 0
-    for call, errno in CALLS.items():
-        folder = lastrank.folder / call
-        status, said = run(lastrank, folder, call, errno, "60000")
-        assert status == 0, (call, said)
-        count = len(re.findall(rf"\b{call}\(", (folder / "trace").read_text()))
-        places = list(range(1, count + 1))
-        if call == "getrandom":
-            places = ["1+"]  # a system either has it or not; libraries that ask later trust the first answer
-        elif not NIGHTLY:
-            places = sorted(chance.sample(places, min(len(places), 3)))
-        for place in places:
-            status, said = run(lastrank, folder, call, errno, str(place))
-            injected += 1
-            told += status != 0
-            where = (call, place, status, said)
-            if "error while loading shared libraries" in said:
-                continue  # before the first instruction of ours
-            assert "panicked" not in said and "bug of lastrank" not in said, where
-            assert 0 <= status <= 3, where
-            if status == 0:
-                assert samples_in(folder / "a.parquet") == 21, where
-            for file in folder.glob("**/*.parquet"):
-                samples_in(file)
-            # What cannot be removed stays.
-            assert call == "unlink" or not list(folder.glob("**/*.partial")), where
-    print(f"{injected} faults injected, {told} told by the exit status, no wrong success")
+    errno, folder = CALLS[call], lastrank.folder / call
+    status, said = run(lastrank, folder, call, errno, "60000")
+    assert status == 0, said
+    count = len(re.findall(rf"\b{call}\(", (folder / "trace").read_text()))
+    places: list[object] = list(range(1, count + 1))
+    if call == "getrandom":
+        places = ["1+"]  # a system either has it or not; libraries that ask later trust the first answer
+    elif not NIGHTLY:
+        places = sorted(random.Random(SEED).sample(places, min(len(places), 2)))
+    told = 0
+    for place in places:
+        status, said = run(lastrank, folder, call, errno, str(place))
+        told += status != 0
+        where = (call, place, status, said)
+        if "error while loading shared libraries" in said:
+            continue  # before the first instruction of ours
+        if "fatal runtime error: initialization" in said:
+            continue  # the same: the language's library finds no memory for the stack on which it handles signals
+        if status < 0 and loader_dies(folder, call, errno, str(place)):
+            continue
+        assert "panicked" not in said and "bug of lastrank" not in said, where
+        assert 0 <= status <= 3, where
+        if status == 0:
+            assert samples_in(folder / "a.parquet") == 21, where
+        for file in folder.glob("**/*.parquet"):
+            samples_in(file)
+        # What cannot be removed stays.
+        assert "unlink" in call or not list(folder.glob("**/*.partial")), where
+    print(f"{len(places)} faults of {call} injected, {told} told by the exit status, no wrong success")
     subprocess.run([lastrank.program, "recover", "."], cwd=lastrank.folder, capture_output=True, check=False)
 
 
@@ -127,37 +163,3 @@ def test_a_disk_that_is_full_at_every_page_of_the_run_file(lastrank: Lastrank, p
             pytest.fail("the run file never fits")
     assert full > 3
     print(f"a disk full at each of {full} pages: no half run file, no sample lost")
-
-
-def test_a_mutated_run_file_is_read_or_refused(lastrank: Lastrank) -> None:
-    """Every command that reads run files: an exit status, within bounded memory."""
-    folder = lastrank.folder
-    (folder / "a.ppl").write_text(PROGRAM)
-    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none"]
-    subprocess.run(command, cwd=folder, check=True)
-    whole = (folder / "a.parquet").read_bytes()
-    chance = random.Random(SEED)
-    trials = 2000 if NIGHTLY else 60
-    refused = 0
-    for trial in range(trials):
-        bytes_ = bytearray(whole)
-        for _ in range(chance.randint(1, 8)):
-            at = chance.randrange(len(bytes_))
-            match chance.randrange(4):
-                case 0:
-                    bytes_[at] = chance.randrange(256)
-                case 1:
-                    bytes_[at : at + 4] = b"\xff\xff\xff\x7f"
-                case 2:
-                    del bytes_[at : at + chance.randint(1, 100)]
-                case 3:
-                    bytes_[at:at] = bytes_[: chance.randint(1, 1000)]
-        (folder / "m.parquet").write_bytes(bytes_)
-        done = subprocess.run(
-            ["prlimit", f"--as={2 << 30}", lastrank.program, "export", "m.parquet", "--to", "csv", "-o", "m.csv"],
-            cwd=folder, capture_output=True, text=True, errors="replace", timeout=60, check=False,
-        )  # fmt: skip
-        assert done.returncode in (0, 2, 3), (trial, done.returncode, done.stderr)
-        assert "panicked" not in done.stderr and "bug of lastrank" not in done.stderr, (trial, done.stderr)
-        refused += done.returncode != 0
-    print(f"{trials} mutated run files, {refused} refused, no crash")

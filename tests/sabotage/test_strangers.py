@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+import os
 import re
 import subprocess
 import unicodedata
@@ -72,6 +73,27 @@ def test_a_page_runs_its_own_two_scripts_only(nasty: Lastrank) -> None:
     found = {"sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts}
     assert found == allowed, policy
     assert "unsafe-inline" not in policy.split("style-src")[0] and "default-src 'none'" in policy
+
+
+def test_planted_links_are_not_followed(lastrank: Lastrank) -> None:
+    """Under the names of the results, and under names that can be told from the number of the process."""
+    (lastrank.folder / "a.ppl").write_text("repeat 30 getpid();\n")
+    victim = lastrank.folder / "victim"
+    victim.write_text("not yours")
+
+    def plant() -> None:
+        os.symlink(victim, "a.html")
+        os.symlink(victim, "a.parquet")
+        for name in ("a.html", "a.parquet"):
+            os.symlink(victim, f".{name}.{os.getpid()}.partial")
+
+    # It becomes lastrank, under the same number.
+    done = run(lastrank, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "a.html", preexec_fn=plant)
+    assert done.returncode == 0, done.stderr
+    assert victim.read_text() == "not yours"
+    assert (lastrank.folder / "a.html").read_text().lower().startswith("<!doctype html>")
+    for name in ("a.html", "a.parquet"):
+        assert (lastrank.folder / name).is_file() and not (lastrank.folder / name).is_symlink()
 
 
 def test_exported_labels_are_no_formulas(nasty: Lastrank) -> None:

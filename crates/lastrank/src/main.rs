@@ -1,5 +1,7 @@
 //! Measure every operation, program the load, explain the tail.
 #![forbid(unsafe_code)]
+// What only the commands that measure use.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code, unused_imports))]
 
 // The standard macros panic when standard error is a closed pipe or on a full disk. That must not end a run whose
 // samples are not stored yet.
@@ -15,22 +17,23 @@ mod experiments;
 mod output;
 mod program;
 mod statistic;
+mod system;
 mod values;
 mod working;
 
 use clap::Parser;
 
 fn main() -> std::process::ExitCode {
-    ranks::ignore_file_size_signal();
+    system::ignore_file_size_signal();
     exit::report_bugs();
-    if let Err(bytes) = ranks::provide_stack() {
+    if let Err(bytes) = system::provide_stack() {
         eprintln!(
             "error: the stack is limited to {}, and lastrank needs 1 MiB; raise `ulimit -s`",
             samples::units::bytes(bytes)
         );
         return exit::Status::Usage.into();
     }
-    if let Err(error) = ranks::random_numbers() {
+    if let Err(error) = system::random_numbers() {
         eprintln!(
             "error: this system gives no random numbers (getrandom: {error}); see its filters of system calls"
         );

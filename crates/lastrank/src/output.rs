@@ -79,7 +79,7 @@ static DOCUMENT: OnceLock<File> = OnceLock::new();
 /// Keeps standard output for one JSON document: what else is written there, by programs that ranks start too, goes to
 /// standard error from now on.
 pub fn keep_for_json() -> anyhow::Result<()> {
-    let output = ranks::divert_output().context("cannot keep standard output for JSON")?;
+    let output = crate::system::divert_output().context("cannot keep standard output for JSON")?;
     let _ = DOCUMENT.set(output);
     Ok(())
 }

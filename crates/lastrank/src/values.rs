@@ -73,9 +73,13 @@ fn subject(run: &Run, file: &Path, choice: &Choice) -> anyhow::Result<Subject> {
 /// counterpart in the other run is left out, and told in the notes.
 pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values; 2], Vec<String>)> {
     if !files.iter().all(|file| *file != Path::new("-") && store::is_run(file)) {
-        return Ok(([read(files[0], choice)?, read(files[1], choice)?], Vec::new()));
+        // Standard input is read once, by the file that comes first.
+        return match files.contains(&Path::new("-")) {
+            true => Ok(([read(files[0], choice)?, read(files[1], choice)?], Vec::new())),
+            false => Ok((both(|at| read(files[at], choice))?, Vec::new())),
+        };
     }
-    let runs = [open(files[0])?, open(files[1])?];
+    let runs = both(|at| open(files[at]))?;
     let one = subject(&runs[0], files[0], choice)?;
     let gate = Some(one.gate);
     // Without a label the second run is asked for what the first one gave.
@@ -108,10 +112,19 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
     };
     let one = again(&quiet, one).with_context(none)?;
     let other = again(&new, other).with_context(none)?;
-    let [old_rows, new_rows] = [&quiet, &new].map(|run| Some(results::of_run(run)));
+    let [old_rows, new_rows] = both(|at| Ok(Some(results::of_run([&quiet, &new][at]))))?;
     let one = Values { rows: old_rows, ..Values::of_subject(one, quiet.facts, files[0]) };
     let other = Values { rows: new_rows, ..Values::of_subject(other, new.facts, files[1]) };
     Ok(([one, other], notes))
+}
+
+/// What `make` gives for the first and for the second of two, made at the same time.
+fn both<T: Send>(make: impl Fn(usize) -> anyhow::Result<T> + Sync) -> anyhow::Result<[T; 2]> {
+    let (one, other) = std::thread::scope(|scope| {
+        let other = scope.spawn(|| make(1));
+        (make(0), other.join())
+    });
+    Ok([one?, other.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?])
 }
 
 fn has_none(file: &Path, name: &str, other: &dyn std::fmt::Display) -> String {

@@ -242,3 +242,46 @@ fn calls_that_failed_as_in_the_application_are_no_errors_of_the_replay() {
     assert_eq!(differs.status, Some(1), "{}", differs.out);
     assert!(differs.out.contains("failed in the application and not in the replay: 1"), "{}", differs.out);
 }
+
+#[test]
+fn links_that_lie_beside_a_recording_are_not_followed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (home, work, outside) =
+        (folder.path().join("home"), folder.path().join("work"), folder.path().join("out"));
+    for made in [&home, &work, &outside] {
+        std::fs::create_dir(made).unwrap();
+    }
+    files(&home);
+    let recorded = lastrank(&home, &["record", "-o", "../work/app.parquet", "--", "cp", "-r", "src", "copy"]);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let victim = folder.path().join("victim");
+    std::fs::write(&victim, "not yours").unwrap();
+    for name in ["app-replay.ppl", "app-replay.parquet", "app-replay.html", "mine.ppl"] {
+        std::os::unix::fs::symlink(&victim, work.join(name)).unwrap();
+    }
+    std::os::unix::fs::symlink(&outside, work.join("imported")).unwrap();
+    let only = home.canonicalize().unwrap();
+    let only = only.to_str().unwrap();
+    let replayed = lastrank(&work, &["replay", "app.parquet", "--only", only]);
+    assert_eq!(replayed.status, Some(2), "{}", replayed.err);
+    assert!(replayed.err.contains("--allow"), "{}", replayed.err);
+    assert_eq!(lastrank(&work, &["import", "app.parquet", "--only", only, "-o", "mine.ppl"]).status, Some(0));
+    assert!(std::fs::read_to_string(work.join("mine.ppl")).unwrap().contains("imported"));
+    assert_eq!(std::fs::read_to_string(&victim).unwrap(), "not yours");
+    assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+}
+
+#[test]
+fn the_quiet_recorder_preloads_nothing_of_half_a_name() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["a b", "a:b"] {
+        let place = folder.path().join(name);
+        std::fs::create_dir(&place).unwrap();
+        let mut record =
+            common::command(folder.path(), &["record", "--quiet", "-o", "app.parquet", "--", "true"]);
+        let refused = common::of(record.env("TMPDIR", &place).output().unwrap());
+        assert_eq!(refused.status, Some(2), "{}", refused.err);
+        assert!(refused.err.contains("a space or a colon in its name"), "{}", refused.err);
+        assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
+    }
+}

@@ -3,7 +3,7 @@
 use samples::units::{bytes, duration};
 use samples::{MachineFacts, NfsOperation, PathFacts, Warning};
 
-use crate::layout;
+use crate::layout_words;
 
 /// Warnings about changes.
 #[derive(Default)]
@@ -164,7 +164,8 @@ fn compare_paths(old: &PathFacts, new: &PathFacts, found: &mut Changes) {
         );
     }
     if old.layout != new.layout {
-        let words = |place: &PathFacts| layout::words(&place.layout).unwrap_or_else(|| "unknown".into());
+        let words =
+            |place: &PathFacts| layout_words::words(&place.layout).unwrap_or_else(|| "unknown".into());
         found.warn(
             "layout-changed",
             format!("the layout of {} changed during the run: {}, then {}", old.path, words(old), words(new)),

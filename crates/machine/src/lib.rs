@@ -4,7 +4,7 @@
 //! The data are [`samples::MachineFacts`] and [`samples::PathFacts`]. Containers, guests and unprivileged users
 //! see only part of `/proc` and `/sys`, so a missing file is not an error. Call [`describe`] before and after
 //! a run; [`compare`] turns changes into warnings, [`judge`] lists what to fix first, [`redact`] removes
-//! names.
+//! names. Only Linux is described; descriptions are printed, judged, compared and redacted anywhere.
 //!
 //! ```
 //! let machine = machine::describe(&["/tmp".as_ref()]);
@@ -14,41 +14,64 @@
 //! }
 //! ```
 
+// Elsewhere only the words of a description are used.
+#![cfg_attr(not(target_os = "linux"), allow(dead_code))]
+
+#[cfg(target_os = "linux")]
 pub mod affinity;
 mod compare;
+#[cfg(target_os = "linux")]
 mod device;
 mod files;
 mod judge;
+#[cfg(target_os = "linux")]
 mod kernel;
+#[cfg(target_os = "linux")]
 mod layout;
+mod layout_words;
+#[cfg(target_os = "linux")]
 mod limits;
+#[cfg(target_os = "linux")]
 mod load;
+#[cfg(target_os = "linux")]
 mod mount;
+#[cfg(target_os = "linux")]
 mod nfs;
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod other_machines;
+#[cfg(target_os = "linux")]
 mod path;
+#[cfg(target_os = "linux")]
 mod processor;
 mod redact;
 pub mod settings;
 mod show;
+#[cfg(target_os = "linux")]
 mod speed;
+#[cfg(target_os = "linux")]
 mod virtualisation;
 
+#[cfg(target_os = "linux")]
 use std::path::Path;
 
+#[cfg(target_os = "linux")]
 use samples::{MACHINE_SCHEMA, MachineFacts};
 
 pub use compare::compare;
+#[cfg(target_os = "linux")]
 pub use files::list as processors;
 pub use judge::{Finding, Severity, judge, verdict};
+#[cfg(target_os = "linux")]
 pub use limits::limits;
+#[cfg(target_os = "linux")]
 pub use load::memory;
-pub use path::line as path_line;
+#[cfg(target_os = "linux")]
+pub use processor::memory_nodes;
 pub use redact::redact;
-pub use show::{line, lines, path_table, table};
+pub use show::{line, lines, path_line, path_table, table};
 
 /// Describes this machine and the file systems of `paths`. Takes a few ms; never fails.
+#[cfg(target_os = "linux")]
 pub fn describe(paths: &[&Path]) -> MachineFacts {
     let processor = processor::describe();
     let release = files::text("/etc/os-release").unwrap_or_default();
@@ -72,7 +95,7 @@ pub fn describe(paths: &[&Path]) -> MachineFacts {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 

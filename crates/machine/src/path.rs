@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{
     Access, AtFlags, CWD, Mode, OFlags, StatxFlags, access, ioctl_getflags, open, statvfs, statx,
 };
-use samples::{PathFacts, units};
+use samples::PathFacts;
 
 use crate::files::text;
 use crate::{device, layout, mount, nfs};
@@ -84,36 +84,10 @@ fn flag_names(flags: u32) -> Vec<String> {
     NAMES.iter().filter(|(bit, _)| flags & bit != 0).map(|(_, name)| (*name).to_owned()).collect()
 }
 
-/// One line for the terminal: `/tmp on ext4 (/dev/vda, virtio disk, scheduler none), 80 GiB free`.
-pub fn line(path: &PathFacts) -> String {
-    let mut line = path.path.clone();
-    let Some(file_system) = &path.file_system else { return format!("{line}: unknown file system") };
-    line += &format!(" on {file_system}");
-    let source = path.mount.as_ref().map(|mount| mount.source.as_str());
-    let mut details: Vec<String> =
-        source.filter(|s| *s != file_system && *s != "none").map(str::to_owned).into_iter().collect();
-    if let Some(device) = &path.device {
-        details.push(device.kind.clone());
-        details.extend(device.scheduler.as_ref().map(|name| format!("scheduler {name}")));
-    }
-    if let Some(nfs) = &path.nfs {
-        details.extend(["rsize", "wsize"].iter().filter_map(|key| nfs.option(key)).map(|o| o.to_owned()));
-    }
-    let parallel = path.file_system.as_deref().is_some_and(layout::is_parallel);
-    details.extend(layout::words(&path.layout).or_else(|| parallel.then(|| "layout unknown".into())));
-    details.extend(path.flags.iter().cloned());
-    if !details.is_empty() {
-        line += &format!(" ({})", details.join(", "));
-    }
-    match path.free {
-        Some(free) => format!("{line}, {} free", units::bytes(free)),
-        None => line,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::show::path_line;
     use samples::{BlockDevice, Mount};
 
     #[test]
@@ -132,8 +106,8 @@ mod tests {
             file_system: Some(name.into()),
             ..PathFacts::default()
         };
-        assert_eq!(line(&on("lustre")), "/d on lustre (layout unknown)");
-        assert_eq!(line(&on("xfs")), "/d on xfs");
+        assert_eq!(path_line(&on("lustre")), "/d on lustre (layout unknown)");
+        assert_eq!(path_line(&on("xfs")), "/d on xfs");
         assert_eq!(flag_names(0x80_0004), ["compressed", "no copy on write"]);
     }
 
@@ -151,6 +125,6 @@ mod tests {
             free: Some(80 << 30),
             ..PathFacts::default()
         };
-        assert_eq!(line(&place), "/data on ext4 (/dev/vda, virtio disk, scheduler none), 80 GiB free");
+        assert_eq!(path_line(&place), "/data on ext4 (/dev/vda, virtio disk, scheduler none), 80 GiB free");
     }
 }

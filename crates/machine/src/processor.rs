@@ -189,6 +189,13 @@ fn caches() -> Vec<Cache> {
     (0..8).map_while(cache).collect()
 }
 
+/// The numbers of the memory nodes that have memory; node 0 where the OS kernel names none.
+pub fn memory_nodes() -> Vec<u32> {
+    let found = nodes().into_iter().filter(|node| node.bytes.is_none_or(|bytes| bytes > 0));
+    let numbers: Vec<u32> = found.map(|node| node.number).collect();
+    if numbers.is_empty() { vec![0] } else { numbers }
+}
+
 fn nodes() -> Vec<MemoryNode> {
     let place = "/sys/devices/system/node";
     let numbers = list(&text(format!("{place}/online")).unwrap_or_default());

@@ -4,7 +4,7 @@ use samples::units::bytes;
 
 use samples::{Cache, MachineFacts, MemoryNode, PathFacts};
 
-use crate::path;
+use crate::layout_words;
 use crate::settings::PERF_EVENT_PARANOID;
 
 /// Joins the known parts; `None` if there are none.
@@ -43,7 +43,34 @@ pub fn line(machine: &MachineFacts) -> String {
 
 /// The description in lines: the machine, then one line for each path.
 pub fn lines(machine: &MachineFacts) -> Vec<String> {
-    std::iter::once(line(machine)).chain(machine.paths.iter().map(path::line)).collect()
+    std::iter::once(line(machine)).chain(machine.paths.iter().map(path_line)).collect()
+}
+
+/// One line for the terminal: `/tmp on ext4 (/dev/vda, virtio disk, scheduler none), 80 GiB free`.
+pub fn path_line(path: &PathFacts) -> String {
+    let mut line = path.path.clone();
+    let Some(file_system) = &path.file_system else { return format!("{line}: unknown file system") };
+    line += &format!(" on {file_system}");
+    let source = path.mount.as_ref().map(|mount| mount.source.as_str());
+    let mut details: Vec<String> =
+        source.filter(|s| *s != file_system && *s != "none").map(str::to_owned).into_iter().collect();
+    if let Some(device) = &path.device {
+        details.push(device.kind.clone());
+        details.extend(device.scheduler.as_ref().map(|name| format!("scheduler {name}")));
+    }
+    if let Some(nfs) = &path.nfs {
+        details.extend(["rsize", "wsize"].iter().filter_map(|key| nfs.option(key)).map(|o| o.to_owned()));
+    }
+    let parallel = path.file_system.as_deref().is_some_and(layout_words::is_parallel);
+    details.extend(layout_words::words(&path.layout).or_else(|| parallel.then(|| "layout unknown".into())));
+    details.extend(path.flags.iter().cloned());
+    if !details.is_empty() {
+        line += &format!(" ({})", details.join(", "));
+    }
+    match path.free {
+        Some(free) => format!("{line}, {} free", bytes(free)),
+        None => line,
+    }
 }
 
 /// `(property, value)` for everything except the paths. Unknown properties are left out.

@@ -10,9 +10,9 @@ create_exception!(
     "What lastrank refuses or cannot do, in the words of its command line."
 );
 
-/// The exception for an error, with its words.
+/// The exception for an error, with its words; what would control the terminal of a traceback is escaped.
 pub fn raised(error: impl std::fmt::Display) -> PyErr {
-    Error::new_err(error.to_string())
+    Error::new_err(samples::visible(&error.to_string()).into_owned())
 }
 
 /// Prints nothing of a panic by which the Parquet library answers damage: it becomes an error.

@@ -13,12 +13,19 @@ mod table;
 
 use pyo3::prelude::*;
 
+/// Text for a terminal: characters that would control it or change the order of text are escaped.
+#[pyfunction]
+fn visible(text: &str) -> String {
+    samples::visible(text).into_owned()
+}
+
 /// The part of lastrank that is compiled: see the package `lastrank` for what is meant to be used.
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     error::keep_expected_panics_silent();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", module.py().get_type::<error::Error>())?;
+    module.add_function(wrap_pyfunction!(visible, module)?)?;
     module.add_class::<run_file::RunFile>()?;
     module.add_class::<frame::Frame>()?;
     module.add_class::<frame::Column>()?;

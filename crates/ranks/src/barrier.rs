@@ -11,21 +11,27 @@ use crate::{futex, meeting};
 
 /// Lowest bit of a generation: the barrier is closed, nobody will be released any more.
 const CLOSED: u32 = 1;
+/// From one generation to the next.
+const STEP: u32 = 2;
+/// One sleeper, in the upper half of the word whose lower half is the generation.
+const SLEEPER: u64 = 1 << 32;
 
 /// A barrier in shared memory. All bytes zero: one of size 0, not yet in use.
+///
+/// A rank that comes changes one word, the last one a second. Each change of a word on which others look costs a transfer
+/// between caches, so a word holds what would else take two: who has come and for what, the generation and its sleepers.
 #[repr(C, align(64))]
 pub(crate) struct BarrierSlot {
-    /// Even numbers; the lowest bit is [`CLOSED`].
-    generation: AtomicU32,
-    arrived: AtomicU32,
-    sleepers: AtomicU32,
+    /// The generation in the lower half: even numbers; the lowest bit is [`CLOSED`]. In the upper half the number of
+    /// ranks that sleep until it changes.
+    turn: AtomicU64,
+    /// The sum of what [`meeting::arrival`] gives for each rank that has come.
+    arrivals: AtomicU64,
     size: AtomicU32,
     /// Member that ended its program (world rank + 1): it will never come again.
     ended: AtomicU32,
     /// Largest value of even and of odd generations: the one not in use is cleared by the last to come.
     largest: [AtomicU64; 2],
-    /// The packed meeting that the first to come meant, likewise; 0: nobody has come.
-    meetings: [AtomicU64; 2],
     /// The last stonewalled phase that a member has completed.
     phase: AtomicU64,
 }
@@ -37,6 +43,10 @@ pub(crate) trait Waiter {
 
     /// It is about to arrive in this generation.
     fn arrives(&mut self, generation: u32);
+
+    /// The packed meeting of a rank that has arrived in this generation for another one than this; `None`: there is none
+    /// any more.
+    fn other(&self, generation: u32) -> Option<u64>;
 
     /// How often it looks before it sleeps.
     fn spins(&self) -> u32;
@@ -85,33 +95,38 @@ impl BarrierSlot {
 
     /// Waits until all have come; the largest value that any of them brought.
     pub(crate) fn meet(&self, value: u64, waiter: &mut impl Waiter) -> Result<u64, Unmet> {
-        let generation = self.generation.load(Acquire);
+        let generation = self.generation();
         if generation & CLOSED != 0 {
             return Err(Unmet::Closed);
         }
-        let parity = generation as usize >> 1 & 1;
-        let mine = waiter.meeting();
-        if let Err(theirs) = self.meetings[parity].compare_exchange(0, mine, AcqRel, Acquire)
-            && !meeting::is_same(theirs, mine)
-        {
-            return Err(Unmet::Apart(theirs));
-        }
+        let parity = (generation / STEP) as usize & 1;
+        let mine = meeting::arrival(waiter.meeting());
         waiter.arrives(generation);
-        self.largest[parity].fetch_max(value, Relaxed);
-        if self.arrived.fetch_add(1, AcqRel) + 1 == self.size.load(Relaxed) {
+        // Nobody brought less than 0.
+        if value > 0 {
+            self.largest[parity].fetch_max(value, Relaxed);
+        }
+        let before = self.arrivals.fetch_add(mine, AcqRel);
+        if !meeting::all_meet(before, mine) {
+            return Err(waiter.other(generation).map_or(Unmet::Closed, Unmet::Apart));
+        }
+        if meeting::count_of_arrivals(before) + 1 == u64::from(self.size.load(Relaxed)) {
             self.largest[parity ^ 1].store(0, Relaxed);
-            self.meetings[parity ^ 1].store(0, Relaxed);
-            self.arrived.store(0, Relaxed);
-            self.generation.fetch_add(2, AcqRel);
-            // A read-modify-write, where a load could miss a sleeper: either it comes after the sleeper's own
-            // and wakes it, or the sleeper's comes after and sees the new generation.
-            if self.sleepers.fetch_add(0, AcqRel) > 0 {
-                futex::wake_all(&self.generation);
+            self.arrivals.store(0, Relaxed);
+            // The same change tells the sleepers before it: either one has counted itself and is woken, or its own
+            // change comes after and sees the new generation.
+            if self.turn.fetch_add(to_next(generation), AcqRel) >= SLEEPER {
+                futex::wake_all(futex::lower_half(&self.turn));
             }
         } else {
             self.wait(generation, waiter)?;
         }
         Ok(self.largest[parity].load(Relaxed))
+    }
+
+    fn generation(&self) -> u32 {
+        // The lower half.
+        self.turn.load(Acquire) as u32
     }
 
     fn wait(&self, generation: u32, waiter: &mut impl Waiter) -> Result<(), Unmet> {
@@ -123,7 +138,7 @@ impl BarrierSlot {
             }
         }
         waiter.sleeps(true);
-        self.sleepers.fetch_add(1, AcqRel);
+        self.turn.fetch_add(SLEEPER, AcqRel);
         let met = loop {
             match self.look(generation) {
                 Look::Released => break Ok(()),
@@ -137,16 +152,16 @@ impl BarrierSlot {
             if remaining.is_some_and(|remaining| remaining.is_zero()) {
                 break Err(Unmet::TimedOut(generation));
             }
-            futex::wait(&self.generation, generation, remaining);
+            futex::wait(futex::lower_half(&self.turn), generation, remaining);
         };
-        self.sleepers.fetch_sub(1, AcqRel);
+        self.turn.fetch_sub(SLEEPER, AcqRel);
         waiter.sleeps(false);
         met
     }
 
     /// Released comes before closed: a rank that was released by one that died later carries on.
     fn look(&self, generation: u32) -> Look {
-        match self.generation.load(Acquire) {
+        match self.generation() {
             now if now & !CLOSED != generation => Look::Released,
             now if now & CLOSED != 0 => Look::Closed,
             _ => Look::Pending,
@@ -155,13 +170,13 @@ impl BarrierSlot {
 
     /// Does it still wait for members in this generation?
     pub(crate) fn is_pending(&self, generation: u32) -> bool {
-        self.generation.load(Acquire) == generation
+        self.generation() == generation
     }
 
     /// Releases no more ranks: those that wait leave with [`Unmet::Closed`].
     pub(crate) fn close(&self) {
-        self.generation.fetch_or(CLOSED, AcqRel);
-        futex::wake_all(&self.generation);
+        self.turn.fetch_or(u64::from(CLOSED), AcqRel);
+        futex::wake_all(futex::lower_half(&self.turn));
     }
 
     /// Closes it because a member reached the end of its program.
@@ -186,6 +201,30 @@ impl BarrierSlot {
     }
 }
 
+/// What is added for the next generation: that behind the last one is the first again, and sleepers stay as they are.
+fn to_next(generation: u32) -> u64 {
+    match generation.checked_add(STEP) {
+        Some(_) => u64::from(STEP),
+        None => u64::from(STEP).wrapping_sub(1 << 32),
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn after_the_last_generation_comes_the_first_and_sleepers_and_the_end_stay() {
+        let next = |turn: u64| turn.wrapping_add(to_next(turn as u32 & !CLOSED));
+        let last = u64::from(!CLOSED);
+        assert_eq!(next(0), 2);
+        assert_eq!(next(last - 2), last);
+        assert_eq!(next(last), 0);
+        assert_eq!(next(3 * SLEEPER + last), 3 * SLEEPER);
+        assert_eq!(next(3 * SLEEPER + last + 1), 3 * SLEEPER + 1);
+    }
+}
+
 #[cfg(all(test, loom))]
 mod loom_tests {
     use super::*;
@@ -205,6 +244,9 @@ mod loom_tests {
             Meeting { kind: MeetingKind::End, ..Meeting::default() }.packed(1)
         }
         fn arrives(&mut self, _generation: u32) {}
+        fn other(&self, _generation: u32) -> Option<u64> {
+            Some(self.meeting() ^ 1)
+        }
         fn spins(&self) -> u32 {
             0
         }
@@ -219,6 +261,9 @@ mod loom_tests {
             Meeting::default().packed(0)
         }
         fn arrives(&mut self, _generation: u32) {}
+        fn other(&self, _generation: u32) -> Option<u64> {
+            Some(self.meeting() ^ 1)
+        }
         fn spins(&self) -> u32 {
             0
         }
@@ -230,13 +275,11 @@ mod loom_tests {
 
     fn slot(size: u32) -> Arc<BarrierSlot> {
         Arc::new(BarrierSlot {
-            generation: AtomicU32::new(0),
-            arrived: AtomicU32::new(0),
-            sleepers: AtomicU32::new(0),
+            turn: AtomicU64::new(0),
+            arrivals: AtomicU64::new(0),
             size: AtomicU32::new(size),
             ended: AtomicU32::new(0),
             largest: [AtomicU64::new(0), AtomicU64::new(0)],
-            meetings: [AtomicU64::new(0), AtomicU64::new(0)],
             phase: AtomicU64::new(0),
         })
     }
@@ -302,7 +345,7 @@ mod loom_tests {
             assert_eq!(barrier.meet(0, &mut Sleeper), Err(Unmet::Closed));
             closer.join().expect("no panic");
             assert_eq!(barrier.ended(), Some(1));
-            assert_eq!(barrier.sleepers.load(Relaxed), 0);
+            assert!(barrier.turn.load(Relaxed) < SLEEPER);
         });
     }
 }

@@ -444,6 +444,14 @@ impl Waiter for RankWaiter<'_> {
         self.mine.waits.store(waits_at(self.slot, generation), Release);
     }
 
+    fn other(&self, generation: u32) -> Option<u64> {
+        let here = waits_at(self.slot, generation);
+        let arrived = |rank: &&u32| self.block.rank(**rank).waits.load(Acquire) == here;
+        let members = self.block.members(self.slot).iter().filter(arrived);
+        let mut meetings = members.map(|rank| self.block.status(*rank).meeting(*rank));
+        meetings.find(|theirs| !meeting::is_same(*theirs, self.meeting()))
+    }
+
     fn spins(&self) -> u32 {
         if self.block.spin { SPINS } else { 0 }
     }

@@ -48,8 +48,10 @@ pub fn fork() -> Result<Forked, ForkError> {
     // SAFETY: the process has one thread, so the child owns a consistent copy of everything.
     match unsafe { libc::fork() } {
         0 => Ok(Forked::Child),
-        child => Pid::from_raw(child)
-            .filter(|_| child > 0)
+        // A number below zero is no process, and rustix takes none.
+        child => Some(child)
+            .filter(|child| *child > 0)
+            .and_then(Pid::from_raw)
             .map(Forked::Parent)
             .ok_or_else(|| ForkError::System(io::Error::last_os_error())),
     }

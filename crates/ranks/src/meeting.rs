@@ -46,6 +46,30 @@ impl Meeting {
     }
 }
 
+/// Bits of [`count_of_arrivals`].
+const COUNT_BITS: u32 = RANK_BITS;
+
+/// What the arrival of one rank for a packed meeting adds to the word in which a barrier counts: one, and above the count
+/// a number that says which meeting, another one for each.
+pub(crate) fn arrival(packed: u64) -> u64 {
+    /// Bits of the number: all above the count.
+    const BITS: u32 = u64::BITS - COUNT_BITS;
+    // Each step can be undone. Sums of several numbers then differ as those of random ones do.
+    let meeting = packed >> RANK_BITS;
+    let spread = (meeting ^ (meeting >> (BITS / 2))).wrapping_mul(0x9e37_79b9_7f4a_7c15) << COUNT_BITS;
+    (spread ^ ((spread >> (BITS / 2)) & !FIELD)) | 1
+}
+
+/// How many ranks have arrived by such a word.
+pub(crate) fn count_of_arrivals(word: u64) -> u64 {
+    word & ((1 << COUNT_BITS) - 1)
+}
+
+/// Have all who arrived by `word` come for the meeting of this arrival?
+pub(crate) fn all_meet(word: u64, arrival: u64) -> bool {
+    word == arrival.wrapping_mul(count_of_arrivals(word))
+}
+
 /// Are two packed meetings the same, whichever ranks came?
 pub fn is_same(one: u64, other: u64) -> bool {
     (one ^ other) >> RANK_BITS == 0
@@ -109,6 +133,30 @@ pub fn ring(packed: &[u64]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn arrivals_for_another_meeting_show_in_the_sum() {
+        let kinds = [MeetingKind::Barrier, MeetingKind::PhaseEnd, MeetingKind::End];
+        let meetings: Vec<Meeting> = kinds
+            .into_iter()
+            .flat_map(|kind| {
+                (0..16).flat_map(move |line| (0..4).map(move |place| Meeting { kind, line, place }))
+            })
+            .collect();
+        let of = |meeting: &Meeting, rank| arrival(meeting.packed(rank));
+        for one in &meetings {
+            for count in [1, 2, 3, 16, 1024, (1 << COUNT_BITS) - 1] {
+                let same = of(one, 3).wrapping_mul(count);
+                assert!(all_meet(same, of(one, 5)) && count_of_arrivals(same) == count);
+                for other in meetings.iter().filter(|other| *other != one) {
+                    assert!(!all_meet(same, of(other, 0)), "{count} at {one:?}, then one at {other:?}");
+                    let mixed = same.wrapping_sub(of(one, 0)).wrapping_add(of(other, 0));
+                    assert!(!all_meet(mixed, of(one, 0)), "one of {count} at {other:?}, then one at {one:?}");
+                }
+            }
+        }
+        assert!(all_meet(0, of(&meetings[0], 1)));
+    }
 
     #[test]
     fn meetings_differ_by_kind_line_and_place_and_not_by_rank() {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags, fstat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::live::private;
+use crate::private::private;
 
 /// A name that one run at a time writes to. Released, and its file removed, when it is dropped or the process dies.
 #[derive(Debug)]

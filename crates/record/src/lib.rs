@@ -9,6 +9,7 @@ mod counts;
 mod follow;
 mod journal;
 pub mod live;
+mod private;
 mod publish;
 mod reader;
 mod recorder;
@@ -16,6 +17,7 @@ mod region;
 mod sites;
 #[cfg(all(test, not(loom)))]
 mod tests;
+mod witness;
 
 pub use follow::Follower;
 pub use journal::{Entry, Stonewalled};

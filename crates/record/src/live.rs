@@ -11,7 +11,7 @@
 //! believes nothing that lies in it: the folder is held open, files are opened without following links, and must be
 //! ordinary ones of the reader's own.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,13 +20,13 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, FlockOperation, Mode, OFlags, RenameFlags, fstat, open, openat, readlinkat,
-    renameat_with, unlinkat,
+    AtFlags, CWD, Dir, FlockOperation, OFlags, RenameFlags, fstat, readlinkat, renameat_with, unlinkat,
 };
 use rustix::io::Errno;
-use rustix::process::geteuid;
 
+use crate::private::{own, own_folder, private};
 use crate::region::SampleRegion;
+use crate::witness::Witness;
 
 const MANIFEST: &str = "manifest.json";
 /// Names of folders that are being made; number and start of the process follow.
@@ -41,6 +41,7 @@ pub struct LiveFolder {
     spill: PathBuf,
     /// Its lock is inherited by all ranks.
     manifest: File,
+    witness: Option<Witness>,
 }
 
 /// A folder that a run left.
@@ -61,42 +62,6 @@ pub enum Found {
     UnderWay,
     /// Its run ended, or another process recovered it, while it was looked at.
     Gone,
-}
-
-pub(super) fn private(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
-    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    Ok(File::from(openat(folder, name, flags, Mode::RUSR | Mode::WUSR)?))
-}
-
-/// An ordinary file of this user; nothing else is opened.
-fn own(folder: impl AsFd, name: &Path, flags: OFlags) -> io::Result<File> {
-    let file = private(folder, name, flags | OFlags::NONBLOCK)?;
-    let found = fstat(&file)?;
-    let ordinary = FileType::from_raw_mode(found.st_mode) == FileType::RegularFile;
-    if !ordinary || found.st_uid != geteuid().as_raw() {
-        let what = format!("{} is not an ordinary file of this user", name.display());
-        return Err(io::Error::new(io::ErrorKind::InvalidData, what));
-    }
-    Ok(file)
-}
-
-/// A folder of this user that nobody else may write to, held open.
-fn own_folder(path: &Path) -> io::Result<OwnedFd> {
-    let refused =
-        |what: &str| io::Error::new(io::ErrorKind::InvalidData, format!("{} is not {what}", path.display()));
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let folder = match open(path, flags, Mode::empty()) {
-        Err(Errno::NOTDIR | Errno::LOOP | Errno::ACCESS) => return Err(refused("a folder of this user")),
-        result => result?,
-    };
-    let found = fstat(&folder)?;
-    if found.st_uid != geteuid().as_raw() {
-        return Err(refused("a folder of this user"));
-    }
-    if Mode::from_raw_mode(found.st_mode).intersects(Mode::WGRP | Mode::WOTH) {
-        return Err(refused("this user's alone: others may write to it"));
-    }
-    Ok(folder)
 }
 
 /// When a process started, in ticks since the boot; `None` where there is none of this number.
@@ -130,7 +95,7 @@ impl LiveFolder {
     pub fn make(path: &Path, spill: &Path, manifest: &[u8]) -> io::Result<Self> {
         let (hidden, manifest) = Self::make_hidden(path, manifest)?;
         match publish(&hidden, path) {
-            Ok(()) => Ok(Self { path: path.into(), spill: spill.into(), manifest }),
+            Ok(()) => Ok(Self { path: path.into(), spill: spill.into(), manifest, witness: None }),
             Err(error) => {
                 let _ = remove(&hidden);
                 Err(error)
@@ -170,6 +135,16 @@ impl LiveFolder {
         &self.path
     }
 
+    /// Leaves a sign in `memory`, which no archive can write to, that this folder was made here; see
+    /// [`LeftFolder::is_witnessed`].
+    ///
+    /// # Errors
+    /// As open(2) and write(2).
+    pub fn leave_witness(&mut self, memory: &Path) -> io::Result<()> {
+        self.witness = Some(Witness::leave(memory, &self.path)?);
+        Ok(())
+    }
+
     /// The region of a rank in it.
     ///
     /// # Errors
@@ -177,16 +152,19 @@ impl LiveFolder {
     pub fn region(&self, rank: u32, sample_limit: usize) -> io::Result<SampleRegion> {
         let new = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL;
         let memory = private(CWD, &self.path.join(format!("rank-{rank}.live")), new)?;
-        let name = self.path.file_name().unwrap_or_default().to_string_lossy();
-        let elsewhere = self.spill.join(format!("{name}-rank-{rank}.spill"));
+        let link = format!("rank-{rank}.spill");
+        let elsewhere = self.spill.join(spill_name(&self.path, &link));
         let spill = private(CWD, &elsewhere, new)?;
-        rustix::fs::symlinkat(&elsewhere, CWD, self.path.join(format!("rank-{rank}.spill")))?;
+        rustix::fs::symlinkat(&elsewhere, CWD, self.path.join(link))?;
         SampleRegion::in_files(rank, sample_limit, memory, spill)
     }
 
     /// Removes it: the samples are elsewhere.
     pub fn remove(self) {
-        let Self { path, manifest, .. } = self;
+        let Self { path, manifest, witness, .. } = self;
+        if let Some(witness) = witness {
+            witness.remove();
+        }
         if remove(&path).is_err() {
             // The lock's descriptor may have been the last one.
             drop(manifest);
@@ -239,14 +217,25 @@ impl LeftFolder {
     /// Where it is damaged, or no file of this user.
     pub fn region(&self, rank: u32) -> io::Result<SampleRegion> {
         let memory = own(&self.folder, Path::new(&format!("rank-{rank}.live")), OFlags::RDWR)?;
-        let spill = spill_of(&self.folder, &format!("rank-{rank}.spill"))
+        let spill = spill_of(&self.folder, &self.path, &format!("rank-{rank}.spill"))
             .and_then(|elsewhere| own(CWD, &elsewhere, OFlags::RDONLY))
             .or_else(|_| crate::unnamed_file(&self.path))?;
         SampleRegion::found(memory, spill)
     }
 
-    /// Removes it: the samples are elsewhere.
-    pub fn remove(self) {
+    /// Where it lies.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Is there a sign in `memory` that this user's own run made the folder, and nobody brought it with other files?
+    pub fn is_witnessed(&self, memory: &Path) -> bool {
+        Witness::of(memory, &self.path).is_some()
+    }
+
+    /// Removes it, and the signs in `memory` of it: the samples are elsewhere.
+    pub fn remove(self, memory: &[PathBuf]) {
+        memory.iter().filter_map(|memory| Witness::of(memory, &self.path)).for_each(Witness::remove);
         let _ = remove(&self.path);
     }
 }
@@ -260,10 +249,23 @@ fn publish(hidden: &Path, path: &Path) -> io::Result<()> {
     }
 }
 
-/// Where a rank's further samples lie.
-fn spill_of(folder: impl AsFd, name: &str) -> io::Result<PathBuf> {
+/// Where a rank's further samples lie: the link `name` in the folder `path` leads there. A file of another name than
+/// [`LiveFolder::region`] gives it is none of a run's.
+fn spill_of(folder: impl AsFd, path: &Path, name: &str) -> io::Result<PathBuf> {
     let target = readlinkat(folder, name, Vec::new())?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(target.into_bytes())))
+    let elsewhere = PathBuf::from(OsString::from_vec(target.into_bytes()));
+    if elsewhere.file_name() != Some(&spill_name(path, name)) {
+        return Err(io::Error::new(io::ErrorKind::InvalidData, "it leads to another file than a run's"));
+    }
+    Ok(elsewhere)
+}
+
+/// What the file is called to which the link `name` in the folder `path` leads.
+fn spill_name(path: &Path, name: &str) -> OsString {
+    let mut all = path.file_name().unwrap_or_default().to_owned();
+    all.push("-");
+    all.push(name);
+    all
 }
 
 /// The names in a folder, without `.` and `..`.
@@ -286,8 +288,7 @@ fn remove(path: &Path) -> io::Result<()> {
     let folder = listed.fd()?;
     for name in names {
         if name.ends_with(".spill")
-            && let Ok(elsewhere) = spill_of(folder, &name)
-            && elsewhere.extension().is_some_and(|kind| kind == "spill")
+            && let Ok(elsewhere) = spill_of(folder, path, &name)
             && own(CWD, &elsewhere, OFlags::RDONLY).is_ok()
         {
             let _ = unlinkat(CWD, &elsewhere, AtFlags::empty());
@@ -305,6 +306,7 @@ fn remove(path: &Path) -> io::Result<()> {
 mod tests {
     use std::sync::Arc;
 
+    use rustix::process::geteuid;
     use samples::Sample;
 
     use super::*;
@@ -331,7 +333,7 @@ mod tests {
         let Ok(Found::Left(left)) = LeftFolder::look(&path) else { panic!("nobody holds it") };
         let record = read(&left.region(0).expect("whole")).expect("whole");
         assert_eq!(record.samples.len(), 100);
-        left.remove();
+        left.remove(&[]);
         assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
     }
 
@@ -431,10 +433,44 @@ mod tests {
         let path = folder_with_samples(home.path()).path().to_owned();
         let late = own(CWD, &path.join(MANIFEST), OFlags::RDWR).expect("there");
         let Ok(Found::Left(first)) = LeftFolder::look(&path) else { panic!("nobody holds it") };
-        first.remove();
+        first.remove(&[]);
         rustix::fs::flock(&late, FlockOperation::NonBlockingLockExclusive).expect("free");
         assert_eq!(fstat(&late).expect("open").st_nlink, 0, "by which the second one knows");
         assert!(matches!(LeftFolder::look(&path), Ok(Found::Gone)));
+    }
+
+    #[test]
+    fn a_folder_that_came_with_other_files_has_no_witness() {
+        let home = tempfile::tempdir().expect("a directory");
+        let memory = tempfile::tempdir().expect("a directory");
+        let mut live = folder_with_samples(home.path());
+        live.leave_witness(memory.path()).expect("room");
+        let path = live.path().to_owned();
+        drop(live);
+        let left = |path: &Path| match LeftFolder::look(path) {
+            Ok(Found::Left(left)) => left,
+            other => panic!("{other:?}"),
+        };
+        assert!(left(&path).is_witnessed(memory.path()));
+        // The same files under another name are another folder, whatever they say.
+        std::fs::rename(&path, home.path().join("moved")).expect("a rename");
+        assert!(!left(&home.path().join("moved")).is_witnessed(memory.path()));
+        std::fs::rename(home.path().join("moved"), &path).expect("a rename");
+        left(&path).remove(&[memory.path().to_owned()]);
+        assert_eq!(std::fs::read_dir(memory.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn only_a_file_of_the_name_that_a_run_gives_is_removed_with_it() {
+        let home = tempfile::tempdir().expect("a directory");
+        let path = folder_with_samples(home.path()).path().to_owned();
+        let victim = home.path().join("mine.spill");
+        std::fs::write(&victim, "the user's").expect("room");
+        std::fs::remove_file(path.join("rank-0.spill")).expect("there");
+        std::os::unix::fs::symlink(&victim, path.join("rank-0.spill")).expect("symlink");
+        let Ok(Found::Left(left)) = LeftFolder::look(&path) else { panic!("nobody holds it") };
+        left.remove(&[]);
+        assert!(victim.exists() && !path.exists());
     }
 
     #[test]

@@ -187,6 +187,34 @@ fn phases_have_all_their_operations_and_what_they_moved() {
 }
 
 #[test]
+fn each_two_of_a_kind_stand_in_a_matrix_and_one_node_says_what_cannot_be_shown() {
+    let batch = Kind { batch: 1000, ..ONE };
+    let cores = [(0, 1, 45.0), (0, 2, 90.0), (1, 2, 120.0)];
+    let made = cores.iter().fold(KnownRun::new("matrix"), |made, (from, to, ns)| {
+        made.place(&format!("processor {from} to {to}"), "core_pingpong", batch, *ns)
+    });
+    let nodes = [(0, 0, 90.0), (0, 1, 150.0), (1, 0, 153.0), (1, 1, 91.0)];
+    let of_nodes = nodes.iter().fold(KnownRun::new("matrix"), |made, (from, to, ns)| {
+        made.place(&format!("node {from} to {to}"), "numa_chase", batch, *ns)
+    });
+    let one = KnownRun::new("matrix").place("node 0 to 0", "numa_chase", batch, 90.0);
+    let all = [made, of_nodes, one].map(|made| shown(&made.report()));
+    insta::assert_snapshot!(all.join("\n---\n"));
+}
+
+#[test]
+fn an_operation_under_load_stands_beside_what_others_move() {
+    let (batch, pass) = (Kind { batch: 1000, ..ONE }, Kind { bytes: 1 << 20, ..ONE });
+    let made = KnownRun::new("load")
+        .place("alone", "chase", batch, 90.0)
+        .place("others pause 1 ms", "chase", batch, 110.0)
+        .place("others pause 1 ms", "stream", pass, 200_000.0)
+        .place("others read on", "chase", batch, 180.0)
+        .place("others read on", "stream", pass, 60_000.0);
+    insta::assert_snapshot!(shown(&made.report()));
+}
+
+#[test]
 fn an_answer_that_is_unknown_or_impossible_is_a_warning_and_the_usual_screen() {
     let said = |made: KnownRun| {
         let report = made.place("x", "stat", ONE, 900.0).report();
@@ -194,7 +222,9 @@ fn an_answer_that_is_unknown_or_impossible_is_a_warning_and_the_usual_screen() {
         let found = report.warnings.iter().find(|warning| warning.code == "no-answer").expect("a warning");
         found.text.clone()
     };
-    assert!(said(KnownRun::new("lader")).contains("there are ladder, sides, calls, rows, phases"));
+    assert!(
+        said(KnownRun::new("lader")).contains("there are ladder, sides, calls, rows, phases, matrix, load")
+    );
     assert!(said(KnownRun::new("ladder")).contains("needs operations that this run does not have"));
 }
 

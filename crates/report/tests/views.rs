@@ -34,6 +34,7 @@ impl Maker {
             operation: operation.into(),
             kind: SiteKind::Operation,
             group: String::new(),
+            expects: None,
         });
         for n in 0..200 {
             self.0.samples.push(Sample {

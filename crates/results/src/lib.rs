@@ -42,7 +42,7 @@ pub use quantiles::Quantiles;
 pub use rate::KeptRate;
 pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_rows, compare_values};
 pub use row::ResultRow;
-pub use rows::{of_columns, of_run};
+pub use rows::{of_columns, of_run, of_run_alone};
 pub use series::Series;
 pub use steady::Steadiness;
 pub use summary::of_values;

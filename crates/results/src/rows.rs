@@ -1,6 +1,8 @@
 //! Divides the samples of a run into the rows of its result.
 
 use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 use samples::{Counted, Facts, Run, Site};
 
@@ -9,17 +11,34 @@ use crate::measure::{count, measure};
 use crate::row::ResultRow;
 use crate::timeline::Timeline;
 
-/// The rows of a run, in the order in which the run names their places.
+/// Fewest samples for which threads are started.
+const FEWEST_FOR_THREADS: usize = 100_000;
+
+/// The rows of a run, in the order in which the run names their places; measured on all processors.
 pub fn of_run(run: &Run) -> Vec<ResultRow> {
+    of_columns(columns_of(run), &run.facts, &run.sites)
+}
+
+/// The same, measured by this thread alone: beside a run that is under way.
+pub fn of_run_alone(run: &Run) -> Vec<ResultRow> {
+    rows_of(columns_of(run), &run.facts, &run.sites, 1)
+}
+
+/// The same of samples that were taken piece by piece, with the facts and the sites of their run; on all processors.
+pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<ResultRow> {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    rows_of(columns, facts, sites, threads)
+}
+
+fn columns_of(run: &Run) -> Columns {
     let mut columns = Columns::default();
     if run.facts.counted.is_empty() {
         columns.push(&run.samples);
     }
-    of_columns(columns, &run.facts, &run.sites)
+    columns
 }
 
-/// The same of samples that were taken piece by piece, with the facts and the sites of their run.
-pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<ResultRow> {
+fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> Vec<ResultRow> {
     let (mut rows, row_of) = empty_rows(sites);
     if !facts.counted.is_empty() {
         let mut merged: BTreeMap<usize, Counted> = BTreeMap::new();
@@ -42,11 +61,30 @@ pub fn of_columns(columns: Columns, facts: &Facts, sites: &[Site]) -> Vec<Result
             of_row[row].push(stream);
         }
     }
-    for (row, streams) in rows.iter_mut().zip(of_row) {
-        measure(row, streams, &timeline);
-    }
+    measure_all(rows.iter_mut().zip(of_row).collect(), &timeline, threads);
     rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
     rows
+}
+
+/// Measures each row, the longest first, on so many threads. A row does not depend on the others.
+fn measure_all(mut work: Vec<(&mut ResultRow, Vec<Stream>)>, timeline: &Timeline, threads: usize) {
+    let samples = |streams: &[Stream]| streams.iter().map(|stream| stream.starts().len()).sum::<usize>();
+    if threads < 2 || work.iter().map(|(_, streams)| samples(streams)).sum::<usize>() < FEWEST_FOR_THREADS {
+        work.into_iter().for_each(|(row, streams)| measure(row, streams, timeline));
+        return;
+    }
+    work.sort_by_key(|(_, streams)| samples(streams));
+    let work = Mutex::new(work);
+    let next = || work.lock().unwrap_or_else(PoisonError::into_inner).pop();
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some((row, streams)) = next() {
+                    measure(row, streams, timeline);
+                }
+            });
+        }
+    });
 }
 
 /// A row for each path of labels, operation and kind, and which row each site belongs to.
@@ -71,4 +109,34 @@ fn empty_rows(sites: &[Site]) -> (Vec<ResultRow>, Vec<usize>) {
     });
     let row_of = row_of.collect();
     (rows, row_of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::Sample;
+
+    #[test]
+    fn rows_are_the_same_on_any_number_of_threads() {
+        let sites: Vec<Site> = ["fread", "fwrite", "stat"]
+            .into_iter()
+            .map(|operation| Site { operation: operation.into(), line: 1, ..Site::default() })
+            .collect();
+        let samples: Vec<Sample> = (0..150_000u64)
+            .map(|n| Sample {
+                start_ns: n * 1_000,
+                duration_ps: 1_000 * (n * 7_919 % 1_009),
+                site: (n % 7 % 3) as u32,
+                rank: (n % 2) as u32,
+                batch: 1,
+                ..Sample::default()
+            })
+            .collect();
+        let run = Run { sites, samples, ..Run::default() };
+        let alone = of_run_alone(&run);
+        assert_eq!(alone.len(), 3);
+        for threads in [2, 5] {
+            assert_eq!(rows_of(columns_of(&run), &run.facts, &run.sites, threads), alone);
+        }
+    }
 }

@@ -27,14 +27,17 @@ mod numbers;
 mod parts;
 mod read;
 mod replace;
+mod sound;
+mod thrift;
 mod write;
 
 pub use columns::FACTS_KEY;
 pub use error::Error;
 pub use numbers::{LineError, NumberLines, numbers, numbers_from, texts};
 pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
-pub use read::{OTHER_FILE, dictionary_fits, expecting_panics, is_run, panic_is_expected};
+pub use read::{OTHER_FILE, expecting_panics, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
+pub use sound::{check_pages, open_parquet};
 pub use write::{Writer, write};
 
 /// Reads a run: a run file, or a directory of parts as one logical run.

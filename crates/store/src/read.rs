@@ -10,7 +10,7 @@ use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{DataType, Int32Type, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{FileMetaData, ParquetMetaData};
-use parquet::file::reader::{FileReader as _, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{FileReader as _, RowGroupReader};
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Site, Warning};
 
@@ -19,6 +19,7 @@ use crate::columns::{
     CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, blank,
     sum_of_texts,
 };
+use crate::sound::{check_pages, open_parquet};
 
 const MAGIC: &[u8; 4] = b"PAR1";
 
@@ -84,7 +85,7 @@ pub(crate) fn read_file_into(path: &Path, sink: Option<Sink>) -> Result<Run, Err
 pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
     let file = open(path)?;
-    let read = expecting_panics(|| SerializedFileReader::new(file))
+    let read = expecting_panics(|| open_parquet(file))
         .map_err(|_| damaged("the Parquet library cannot make sense of it".into()))?;
     let reader = read.map_err(|error| Error::parquet("read", path, error))?;
     let pairs = reader.metadata().file_metadata().key_value_metadata();
@@ -226,7 +227,8 @@ fn unpacked_bytes(metadata: &ParquetMetaData, rows: i64) -> Result<u64, String> 
 fn read_open(path: &Path, file: File, mut sink: Option<Sink>) -> Result<Run, Error> {
     let parquet = |error| Error::parquet("read", path, error);
     let damaged = |what: String| Error::Damaged { path: path.into(), what };
-    let reader = SerializedFileReader::new(file).map_err(parquet)?;
+    let pages = file.try_clone().map_err(|cause| Error::io("read", path, cause))?;
+    let reader = open_parquet(file).map_err(parquet)?;
     let metadata = reader.metadata().file_metadata();
     let footer = Footer::of(path, metadata)?;
     let mut notes = Vec::new();
@@ -264,7 +266,7 @@ fn read_open(path: &Path, file: File, mut sink: Option<Sink>) -> Result<Run, Err
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(parquet)?;
         let first = run.samples.len();
-        read_group(group.as_ref(), &columns, &mut run.samples, &mut of_values).map_err(parquet)?;
+        read_group(&pages, group.as_ref(), &columns, &mut run.samples, &mut of_values).map_err(parquet)?;
         let samples = &mut run.samples[first..];
         total += samples.len() as i64;
         if let Some(sample) = samples.iter().find(|sample| sample.site as usize >= run.sites.len()) {
@@ -413,6 +415,7 @@ impl FileColumns {
 }
 
 fn read_group(
+    file: &File,
     group: &dyn RowGroupReader,
     columns: &FileColumns,
     samples: &mut Vec<Sample>,
@@ -422,22 +425,22 @@ fn read_group(
     for (index, (at, held)) in columns.numbers.iter().enumerate() {
         match held {
             Content::Known(Column::Narrow(_, set)) => {
-                let values = values::<Int32Type>(group, *at)?;
+                let values = values::<Int32Type>(file, group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
             Content::Known(Column::Wide(_, set)) => {
-                let values = values::<Int64Type>(group, *at)?;
+                let values = values::<Int64Type>(file, group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, set)?;
             }
             Content::Narrow => {
-                let values = values::<Int32Type>(group, *at)?;
+                let values = values::<Int32Type>(file, group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i32)))?;
             }
             Content::Wide => {
-                let values = values::<Int64Type>(group, *at)?;
+                let values = values::<Int64Type>(file, group, *at)?;
                 add_values(sum, values.iter().map(|value| value.to_le_bytes()));
                 assign(&values, index == 0, first, samples, &((|_, _| {}) as fn(&mut Sample, i64)))?;
             }
@@ -447,30 +450,13 @@ fn read_group(
     Ok(())
 }
 
-/// Refuses a dictionary of more entries than the column has values: the library takes memory for as many as its page says.
-///
-/// # Errors
-/// Where a page cannot be read, or a dictionary has more entries than `rows`.
-pub fn dictionary_fits(group: &dyn RowGroupReader, column: usize, rows: usize) -> Result<(), ParquetError> {
-    let mut pages = group.get_column_page_reader(column)?;
-    while let Some(page) = pages.peek_next_page()? {
-        if !page.is_dict {
-            pages.skip_next_page()?;
-            continue;
-        }
-        let entries = pages.get_next_page()?.map_or(0, |page| page.num_values());
-        if entries as usize > rows {
-            return Err(ParquetError::General(format!(
-                "a dictionary of {entries} entries for {rows} values"
-            )));
-        }
-    }
-    Ok(())
-}
-
-fn values<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>, ParquetError> {
+fn values<T: DataType>(
+    file: &File,
+    group: &dyn RowGroupReader,
+    column: usize,
+) -> Result<Vec<T::T>, ParquetError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
-    dictionary_fits(group, column, rows)?;
+    check_pages(file, group.metadata().column(column), rows)?;
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
     let mut values = Vec::new();
     while reader.read_records((rows + 1 - values.len()).min(1 << 16), None, None, &mut values)?.0 > 0 {

@@ -127,6 +127,46 @@ fn a_small_file_that_would_take_all_memory_is_refused() {
     assert!(matches!(store::read(&path).unwrap_err(), Error::Bomb { .. }));
 }
 
+/// A file that is a footer alone.
+fn of_footer(footer: &[u8]) -> Vec<u8> {
+    let mut file = b"PAR1".to_vec();
+    file.extend(footer);
+    file.extend((footer.len() as u32).to_le_bytes());
+    file.extend(b"PAR1");
+    file
+}
+
+/// A list of 2^31 - 1 items, after the type of its items.
+const ENDLESS: [u8; 5] = [0xff, 0xff, 0xff, 0xff, 0x07];
+
+#[test]
+fn a_few_bytes_do_not_keep_the_library_busy() {
+    // Five unknown fields, each a list of 2^31 - 1 truth values, which take no bytes: seconds each for the library.
+    let lists = [&[0x09, 0x70, 0xf1][..], &ENDLESS].concat().repeat(5);
+    let file = of_footer(&lists);
+    assert!(file.len() < 60);
+    assert_eq!(
+        said(&file),
+        "is damaged: Parquet error: the footer has a list of truth values, which Parquet has nowhere"
+    );
+    // The same within a text under the number of `version`, whose type the library does not look at.
+    let hidden = [&[0x18, lists.len() as u8][..], &lists, &[0]].concat();
+    assert!(said(&of_footer(&hidden)).contains("a field of another type"));
+    let map = [&[0xeb][..], &ENDLESS, &[0x11, 0]].concat();
+    assert!(said(&of_footer(&map)).contains("a map of truth values"));
+}
+
+#[test]
+fn a_few_bytes_do_not_take_all_memory_or_the_whole_stack() {
+    let group = |children: &[u8]| [&[0x35, 0, 0x18, 1, b'g', 0x15][..], children, &[0]].concat();
+    // A group of 2^30 columns.
+    let wide = [&[0x29, 0x1c][..], &group(&[0x80, 0x80, 0x80, 0x80, 0x08]), &[0]].concat();
+    assert!(said(&of_footer(&wide)).contains("a number that is too large"));
+    // A million groups within each other.
+    let deep = [&[0x29, 0xfc, 0xc0, 0x84, 0x3d][..], &group(&[2]).repeat(1_000_000), &[0]].concat();
+    assert!(said(&of_footer(&deep)).contains("a list that is too long"));
+}
+
 #[test]
 fn an_empty_directory_and_a_missing_file_say_so() {
     let folder = tempfile::tempdir().unwrap();

@@ -6,13 +6,13 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::gev::fit::maximize_maxima;
-use crate::gev::{GevFit, Likelihood, Parameters};
+use crate::gev::fit::{at_least_shape, maximize_maxima};
+use crate::gev::{GevFit, Likelihood, Parameters, quantile_start};
 use crate::kernel;
 use crate::newton::Newton;
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{Free, Maxima, StandardMaximum};
+use crate::surface::{self, Maxima, Refitted, StandardMaximum};
 use crate::{Error, Gev, Series, Status, Xoshiro};
 
 /// Refits of resampled data.
@@ -96,15 +96,12 @@ impl Refit {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
-        at[1] = crate::surface::grow_scale(ends, at[0], at[1], at[2]);
-        let tolerance = 1e-9 * self.y.len() as f64;
-        let outcome = self.newton.minimize(&Free(&maxima), &at, tolerance, 0);
-        if outcome.converged {
-            let at = [self.newton.at[0], self.newton.at[1], self.newton.at[2]];
-            let status = if at[2] > -0.5 { Status::Ok } else { Status::Irregular };
-            return StandardMaximum { at, value: outcome.value, iterations: outcome.iterations, status };
+        at[1] = surface::grow_scale(ends, at[0], at[1], at[2]);
+        match surface::refit(&maxima, at, quantile_start(), &mut self.newton) {
+            Refitted::Found(best) => best,
+            Refitted::AtLeastShape { iterations } => at_least_shape(&maxima, iterations),
+            Refitted::Unknown => maximize_maxima(&maxima, &mut self.newton),
         }
-        maximize_maxima(&maxima, &mut self.newton)
     }
 }
 
@@ -189,7 +186,16 @@ pub fn block_length(n: usize, effective_size: f64) -> usize {
 
 /// `replicates` refits over all threads, each thread with its own work space.
 pub(crate) fn run<T: Send>(replicates: usize, n: usize, one: impl Fn(&mut Refit, u64) -> T + Sync) -> Vec<T> {
-    (0..replicates as u64)
+    run_those(0..replicates, n, one)
+}
+
+/// The refits of some of the replicates.
+pub(crate) fn run_those<T: Send>(
+    which: std::ops::Range<usize>,
+    n: usize,
+    one: impl Fn(&mut Refit, u64) -> T + Sync,
+) -> Vec<T> {
+    (which.start as u64..which.end as u64)
         .into_par_iter()
         .map_init(|| Refit::new(n), |refit, index| one(refit, index))
         .collect()

@@ -19,7 +19,7 @@ pub enum Error {
         first: usize,
     },
     /// Fewer finite values than the method needs.
-    #[error("{found} finite values, at least {needed} are needed: measure more runs")]
+    #[error("{found} finite {}, at least {needed} are needed: measure more runs", values(.found))]
     TooFew {
         /// Finite values found.
         found: usize,
@@ -97,4 +97,9 @@ impl Error {
             _ => None,
         }
     }
+}
+
+/// The word for so many.
+fn values(count: &usize) -> &'static str {
+    if *count == 1 { "value" } else { "values" }
 }

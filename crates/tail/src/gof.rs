@@ -129,12 +129,80 @@ pub fn test_within(
     budget: usize,
 ) -> Result<GoodnessOfFit, Error> {
     series.require(5, 4)?;
-    let size = series.len().min((budget / replicates.max(1)).max(SETTLED));
-    match series.tick() {
-        Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => {
-            ties(series, tick, size, replicates, seed)
+    let rounds =
+        Rounds { size: sample_size(series, replicates, budget), replicates, first: replicates, seed };
+    rounds.test(series, fit)
+}
+
+/// [`test_within`] that ends after a fifth of the replicates if the fit is good beyond doubt by then (a sequential Monte
+/// Carlo test; Besag, Clifford 1991): `replicates` of the result states the number. A fit that is rejected below
+/// [`CLEAR`] is tested with all, so that its p-value is that of [`test_within`].
+///
+/// # Errors
+/// As [`test()`].
+pub fn test_until_clear(
+    series: &Series,
+    fit: &GevFit,
+    replicates: usize,
+    seed: u64,
+    budget: usize,
+) -> Result<GoodnessOfFit, Error> {
+    series.require(5, 4)?;
+    let size = sample_size(series, replicates, budget);
+    let first = if replicates >= 5 * FEWEST_CLEAR { replicates.div_ceil(5) } else { replicates };
+    Rounds { size, replicates, first, seed }.test(series, fit)
+}
+
+/// A p-value from which on a fit is good beyond doubt.
+pub const CLEAR: f64 = 0.2;
+
+/// Fewest replicates of a p-value that is clear: its standard error is then a twentieth.
+const FEWEST_CLEAR: usize = 100;
+
+/// Values in each replicate.
+fn sample_size(series: &Series, replicates: usize, budget: usize) -> usize {
+    series.len().min((budget / replicates.max(1)).max(SETTLED))
+}
+
+/// How many replicates of which size.
+#[derive(Clone, Copy)]
+struct Rounds {
+    /// Values in each.
+    size: usize,
+    /// All of them.
+    replicates: usize,
+    /// After these the test may end.
+    first: usize,
+    seed: u64,
+}
+
+impl Rounds {
+    fn test(self, series: &Series, fit: &GevFit) -> Result<GoodnessOfFit, Error> {
+        match series.tick() {
+            Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => ties(series, tick, self),
+            _ => continuous(series, fit, self),
         }
-        _ => continuous(series, fit, size, replicates, seed),
+    }
+
+    /// The p-values of the observed statistics, and the number of samples that they are from.
+    fn p_values(
+        self,
+        observed: &[Statistics],
+        one: impl Fn(&mut bootstrap::Refit, u64) -> Option<Statistics> + Sync,
+    ) -> Result<(PValues, usize), Error> {
+        let mut simulated = bootstrap::run_those(0..self.first, self.size, &one);
+        if self.first < self.replicates {
+            let so_far: Vec<Statistics> = simulated.iter().flatten().copied().collect();
+            if so_far.len() >= FEWEST_CLEAR {
+                let p = p_values(observed, &so_far);
+                if p.smaller >= CLEAR {
+                    return Ok((p, so_far.len()));
+                }
+            }
+            simulated.extend(bootstrap::run_those(self.first..self.replicates, self.size, &one));
+        }
+        let simulated = usable(simulated, self.replicates)?;
+        Ok((p_values(observed, &simulated), simulated.len()))
     }
 }
 
@@ -156,13 +224,8 @@ fn usable(simulated: Vec<Option<Statistics>>, wanted: usize) -> Result<Vec<Stati
     }
 }
 
-fn continuous(
-    series: &Series,
-    fit: &GevFit,
-    n: usize,
-    replicates: usize,
-    seed: u64,
-) -> Result<GoodnessOfFit, Error> {
+fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
+    let Rounds { size: n, seed, .. } = rounds;
     let rate = 1.0 / fit.scale;
     let standard: Vec<_> = {
         let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
@@ -171,19 +234,17 @@ fn continuous(
     };
     let observed = Statistics::from_logs(&standard);
     let start = [0.0, 0.0, fit.shape];
-    let simulated = bootstrap::run(replicates, n, |refit, index| {
+    let (p, replicates) = rounds.p_values(&[observed], |refit, index| {
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));
         let best = refit.fit(start, crate::gev::fit::SHAPE_MAX);
         let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
         interior(best.status, || Statistics::of_sorted(&refit.y, &law))
-    });
-    let simulated = usable(simulated, replicates)?;
-    let p = p_values(&[observed], &simulated);
-    let replicates = simulated.len();
+    })?;
     Ok(GoodnessOfFit { statistics: observed, p, replicates, sample_size: n, seed, jittered: false })
 }
 
-fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> Result<GoodnessOfFit, Error> {
+fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
+    let Rounds { size: n, seed, .. } = rounds;
     let fit = interval::fit(series, tick, Rounding::Nearest)?;
     let (center, spread) = (fit.center, fit.scale);
     let step = tick / spread;
@@ -206,7 +267,7 @@ fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> R
     let observed: Vec<Statistics> = (0..JITTERS as u64)
         .map(|i| jittered(&standard, &law(start), &mut Xoshiro::stream(seed ^ 0x7469_636b, i)))
         .collect();
-    let simulated = bootstrap::run(replicates, n, |refit, index| {
+    let (p, replicates) = rounds.p_values(&observed, |refit, index| {
         let mut random = Xoshiro::stream(seed, index);
         refit.draw(start, n, &mut random);
         for y in &mut refit.y {
@@ -215,11 +276,8 @@ fn ties(series: &Series, tick: f64, n: usize, replicates: usize, seed: u64) -> R
         let mut censored = Censored::default();
         censored.fill(refit.y.iter().copied(), (-0.5 * step, 0.5 * step));
         let best = interval::maximize_from(&censored, start, &mut Newton::new(3));
-        interior(best.status, || jittered(&refit.y, &law(best.at), &mut random))
-    });
-    let simulated = usable(simulated, replicates)?;
-    let p = p_values(&observed, &simulated);
-    let replicates = simulated.len();
+        best.map(|best| jittered(&refit.y, &law(best.at), &mut random))
+    })?;
     let mean = |f: fn(&Statistics) -> f64| observed.iter().map(f).sum::<f64>() / JITTERS as f64;
     let statistics = Statistics {
         sqrt_n_d: mean(|s| s.sqrt_n_d),

@@ -11,8 +11,8 @@ use crate::held;
 use crate::kernel::{Terms, log_ratio};
 use crate::newton::Newton;
 use crate::status::Interval;
-use crate::surface::{self, StandardMaximum, Surface, grow_scale};
-use crate::{Error, Series};
+use crate::surface::{self, Refitted, StandardMaximum, Surface, grow_scale};
+use crate::{Error, Series, Status};
 
 /// Rounding of the clock to its tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -148,11 +148,21 @@ pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> StandardMaxi
     surface::maximize(censored, first, base, newton)
 }
 
-/// The maximum of an interval likelihood next to a known one.
-pub(crate) fn maximize_from(censored: &Censored, start: [f64; 3], newton: &mut Newton) -> StandardMaximum {
+/// The interior maximum of an interval likelihood next to a known one, if there is one.
+pub(crate) fn maximize_from(
+    censored: &Censored,
+    start: [f64; 3],
+    newton: &mut Newton,
+) -> Option<StandardMaximum> {
     let mut first = start;
     first[1] = grow_scale(censored.ends(), first[0], first[1], first[2]);
-    surface::maximize(censored, first, [start[0], start[1]], newton)
+    let base = [start[0], start[1]];
+    let found = match surface::refit(censored, first, base, newton) {
+        Refitted::Found(best) => best,
+        Refitted::AtLeastShape { .. } => return None,
+        Refitted::Unknown => surface::maximize(censored, first, base, newton),
+    };
+    (found.status != Status::Boundary).then_some(found)
 }
 
 fn prepare(series: &Series, tick: f64, rounding: Rounding) -> Result<(Censored, f64, f64), Error> {

@@ -25,6 +25,8 @@
 
 mod argument;
 mod error;
+#[cfg(test)]
+mod evaluations;
 mod grouped;
 mod held;
 mod interval_end;

@@ -10,6 +10,12 @@ pub trait Objective {
     /// Value at `at`, with gradient and full row-major Hessian written out; `+inf` where infeasible (the
     /// derivatives are then ignored).
     fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64;
+
+    /// Whether a search at `at` that wants to go `step` on has reached a bound beyond which it cannot go, so that it has
+    /// no maximum inside.
+    fn is_at_bound(&self, _at: &[f64], _step: &[f64]) -> bool {
+        false
+    }
 }
 
 /// The result of a search.
@@ -23,7 +29,12 @@ pub struct Outcome {
     pub iterations: usize,
     /// Positive definite Hessian and a negligible decrement.
     pub converged: bool,
+    /// Whether it ended at a bound ([`Objective::is_at_bound`]).
+    pub at_bound: bool,
 }
+
+/// Steps that were cut to less than this, in standardised parameters, lead nowhere.
+const SHORTEST_STEP: f64 = 1e-9;
 
 /// Work space of a search, reused so that refits do not allocate.
 #[derive(Debug, Clone)]
@@ -70,11 +81,14 @@ impl Newton {
         let n = self.size;
         self.at.copy_from_slice(start);
         let mut value = objective.evaluate(&self.at, &mut self.gradient, &mut self.hessian);
-        let mut outcome = Outcome { value, decrement: f64::INFINITY, iterations: 0, converged: false };
+        let mut outcome =
+            Outcome { value, decrement: f64::INFINITY, iterations: 0, converged: false, at_bound: false };
         if !value.is_finite() {
             return outcome;
         }
         let mut polished = 0;
+        // The longest step that is tried: after one that had to be cut often, not much more than what was left of it.
+        let mut reach = 1.0f64;
         for iteration in 1..=100 {
             outcome.iterations = iteration;
             let definite = self.solve(n);
@@ -93,10 +107,14 @@ impl Newton {
             if !longest.is_finite() {
                 break;
             }
-            let mut fraction = if longest > 1.0 { 1.0 / longest } else { 1.0 };
+            if objective.is_at_bound(&self.at, &self.step) {
+                outcome.at_bound = !outcome.converged;
+                break;
+            }
+            let mut fraction = if longest > reach { reach / longest } else { 1.0 };
             let slack =
                 4.0 * f64::EPSILON * value.abs().max(1.0) * if outcome.converged { 64.0 } else { 1.0 };
-            let mut accepted = false;
+            let (mut accepted, mut cuts) = (false, 0);
             for _ in 0..50 {
                 for i in 0..n {
                     self.trial[i] = self.at[i] + fraction * self.step[i];
@@ -115,13 +133,22 @@ impl Newton {
                     break;
                 }
                 fraction *= 0.5;
+                cuts += 1;
             }
             outcome.value = value;
-            if !accepted {
+            // In front of a wall that it cannot reach, a search would go on for ever.
+            if !accepted || (cuts > 0 && fraction * longest < SHORTEST_STEP) {
                 break;
             }
+            reach = if cuts >= 3 { 4.0 * fraction * longest } else { (16.0 * reach).min(1.0) };
         }
         outcome
+    }
+
+    /// The point to which the last step of a search that converged would have gone: the error there is about the square
+    /// of that of the decrement.
+    pub fn beyond(&self) -> impl Iterator<Item = f64> + '_ {
+        self.at.iter().zip(&self.step).map(|(at, step)| at + step)
     }
 
     /// Computes the Newton step into `self.step`, shifted until it descends; returns whether no shift was

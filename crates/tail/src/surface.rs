@@ -101,7 +101,15 @@ impl<S: Surface> Objective for Free<'_, S> {
         hessian.copy_from_slice(&terms.matrix());
         terms.value
     }
+
+    fn is_at_bound(&self, at: &[f64], step: &[f64]) -> bool {
+        at[2] < AT_BOUND && at[2] + step[2] <= -1.0
+    }
 }
+
+/// A search of a shape below this that wants to go below -1 is at the bound. Without an end it would halve its distance
+/// to -1 a hundred times.
+const AT_BOUND: f64 = -0.999;
 
 /// Levels beyond this Gumbel level are held through the shape, since location and scale are known well and
 /// far levels depend strongly on the shape. Nearer levels are held through the location.
@@ -281,6 +289,61 @@ pub(crate) fn maximize<S: Surface>(
     scan(surface, base, newton, iterations)
 }
 
+/// What a search from few starts came to.
+pub(crate) enum Refitted {
+    /// An interior maximum.
+    Found(StandardMaximum),
+    /// No interior maximum: the searches ended at shape -1.
+    AtLeastShape { iterations: usize },
+    /// Neither: [`maximize`] tells.
+    Unknown,
+}
+
+/// The decrement from which a refit takes its last step without a further look at the likelihood: at a hundredth of a
+/// standard error the next is quadratically nearer, at less than a thousandth of the noise of refits.
+const CLOSE: f64 = 1e-4;
+
+/// Whether the support of a law contains both ends.
+fn holds((low, high): (f64, f64), [m, phi, shape]: [f64; 3]) -> bool {
+    let scale = phi.exp();
+    [low, high].iter().all(|y| 1.0 + shape * (y - m) / scale > 1e-9)
+}
+
+/// The shape of the second start of [`refit`].
+const MIDDLE: f64 = -0.3;
+
+/// The maximum of one of many similar samples, from `first` (location, ln scale, shape), which is nearly the maximum of
+/// most. Where that ends at shape -1, one more start around `base` (location, ln scale) decides: a search of all shapes
+/// would cost as much as a hundred refits.
+pub(crate) fn refit<S: Surface>(
+    surface: &S,
+    first: [f64; 3],
+    base: [f64; 2],
+    newton: &mut Newton,
+) -> Refitted {
+    let second = [base[0], grow_scale(surface.ends(), base[0], base[1], MIDDLE), MIDDLE];
+    let mut iterations = 0;
+    for start in [first, second] {
+        let outcome = newton.minimize(&Free(surface), &start, CLOSE, 0);
+        iterations += outcome.iterations;
+        if outcome.converged {
+            let mut best = accept(&outcome, newton, iterations);
+            for (at, beyond) in best.at.iter_mut().zip(newton.beyond()) {
+                *at = beyond;
+            }
+            let inside = best.at[2] > -1.0 && best.at[2] < surface.shape_max();
+            if !(inside && holds(surface.ends(), best.at)) {
+                best = accept(&outcome, newton, iterations);
+            }
+            return Refitted::Found(best);
+        }
+        if !outcome.at_bound {
+            return Refitted::Unknown;
+        }
+    }
+    Refitted::AtLeastShape { iterations }
+}
+
 /// Profiles the shape over its whole range: restarts from every interior minimum, otherwise returns the
 /// bound.
 fn scan<S: Surface>(
@@ -301,16 +364,27 @@ fn scan<S: Surface>(
     grid.retain(|&s| s < shape_max - 1e-3);
     grid.push(shape_max - 1e-3);
     let mut two = Newton::new(2);
-    let profile: Vec<([f64; 3], f64)> = grid
-        .iter()
-        .map(|&shape| {
-            let start = [base[0], grow_scale(surface.ends(), base[0], base[1], shape)];
-            let fixed = Fixed { surface, what: HeldFixed::Shape, value: shape };
-            let outcome = two.minimize(&fixed, &start, tolerance, 0);
-            iterations += outcome.iterations;
-            ([two.at[0], two.at[1], shape], outcome.value)
-        })
-        .collect();
+    let mut profile = vec![([f64::NAN; 3], f64::INFINITY); grid.len()];
+    // From the middle outward, each from the law of the shape before.
+    let middle = grid.partition_point(|shape| *shape < 0.0).min(grid.len() - 1);
+    for side in [(0..=middle).rev().collect::<Vec<_>>(), (middle + 1..grid.len()).collect()] {
+        let mut near = base;
+        for at in side {
+            let fixed = Fixed { surface, what: HeldFixed::Shape, value: grid[at] };
+            for from in [near, base] {
+                let start = [from[0], grow_scale(surface.ends(), from[0], from[1], grid[at])];
+                let outcome = two.minimize(&fixed, &start, tolerance, 0);
+                iterations += outcome.iterations;
+                if outcome.value < profile[at].1 {
+                    profile[at] = ([two.at[0], two.at[1], grid[at]], outcome.value);
+                }
+                if outcome.converged {
+                    near = [two.at[0], two.at[1]];
+                    break;
+                }
+            }
+        }
+    }
     let mut best: Option<StandardMaximum> = None;
     for i in 1..profile.len() - 1 {
         if profile[i].1 <= profile[i - 1].1 && profile[i].1 <= profile[i + 1].1 {

@@ -11,7 +11,7 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use serde::{Deserialize, Serialize};
@@ -191,7 +191,7 @@ fn write_group<W: Write + Send>(
 /// Where the bytes are none.
 pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     let length = bytes.len() as u64;
-    let file = SerializedFileReader::new(bytes)?;
+    let file = store::open_parquet(bytes.clone())?;
     let groups = file.metadata().row_groups().iter();
     let sizes = groups.map(|group| {
         let rows = u64::try_from(group.num_rows()).unwrap_or(u64::MAX).saturating_mul(BYTES_A_CALL);
@@ -225,7 +225,7 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     };
     let ops: BTreeMap<&str, Op> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
     for group in 0..file.num_row_groups() {
-        read_group(&*file.get_row_group(group)?, &mut trace, &ops)?;
+        read_group(&bytes, &*file.get_row_group(group)?, &mut trace, &ops)?;
     }
     let sighted = |sightings: Vec<(String, Sighting)>, names: &mut NameTable| {
         let whole = sightings.into_iter().map(|(name, mut sighting)| {
@@ -243,13 +243,14 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
 }
 
 fn read_group(
+    file: &Bytes,
     group: &dyn RowGroupReader,
     trace: &mut Trace,
     ops: &BTreeMap<&str, Op>,
 ) -> Result<(), RecordingError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     for at in 0..group.num_columns() {
-        store::dictionary_fits(group, at, rows)?;
+        store::check_pages(file, group.metadata().column(at), rows)?;
     }
     let numbers = |at: usize| column::<Int64Type>(group.get_column_reader(at)?, rows);
     let texts = |at: usize| column::<ByteArrayType>(group.get_column_reader(at)?, rows);

@@ -89,6 +89,15 @@ impl Spool {
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let name = format!("lastrank-record-{:016x}", u64::from_le_bytes(random));
         let folder = std::env::temp_dir().join(name);
+        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
+        if folder.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
+            let what = format!(
+                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
+                 another directory",
+                std::env::temp_dir().display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let spool = Self { folder };
         std::fs::write(spool.folder.join("lastrank.so"), LIBRARY)?;

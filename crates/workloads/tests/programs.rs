@@ -177,8 +177,11 @@ fn every_command_line_of_ior_and_mdtest_is_right() {
 
 #[test]
 fn memory() {
-    let of = |what| Memory { what, size: 64 << 20, workers: 4, time: 100_000_000, huge_pages: false };
-    let texts: Vec<_> = [What::Latency, What::Bandwidth, What::Loaded]
+    let of = |what| {
+        let numbers = vec![0, 2, 5];
+        Memory { what, size: 64 << 20, workers: 4, time: 100_000_000, huge_pages: false, numbers }
+    };
+    let texts: Vec<_> = [What::Latency, What::Bandwidth, What::Loaded, What::Cores, What::Nodes]
         .into_iter()
         .map(|what| checked(of(what).program("lastrank mem")))
         .collect();

@@ -31,9 +31,17 @@ impl FileName {
     fn inside(&self, name: &[u8]) -> Self {
         let id = name.iter().chain(b"/");
         let id = id.fold(self.id, |id, byte| (id ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        let mut end = Name::default();
-        let whole = self.name.iter().chain(b"/").chain(name).rev().zip(end.iter_mut().rev());
-        whole.for_each(|(byte, place)| *place = *byte);
+        // The last bytes of the directory, a slash and the name.
+        let mut end = self.name;
+        match name.last_chunk() {
+            Some(last) => end = *last,
+            None => {
+                let before = end.len() - name.len();
+                end.copy_within(name.len() + 1.., 0);
+                end[before - 1] = b'/';
+                end[before..].copy_from_slice(name);
+            }
+        }
         Self { id, name: end }
     }
 
@@ -167,5 +175,22 @@ impl Catalogue {
     /// What is known of a file.
     pub fn of(&mut self, file: FileName) -> &mut Known {
         self.known.entry(file.id).or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_path_is_kept_however_long_its_name_is() {
+        let directory = FileName::default().inside(b"a-directory-with-a-rather-long-name");
+        for length in 0..40 {
+            let name: Vec<u8> = (0..length).map(|at| b'a' + at % 26).collect();
+            let whole = [b"a-directory-with-a-rather-long-name/".as_slice(), &name].concat();
+            assert_eq!(directory.inside(&name).name, whole[whole.len() - 32..], "{length} bytes");
+        }
+        let short = FileName::default().inside(b"d").inside(b"f").name;
+        assert_eq!((&short[..28], &short[28..]), ([0; 28].as_slice(), b"/d/f".as_slice()));
     }
 }

@@ -9,6 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use confine::{Anchor, Held, Rules};
 
 use super::entry::is_there_and_no_link;
+use super::real_path::real_path;
 use super::refusal::{Reason, Refusal};
 
 /// The directories below which a program may read and write.
@@ -270,9 +271,7 @@ impl Confinement {
             return Ok(Reached::unchecked(path, around));
         }
         if !self.by_descriptor {
-            // What is no link lies in its directory, which was checked.
-            let name = &path.to_bytes()[directory_of(path.to_bytes()).len()..];
-            if name.is_empty() || is_hidden(name) || !is_there_and_no_link(path) {
+            if !(self.may_read_unfollowed(path)? && is_there_and_no_link(path)) {
                 self.check_followed(READ, path)?;
             }
             return Ok(Reached::unchecked(path, around));
@@ -281,6 +280,20 @@ impl Confinement {
             Some((held, _, open)) => Reached { path: Cow::Owned(held), around, _held: Some(open) },
             None => Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, _held: None },
         })
+    }
+
+    /// May a call that fails where a link is at the end open this very name to read? What is no link lies in its
+    /// directory, which is checked.
+    ///
+    /// # Errors
+    /// Where the directory may not be read.
+    pub fn may_read_unfollowed(&mut self, path: &CStr) -> Result<bool, Refusal> {
+        let bytes = path.to_bytes();
+        let name = &bytes[directory_of(bytes).len()..];
+        if self.free || self.by_descriptor || name.is_empty() || is_hidden(name) || is_null(bytes, READ) {
+            return Ok(false);
+        }
+        self.check(READ, path).map(|_| true)
     }
 
     /// Must a directory be held between its check and its use?
@@ -436,45 +449,6 @@ fn is_hidden(name: &[u8]) -> bool {
 /// Does a path have a `..` in it?
 fn goes_up(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|name| name == b"..")
-}
-
-/// The path with links and `..` resolved; what does not exist yet is kept as written, but may not
-/// hold `..`. `None` where the path leads nowhere.
-fn real_path(path: &Path) -> Option<PathBuf> {
-    let mut missing: Vec<&OsStr> = Vec::new();
-    let mut existing = path;
-    loop {
-        let probe = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
-        if let Ok(real) = probe.canonicalize() {
-            return Some(missing.iter().rev().fold(real, |real, name| real.join(name)));
-        }
-        // A link that leads nowhere: what it names would be created by an open through it.
-        if let Ok(target) = std::fs::read_link(probe) {
-            let base = probe.parent().unwrap_or(Path::new(""));
-            let start = missing.iter().rev().fold(base.join(target), |path, name| path.join(name));
-            return if missing.len() > 40 { None } else { real_target(&start, 0) };
-        }
-        match existing.components().next_back() {
-            Some(Component::Normal(name)) => missing.push(name),
-            _ => return None,
-        }
-        existing = existing.parent()?;
-    }
-}
-
-/// As [`real_path`] for the target of a dangling link; `depth` bounds circles of links.
-fn real_target(path: &Path, depth: u32) -> Option<PathBuf> {
-    if depth > 40 {
-        return None;
-    }
-    let parent = path.parent()?;
-    let name = path.file_name()?;
-    let parent = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
-    let real = parent.canonicalize().ok()?.join(name);
-    match std::fs::read_link(&real) {
-        Ok(target) => real_target(&real.parent()?.join(target), depth + 1),
-        Err(_) => Some(real),
-    }
 }
 
 /// Does this directory's file system keep birth times by this machine's clock?

@@ -9,6 +9,7 @@ mod confinement;
 mod earlier;
 mod entry;
 mod moment;
+mod real_path;
 mod refusal;
 mod registry;
 #[cfg(test)]

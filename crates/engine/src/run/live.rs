@@ -55,6 +55,11 @@ fn prefix() -> String {
     format!("{PREFIX}-{}-", rustix::process::geteuid().as_raw())
 }
 
+/// Does `path` lie in one of these folders itself?
+fn is_in(folders: &[PathBuf], path: &Path) -> bool {
+    folders.iter().any(|folder| path.parent() == Some(folder))
+}
+
 fn device(place: &Path) -> Option<u64> {
     let existing = place.ancestors().find(|place| place.exists())?;
     let existing = if existing.as_os_str().is_empty() { Path::new(".") } else { existing };
@@ -100,7 +105,14 @@ pub fn begin(options: &Options, run_file: &Path, facts: Facts) -> Option<Arc<Liv
     places
         .filter(|place| place.parent().is_some_and(|folder| !is_measured(folder) && has_room(folder, needed)))
         .find_map(|place| LiveFolder::make(&place, &options.spill_directory, &manifest).ok())
-        .map(Arc::new)
+        .map(|mut live| {
+            let memory = memory_folders();
+            // Without a witness the samples are recovered all the same, and files are left.
+            if !is_in(&memory, live.path()) {
+                memory.iter().any(|folder| live.leave_witness(folder).is_ok());
+            }
+            Arc::new(live)
+        })
 }
 
 /// A run that was left.
@@ -173,7 +185,15 @@ fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns
 }
 
 impl LeftRun {
-    /// Makes a run of what the ranks published, and removes the files that they had created.
+    /// Did a run of this user on this machine make what was found? A folder in shared memory no archive brings; others
+    /// have their witness there.
+    fn is_ours(&self) -> bool {
+        let memory = memory_folders();
+        is_in(&memory, self.folder.path()) || memory.iter().any(|folder| self.folder.is_witnessed(folder))
+    }
+
+    /// Makes a run of what the ranks published, and removes the files that they had created; not on the word of a
+    /// folder that may have come with other files.
     pub fn outcome(&self) -> RunOutcome {
         let ranks = self.manifest.facts.ranks.min(MOST_RANKS);
         let regions: Vec<SampleRegion> = (0..ranks).map_while(|rank| self.folder.region(rank).ok()).collect();
@@ -181,8 +201,9 @@ impl LeftRun {
         let ended = RankEnds { ends, ..RankEnds::default() };
         let created: Vec<_> = regions.iter().flat_map(files::created).collect();
         let from = &self.manifest.working_directory;
-        let cleaned =
-            (self.manifest.local_files && !created.is_empty()).then(|| files::clean_in(from, &created));
+        let cleaned = (self.manifest.local_files && !created.is_empty()).then(|| {
+            if self.is_ours() { files::clean_in(from, &created) } else { left_alone(from, &created) }
+        });
         let records = regions.iter().map(read).collect();
         let options = Options { seed: self.manifest.facts.seed, ..Options::new(ranks) };
         let mut outcome = collect::collect_left(&options, records, ended, self.manifest.facts.clone());
@@ -204,8 +225,16 @@ impl LeftRun {
 
     /// Removes what was left: the samples are in their file.
     pub fn remove(self) {
-        self.folder.remove();
+        self.folder.remove(&memory_folders());
     }
+}
+
+/// What is said of files that are not removed: of so many by name.
+fn left_alone(directory: &Path, created: &[files::Created]) -> files::Cleaned {
+    const NAMED: usize = 10;
+    let why = "what says that the run made it may have come from elsewhere; remove it yourself";
+    let left = created.iter().take(NAMED).map(|one| (directory.join(&one.path), why.to_owned()));
+    files::Cleaned { removed: 0, left: left.collect() }
 }
 
 fn end_of(state: RecordState) -> RankEnd {

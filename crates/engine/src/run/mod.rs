@@ -29,7 +29,7 @@ use samples::{ClockFacts, ConfinementFacts, Coverage};
 pub use crate::driver::BackendKind;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
-pub use program::{Program, addresses, is_memory, missing_space, options_of};
+pub use program::{Program, addresses, missing_space, options_of};
 pub use tap::Tap;
 
 /// A program, seen by the engine: its places, and what a rank does.

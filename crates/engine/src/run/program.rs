@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ppl::count::Details;
-use ppl::plan::Plan;
+use ppl::plan::{Plan, is_memory};
 use samples::units::bytes;
 use samples::{Facts, Warning};
 
@@ -134,11 +134,6 @@ fn as_port(value: &str) -> Option<u16> {
 /// A value that names a place: absolute, or with a slash in it.
 fn as_place(value: &str) -> Option<PathBuf> {
     (value.contains('/') || value == "..").then(|| PathBuf::from(value))
-}
-
-/// Whether `define space` names memory in place of a directory.
-pub fn is_memory(directory: Option<&str>) -> bool {
-    directory == Some("memory:")
 }
 
 /// Checks the space that the program asks for and, unless it may fill the disk, what its files will take as far as that

@@ -64,7 +64,15 @@ fn in_one_thread(scene: impl FnOnce()) -> ! {
 
 /// A place in a program that exists only in the test.
 pub fn place(line: u32, operation: &str, kind: SiteKind) -> StaticSite {
-    StaticSite { line, column: 1, operation: operation.into(), command: None, kind, group: String::new() }
+    StaticSite {
+        line,
+        column: 1,
+        operation: operation.into(),
+        command: None,
+        kind,
+        group: String::new(),
+        expects: None,
+    }
 }
 
 /// A rank's work, the same for both back ends.

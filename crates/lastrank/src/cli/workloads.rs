@@ -146,12 +146,17 @@ pub enum MemoryKind {
     Bandwidth,
     /// Nanoseconds of one load while other workers read
     Loaded,
+    /// Nanoseconds of a cache line from one processor to another, for each two
+    Cores,
+    /// Nanoseconds of one load from each memory node (NUMA) in the memory of each
+    Nodes,
 }
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank mem\n  \
     lastrank mem bandwidth --workers 8\n  \
+    lastrank mem cores --time 20ms\n  \
     lastrank mem loaded --size 1GiB --print-program")]
 pub struct MemArgs {
     /// What is measured

@@ -5,7 +5,7 @@ use ppl::plan::Settings;
 use serde_json::json;
 
 use super::asks::{self, SpawnGrant};
-use super::run::{groups, pairs};
+use super::parameters::{groups, pairs};
 use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
 use crate::{diagnostics, output, program};

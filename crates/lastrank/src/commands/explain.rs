@@ -7,7 +7,7 @@ use samples::units::{bytes, count, duration};
 use serde_json::json;
 
 use super::asks::{self, SpawnGrant};
-use super::run::{groups, pairs};
+use super::parameters::{groups, pairs};
 use crate::cli::ExplainArgs;
 use crate::exit::Status;
 use crate::{output, program};
@@ -86,7 +86,7 @@ fn text(name: &str, plan: &Plan, (found, spawns): (&Explanation, SpawnGrant)) ->
     }
     text += "\nSpace\n";
     for space in &plan.space {
-        if engine::run::is_memory(space.directory.as_deref()) {
+        if ppl::plan::is_memory(space.directory.as_deref()) {
             text += &format!("  measures {} of memory\n", bytes(space.bytes));
             continue;
         }

@@ -7,7 +7,6 @@ mod workload;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -53,7 +52,8 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            std::fs::write(path, &made.text).with_context(|| format!("cannot write {}", path.display()))?;
+            store::replace(path, made.text.as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
             tell(path, &trace, &made);
         }
         None => {
@@ -78,7 +78,8 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            std::fs::write(path, program).with_context(|| format!("cannot write {}", path.display()))?;
+            store::replace(path, program.as_bytes())
+                .with_context(|| format!("cannot write {}", path.display()))?;
             let shown = path.display();
             eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
         }
@@ -94,7 +95,7 @@ pub fn choice(args: &TraceChoice) -> anyhow::Result<Choice> {
         let given = here.join(text);
         // As the application saw it: links in the middle are followed where the directory is there.
         let whole = given.canonicalize().unwrap_or(given);
-        trace::names::resolve(b"/", whole.as_os_str().as_bytes())
+        trace::names::resolve(b"/", whole.as_os_str().as_encoded_bytes())
     };
     Ok(Choice { only: args.only.iter().map(whole).collect(), all: args.all })
 }

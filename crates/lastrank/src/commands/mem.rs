@@ -18,10 +18,22 @@ pub fn run(args: MemArgs) -> anyhow::Result<Status> {
         MemoryKind::Latency => What::Latency,
         MemoryKind::Bandwidth => What::Bandwidth,
         MemoryKind::Loaded => What::Loaded,
+        MemoryKind::Cores => What::Cores,
+        MemoryKind::Nodes => What::Nodes,
     };
     let workers = args.workers.unwrap_or(processors.max(2));
     if what == What::Loaded && workers < 2 {
         bail!("--workers {workers}: a load needs 2 workers or more, one that is timed and one that loads");
+    }
+    let numbers = match what {
+        What::Cores => machine::affinity::allowed().into_iter().map(u32::from).collect(),
+        What::Nodes => machine::memory_nodes(),
+        What::Latency | What::Bandwidth | What::Loaded => Vec::new(),
+    };
+    if what == What::Cores && numbers.len() < 2 {
+        bail!(
+            "this process may use one processor alone; a cache line goes from one to another: two are needed"
+        );
     }
     let memory = Memory {
         what,
@@ -30,6 +42,7 @@ pub fn run(args: MemArgs) -> anyhow::Result<Status> {
         workers,
         time: time.with_context(|| format!("--time {}: a time above 0, such as 200ms", args.time))?,
         huge_pages: args.huge,
+        numbers,
     };
     let words: Vec<String> = std::env::args().skip(2).filter(|word| word != "--print-program").collect();
     let text = memory.program(&line::typed("mem", &words));

@@ -5,6 +5,7 @@ mod asks;
 mod check;
 mod compare;
 mod completions;
+#[cfg(target_os = "linux")]
 mod echo;
 mod experiments;
 mod explain;
@@ -13,25 +14,42 @@ mod fidelity;
 mod fit;
 mod fmt;
 mod import;
+#[cfg(target_os = "linux")]
 mod io;
+#[cfg(target_os = "linux")]
 mod ior;
+#[cfg(target_os = "linux")]
 mod line;
+#[cfg(not(target_os = "linux"))]
+mod linux_only;
 mod ls;
 mod lsp;
+#[cfg(target_os = "linux")]
 mod machine;
 mod man;
+#[cfg(target_os = "linux")]
 mod mem;
+#[cfg(target_os = "linux")]
 mod meta;
+mod parameters;
 mod plan_runs;
+#[cfg(target_os = "linux")]
 mod record;
+#[cfg(target_os = "linux")]
 mod recover;
 mod redact;
+#[cfg(target_os = "linux")]
 mod replay;
 mod report;
+#[cfg(target_os = "linux")]
 mod run;
 mod scale;
+#[cfg(target_os = "linux")]
 mod tour;
 mod watch;
+
+#[cfg(not(target_os = "linux"))]
+use linux_only::{echo, io, ior, machine, mem, meta, record, recover, replay, run, tour};
 
 use crate::cli::{Cli, Command};
 use crate::exit::Status;

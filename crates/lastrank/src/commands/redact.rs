@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use samples::{Facts, MachineFacts, Run};
+use samples::{Facts, MachineFacts, PathFacts, Run};
 use serde_json::Value;
-
-use super::run::sections;
 
 const HIDDEN: &str = "redacted";
 
@@ -37,6 +35,14 @@ pub fn redact(run: &mut Run) {
         site.labels.iter_mut().for_each(|label| *label = without(label, &secrets));
         site.group = without(&site.group, &secrets);
     }
+}
+
+/// A description as the facts of a run hold it: the machine and, beside it, the paths, each with its summary.
+pub fn sections(described: &MachineFacts) -> (MachineFacts, Vec<PathFacts>) {
+    let mut machine = MachineFacts { summary: machine::line(described), clock: None, ..described.clone() };
+    let mut paths = std::mem::take(&mut machine.paths);
+    paths.iter_mut().for_each(|path| path.summary = machine::path_line(path));
+    (machine, paths)
 }
 
 /// What is to be hidden, longest first.

@@ -76,6 +76,10 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
 fn empty_directory(args: &ReplayArgs) -> Option<PathBuf> {
     let named = args.set.iter().rev().find_map(|set| set.strip_prefix("dir="));
     let directory = PathBuf::from(named.unwrap_or("imported"));
+    // A link that nobody named may lead anywhere.
+    if named.is_none() && directory.is_symlink() {
+        return None;
+    }
     let is_empty = match std::fs::read_dir(&directory) {
         Ok(mut entries) => entries.next().is_none(),
         Err(error) => error.kind() == std::io::ErrorKind::NotFound,
@@ -107,7 +111,9 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     import::usable(&made, &args.application)?;
     let program = output.with_extension("ppl");
     output::refuse_overwriting(&program, "-o", &[&args.application])?;
-    std::fs::write(&program, &made.text).with_context(|| format!("cannot write {}", program.display()))?;
+    // A link of that name, which a stranger may have laid beside the recording, is replaced and not followed.
+    store::replace(&program, made.text.as_bytes())
+        .with_context(|| format!("cannot write {}", program.display()))?;
     eprintln!("{}: {} calls in {} lines", program.display(), made.calls, made.lines);
     Ok(program)
 }

@@ -104,6 +104,11 @@ pub struct Space {
     pub bytes: u64,
 }
 
+/// Whether `define space` names memory in place of a directory.
+pub fn is_memory(directory: Option<&str>) -> bool {
+    directory == Some("memory:")
+}
+
 /// All that a run needs of the program.
 #[derive(Clone, Debug)]
 pub struct Plan {

@@ -10,11 +10,15 @@
 //! | `sides` | one place against another: directories, mounts | the place first: `/mnt/a random, warm` |
 //! | `calls` | calls a second, alone and in batches | `single`, `batch`, `WAY batch` |
 //! | `rows` | one row for each label, in sections | `SECTION: NAME`, or `NAME` |
+//! | `matrix` | one time for each two of a kind: processors, memory nodes | `KIND A to B` |
+//! | `load` | the time of an operation beside what others move meanwhile | one label a load, the first without |
 //! | `phases` | quantity, average, minimum and maximum of the operations of each phase | one label a phase |
 
 mod calls;
 mod cells;
 mod ladder;
+mod load;
+mod matrix;
 mod phases;
 mod picture;
 mod rows;
@@ -58,11 +62,22 @@ pub enum AnswerForm {
     Rows,
     /// The operations of each phase.
     Phases,
+    /// Each two of a kind.
+    Matrix,
+    /// An operation beside what others move meanwhile.
+    Load,
 }
 
 impl AnswerForm {
-    const ALL: [AnswerForm; 5] =
-        [AnswerForm::Ladder, AnswerForm::Sides, AnswerForm::Calls, AnswerForm::Rows, AnswerForm::Phases];
+    const ALL: [AnswerForm; 7] = [
+        AnswerForm::Ladder,
+        AnswerForm::Sides,
+        AnswerForm::Calls,
+        AnswerForm::Rows,
+        AnswerForm::Phases,
+        AnswerForm::Matrix,
+        AnswerForm::Load,
+    ];
 
     /// As a program writes it.
     pub fn name(self) -> &'static str {
@@ -72,6 +87,8 @@ impl AnswerForm {
             AnswerForm::Calls => "calls",
             AnswerForm::Rows => "rows",
             AnswerForm::Phases => "phases",
+            AnswerForm::Matrix => "matrix",
+            AnswerForm::Load => "load",
         }
     }
 }
@@ -110,6 +127,8 @@ pub(crate) fn of(seen: &Seen, results: &[ResultRow]) -> Option<Result<Answer, St
         AnswerForm::Calls => calls::answer(measured),
         AnswerForm::Rows => rows::answer(measured),
         AnswerForm::Phases => phases::answer(measured),
+        AnswerForm::Matrix => matrix::answer(measured),
+        AnswerForm::Load => load::answer(measured),
     };
     Some(found.map(|answer| Answer { form, ..answer }).ok_or_else(|| {
         format!("The answer `{wanted}` needs operations that this run does not have, or has too few of.")
@@ -143,9 +162,12 @@ impl Answer {
             match self.form {
                 // Steps of a ladder are left out evenly: its ends matter most.
                 AnswerForm::Ladder => lines = evenly(lines, room),
-                AnswerForm::Sides | AnswerForm::Calls | AnswerForm::Rows | AnswerForm::Phases => {
-                    lines.truncate(room);
-                }
+                AnswerForm::Sides
+                | AnswerForm::Calls
+                | AnswerForm::Rows
+                | AnswerForm::Phases
+                | AnswerForm::Matrix
+                | AnswerForm::Load => lines.truncate(room),
             }
             lines.push(format!("  and {left} more rows: -v"));
         }

@@ -61,7 +61,7 @@ fn warning(one: &BaselineWarning) -> String {
         }
         BaselineWarning::RestsOnLaw { false_alarms, runs, needed } => format!(
             "A false-alarm rate of {} from {runs} quiet runs rests on the law; {needed} runs would show it without.",
-            crate::significant(*false_alarms, 2)
+            significant(*false_alarms, 2).trim_end_matches('0')
         ),
         BaselineWarning::LevelMoved => {
             "The level moved within the baseline, so the stated rates do not hold: measure a steady one."

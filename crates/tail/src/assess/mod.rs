@@ -82,9 +82,15 @@ fn assess_series<'a>(
     }
     series.require(FEWEST, 4)?;
 
-    let independence = independence::check_share(series, options.significance, Levels::INDEPENDENCE)?;
-    let likelihood = gev::Likelihood::new(series)?;
-    let fit = likelihood.fit();
+    let (independence, fitted) = rayon::join(
+        || independence::check_share(series, options.significance, Levels::INDEPENDENCE),
+        || {
+            let likelihood = gev::Likelihood::new(series)?;
+            let fit = likelihood.fit();
+            Ok::<_, Error>((likelihood, fit))
+        },
+    );
+    let (independence, (likelihood, fit)) = (independence?, fitted?);
 
     let return_levels = options
         .periods
@@ -257,7 +263,7 @@ fn goodness_of_fit(
     if fit.status == Status::Boundary || options.bootstrap == 0 {
         return None;
     }
-    gof::test_within(series, fit, options.bootstrap, options.seed, BUDGET_OF_TESTS).ok()
+    gof::test_until_clear(series, fit, options.bootstrap, options.seed, BUDGET_OF_TESTS).ok()
 }
 
 /// Errors under dependence: sandwich for the parameters, block bootstrap for the return levels.

@@ -8,7 +8,7 @@ use crate::interval_end::{RootDeviance, unbounded_end};
 use crate::newton::{Newton, brent_minimum};
 use crate::status::Interval;
 use crate::surface::{Free, Maxima, StandardMaximum};
-use crate::{Error, Gev, Series};
+use crate::{Gev, Series};
 
 /// The transformation of quiet values into congested ones.
 #[derive(Clone, Copy, PartialEq)]
@@ -20,6 +20,7 @@ pub(super) enum Link {
 }
 
 /// Both samples, and the last maximum.
+#[derive(Clone)]
 pub(super) struct TwoSamples<'a> {
     quiet: &'a [f64],
     new: &'a [f64],
@@ -33,6 +34,17 @@ pub(super) struct TwoSamples<'a> {
     pool: Vec<f64>,
     newton: Newton,
     warm: Option<[f64; 3]>,
+}
+
+/// The likelihood of a factor between the samples, profiled.
+pub(super) struct ProfiledFactor {
+    pub best: Maximum,
+    /// Of ln k.
+    pub interval: Interval,
+    /// Negative log-likelihood of k = 1.
+    pub without: f64,
+    /// Points (k, deviance).
+    pub curve: Vec<[f64; 2]>,
 }
 
 /// The maximum over the link's argument.
@@ -166,14 +178,43 @@ impl<'a> TwoSamples<'a> {
         Maximum { argument, value, law: self.law() }
     }
 
-    /// Profile interval of the argument.
-    pub fn interval(&mut self, link: Link, best: &Maximum, level: f64) -> Interval {
+    /// Profile interval of the argument; `self` is at the maximum.
+    pub fn interval(&self, link: Link, best: &Maximum, level: f64) -> Interval {
         let z = crate::special::normal_upper_quantile(0.5 * (1.0 - level));
         let step = self.step(link);
-        let mut held = HeldLink { joint: self, link, least: best.value };
-        let ends =
-            [-2.0, 2.0].map(|first| unbounded_end(&mut held, best.argument, first * step, z, 1e-8 * step));
-        Interval::from_ends(ends, level)
+        let end = |first: f64| {
+            let mut held = HeldLink { joint: &mut self.clone(), link, least: best.value };
+            unbounded_end(&mut held, best.argument, first * step, z, 1e-8 * step)
+        };
+        let (lower, upper) = rayon::join(|| end(-2.0), || end(2.0));
+        Interval::from_ends([lower, upper], level)
+    }
+
+    /// The factor: its maximum near ln k = `start`, its interval, the likelihood around it.
+    pub fn factor(mut self, start: f64, level: f64) -> ProfiledFactor {
+        let best = self.maximum(Link::Factor, start);
+        let (interval, without) = rayon::join(
+            || self.interval(Link::Factor, &best, level),
+            || self.clone().profile(Link::Factor, 0.0),
+        );
+        let half = (interval.upper - interval.lower).max(1e-12);
+        // From the maximum outward, where each law is near the one before.
+        let side = |sign: f64| -> Vec<[f64; 2]> {
+            let mut joint = self.clone();
+            let points = (1..=40).map(|i| best.argument + sign * half * f64::from(i) / 40.0);
+            points.map(|at| [at.exp(), 2.0 * (joint.profile(Link::Factor, at) - best.value)]).collect()
+        };
+        let (lower, upper) = rayon::join(|| side(-1.0), || side(1.0));
+        let curve = lower.into_iter().rev().chain([[best.argument.exp(), 0.0]]).chain(upper).collect();
+        ProfiledFactor { best, interval, without, curve }
+    }
+
+    /// The shift near the difference of the medians: its maximum and interval.
+    pub fn shift(mut self, quiet: &Series, new: &Series, level: f64) -> (Maximum, Interval) {
+        let [quiet, new] = [quiet, new].map(|one| crate::series::sorted_quantile(one.sorted(), 0.5));
+        let best = self.maximum(Link::Shift, (new - quiet) / self.spread);
+        let interval = self.interval(Link::Shift, &best, level);
+        (best, interval)
     }
 
     /// The argument in the unit of the data: k, or D.
@@ -211,13 +252,6 @@ impl RootDeviance for HeldLink<'_, '_> {
         self.joint.warm = None;
         self.along(value)
     }
-}
-
-/// The sum of negative log-likelihoods of separate fits.
-pub(super) fn separate(quiet: &Series, new: &Series) -> Result<f64, Error> {
-    let one = crate::Likelihood::new(quiet)?.fit();
-    let two = crate::Likelihood::new(new)?.fit();
-    Ok(one.negative_log_likelihood + two.negative_log_likelihood)
 }
 
 #[cfg(test)]

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 use crate::independence::{self, TestFinding};
 use crate::special::chi_square_survival;
 use crate::{Dropped, Error, Gev, Interval, Series, argument};
-use likelihood::{Link, TwoSamples};
+use likelihood::{Link, ProfiledFactor, TwoSamples};
 
 /// The schema of [`Comparison`] as JSON.
 pub const SCHEMA: &str = "lastrank.compare/1";
@@ -56,6 +56,8 @@ pub struct Arm {
     pub independent: bool,
     /// What speaks against it.
     pub against: Vec<TestFinding>,
+    /// The GEV that is fitted to this sample alone.
+    pub law: Gev,
 }
 
 /// A model with one number between the samples, tested against separate fits.
@@ -182,40 +184,38 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<C
             return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
         }
     }
-    let robust = robust(&quiet, &new, options.level, options.bootstrap, options.seed);
-    let separate = likelihood::separate(&quiet, &new)?;
-    let mut joint = TwoSamples::new(&quiet, &new);
-
-    let best = joint.maximum(Link::Factor, robust.hodges_lehmann.value.ln());
-    let without = joint.profile(Link::Factor, 0.0);
-    let argument = joint.interval(Link::Factor, &best, options.level);
-    let half = (argument.upper - argument.lower).max(1e-12);
-    let curve = (0..=80)
-        .map(|i| {
-            let a = best.argument + half * (f64::from(i) / 40.0 - 1.0);
-            [a.exp(), 2.0 * (joint.profile(Link::Factor, a) - best.value)]
-        })
-        .collect();
-    let factor = link(&joint, Link::Factor, &best, argument, separate);
-
-    let spread = crate::gev::standardisation(quiet.sorted()).1;
-    let apart = crate::series::sorted_quantile(new.sorted(), 0.5)
-        - crate::series::sorted_quantile(quiet.sorted(), 0.5);
-    let shifted = joint.maximum(Link::Shift, apart / spread);
-    let argument = joint.interval(Link::Shift, &shifted, options.level);
-    let shift = link(&joint, Link::Shift, &shifted, argument, separate);
+    let start = TwoSamples::new(&quiet, &new);
+    let independence = ERROR_SHARES[0] * (1.0 - options.level);
+    // What is joined does not depend on each other, so the results do not depend on the number of threads.
+    let ((robust, profiled), (shift, arms)) = rayon::join(
+        || {
+            let robust = robust(&quiet, &new, options.level, options.bootstrap, options.seed);
+            let ratio = robust.hodges_lehmann.value.ln();
+            (robust, start.clone().factor(ratio, options.level))
+        },
+        || {
+            rayon::join(
+                || start.clone().shift(&quiet, &new, options.level),
+                || rayon::join(|| arm(&quiet, independence), || arm(&new, independence)),
+            )
+        },
+    );
+    let ((quiet_arm, quiet_height), (new_arm, new_height)) = (arms.0?, arms.1?);
+    let separate = quiet_height + new_height;
+    let ProfiledFactor { best, interval, without, curve } = profiled;
+    let factor = link(&start, Link::Factor, &best, interval, separate);
+    let shift = link(&start, Link::Shift, &shift.0, shift.1, separate);
 
     let hl = robust.hodges_lehmann.interval;
     let agrees = factor.interval.lower <= hl.upper && hl.lower <= factor.interval.upper;
-    let error = 1.0 - options.level;
     let weight = 1.0 / (1.0 + (0.5 * (factor.aic - shift.aic)).exp());
     let mut comparison = Comparison {
         schema: SCHEMA.to_string(),
-        quiet: arm(&quiet, ERROR_SHARES[0] * error)?,
-        new: arm(&new, ERROR_SHARES[0] * error)?,
+        quiet: quiet_arm,
+        new: new_arm,
         factor,
         p_equal: equality::p_equal(&quiet, &new),
-        error,
+        error: 1.0 - options.level,
         p_no_difference: chi_square_survival((2.0 * (without - best.value)).max(0.0), 1.0),
         shift,
         negative_log_likelihood_separate: separate,
@@ -309,18 +309,25 @@ fn link(joint: &TwoSamples, link: Link, best: &likelihood::Maximum, at: Interval
     }
 }
 
-fn arm(series: &Series, significance: f64) -> Result<Arm, Error> {
-    let checked = independence::check_series(series, significance)?;
+/// A sample by itself, and the negative log-likelihood of its own law.
+fn arm(series: &Series, significance: f64) -> Result<(Arm, f64), Error> {
+    let (checked, fit) = rayon::join(
+        || independence::check_series(series, significance),
+        || Ok::<_, Error>(crate::Likelihood::new(series)?.fit()),
+    );
+    let (checked, fit) = (checked?, fit?);
     // The equality is tested by ranks, which a distribution of several modes leaves valid.
     let against = checked.rejected().filter(|test| test.question.is_about_order());
     let against: Vec<TestFinding> = against.map(|test| test.finding.clone()).collect();
-    Ok(Arm {
+    let arm = Arm {
         n: series.len(),
         dropped: series.dropped(),
         median: crate::series::sorted_quantile(series.sorted(), 0.5),
         independent: against.is_empty(),
         against,
-    })
+        law: fit.law(),
+    };
+    Ok((arm, fit.negative_log_likelihood))
 }
 
 /// The factors that a single run's duration is compatible with, given the quiet law: T over its upper and

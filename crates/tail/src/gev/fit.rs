@@ -407,14 +407,19 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardM
     let mut best = surface::maximize(maxima, first, base, newton);
     best.iterations += spent;
     if best.status == Status::Boundary {
-        // At shape -1 the maximum has a closed form: scale = max - mean, location = max - scale.
-        let high = maxima.ends.1;
-        let (count, sum) = maxima.count_and_sum();
-        let scale = high - sum / count;
-        let value = count * (scale.ln() + 1.0);
-        if best.at[2] == -1.0 || value <= best.value {
-            best = StandardMaximum { at: [high - scale, scale.ln(), -1.0], value, ..best };
+        let least = at_least_shape(maxima, best.iterations);
+        if best.at[2] == -1.0 || least.value <= best.value {
+            best = least;
         }
     }
     best
+}
+
+/// The maximum at shape -1, which has a closed form: scale = max - mean, location = max - scale.
+pub(crate) fn at_least_shape(maxima: &Maxima, iterations: usize) -> StandardMaximum {
+    let high = maxima.ends.1;
+    let (count, sum) = maxima.count_and_sum();
+    let scale = high - sum / count;
+    let value = count * (scale.ln() + 1.0);
+    StandardMaximum { at: [high - scale, scale.ln(), -1.0], value, iterations, status: Status::Boundary }
 }

@@ -270,6 +270,13 @@ impl Guard {
         }
     }
 
+    /// May the program open this very name to read, if what it names is no link? Where not, [`Guard::reach_to_read`] says
+    /// why, or by which path.
+    #[inline]
+    pub(super) fn may_read_unfollowed(&mut self, path: &CStr) -> Result<bool, Refusal> {
+        if self.local { self.confinement.may_read_unfollowed(path) } else { Ok(false) }
+    }
+
     /// As [`Guard::reach_to_read`], of a call that fails where a link is at the end.
     pub(super) fn reach_unfollowed<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
         match self.local {

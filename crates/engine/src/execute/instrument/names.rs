@@ -134,7 +134,7 @@ impl Layer {
             let reached = self.guard.reach_unfollowed(path)?;
             self.bracket.time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags, mode))
         } else {
-            self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))?
+            self.open_to_read(driver, path, (open_flags, mode))?
         };
         if timed.outcome.ok() && flags::writes(open_flags) && makes == Makes::Keeps && !nameless {
             let around = self.guard.check("write to", path)?;
@@ -154,6 +154,24 @@ impl Layer {
             timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (path, name), position)).into();
         }
         Ok(timed)
+    }
+
+    /// Opens what is there, for reading. Whether a link is at the end of the path is not asked before: the call says so.
+    fn open_to_read<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        (open_flags, mode): (i32, u32),
+    ) -> Result<Timed, Refusal> {
+        if open_flags & libc::O_PATH == 0 && self.guard.may_read_unfollowed(path)? {
+            let unfollowed = open_flags | libc::O_NOFOLLOW;
+            let timed =
+                self.bracket.time(driver, Meaning::Value, |driver| driver.open(path, unfollowed, mode));
+            if timed.outcome.errno != libc::ELOOP {
+                return Ok(timed);
+            }
+        }
+        self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))
     }
 
     /// Opens what is there, for writing.

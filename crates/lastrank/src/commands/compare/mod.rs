@@ -85,8 +85,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
-    let law = Likelihood::new(&Series::clean(&quiet.numbers))?.fit().law();
-    let single = single_run(&law, found.new.median, args.level)
+    let single = single_run(&found.quiet.law, found.new.median, args.level)
         .ok()
         .map(|interval| Single { duration: found.new.median, interval });
     if args.json {

@@ -15,6 +15,7 @@ fn example() -> Run {
         kind,
         labels: labels.iter().map(ToString::to_string).collect(),
         group: String::new(),
+        expects: None,
     };
     let sites = vec![
         site(1, "time", SiteKind::Time, &["a;b <\"&'\n,>"]),

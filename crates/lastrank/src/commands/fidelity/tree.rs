@@ -1,7 +1,5 @@
 //! Compares the files that a replay left with those that the application left.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use anyhow::bail;
@@ -42,7 +40,7 @@ pub fn compare(trace: &Trace, made: &Imported, folder: &Path) -> anyhow::Result<
                 format!("a link to {}", String::from_utf8_lossy(text))
             }
         };
-        let there = now(&folder.join(OsStr::from_bytes(text.as_bytes())));
+        let there = now(&folder.join(text));
         if there == left {
             found.same += 1;
         } else {

@@ -70,6 +70,11 @@ fn printed(html: &str, place: &Path, form: PrintedForm) -> anyhow::Result<Vec<u8
     })
 }
 
+/// Whether the browser refuses its sandbox, as it does to root on Linux.
 fn is_root() -> bool {
-    std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
+    #[cfg(target_os = "linux")]
+    let is = std::fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0);
+    #[cfg(not(target_os = "linux"))]
+    let is = false;
+    is
 }

@@ -62,7 +62,7 @@ fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
         text += &format!("  {name} = {value}\n");
     }
     for space in &plan.space {
-        if engine::run::is_memory(space.directory.as_deref()) {
+        if ppl::plan::is_memory(space.directory.as_deref()) {
             text += &format!("  measures {} of memory\n", bytes(space.bytes));
             continue;
         }

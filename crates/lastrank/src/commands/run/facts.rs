@@ -6,9 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::bail;
 use engine::run::{Options, Program};
-use samples::{FACTS_SCHEMA, Facts, MachineFacts, PathFacts, Warning, units};
+use samples::{FACTS_SCHEMA, Facts, MachineFacts, Warning, units};
 
 use crate::cli::RunArgs;
+use crate::commands::redact::sections;
 use crate::program::Planned;
 
 /// The machine before the run, to be compared with the machine after it.
@@ -86,14 +87,6 @@ fn describe(paths: &[String]) -> MachineFacts {
     machine::describe(&paths)
 }
 
-/// A description as the facts of a run hold it: the machine and, beside it, the paths, each with its summary.
-pub fn sections(described: &MachineFacts) -> (MachineFacts, Vec<PathFacts>) {
-    let mut machine = MachineFacts { summary: machine::line(described), clock: None, ..described.clone() };
-    let mut paths = std::mem::take(&mut machine.paths);
-    paths.iter_mut().for_each(|path| path.summary = machine::path_line(path));
-    (machine, paths)
-}
-
 /// Whether a value is meant as a path: a directory may be called `1` or `on`, which is no path as a parameter.
 fn looks_like_a_path(value: &str) -> bool {
     value.contains('/') || matches!(value, "." | "..")
@@ -107,7 +100,7 @@ fn directories(planned: &Planned) -> Vec<String> {
         .space
         .iter()
         .filter_map(|space| space.directory.clone())
-        .filter(|directory| !engine::run::is_memory(Some(directory)))
+        .filter(|directory| !ppl::plan::is_memory(Some(directory)))
         .collect();
     found.extend(plan.parameter("dir").map(str::to_owned));
     let named = plan.parameter("paths").into_iter().flat_map(|paths| paths.split(',')).map(str::trim);

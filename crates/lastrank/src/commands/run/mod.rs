@@ -21,10 +21,11 @@ use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
 use samples::{ConfinedBy, Facts, Warning};
 
-pub use facts::{sections, versions};
+pub use facts::versions;
 pub use results::{complain, stamped};
 use until::{Until, Watcher};
 
+use super::parameters::{groups, pairs};
 use super::redact::redact;
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::exit::Status;
@@ -297,7 +298,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     };
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
-    options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };
+    options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe, ..Dials::default() };
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {
         options.clean = Clean::Always;
@@ -316,30 +317,4 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
 
 fn backend(words: &str) -> anyhow::Result<BackendKind> {
     words.parse().map_err(|why| anyhow!("--backend {words}: {why}"))
-}
-
-/// Parameters as they stand on the command line, the classic way and with `--set`.
-pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(String, String)>> {
-    let all = parameters.iter().map(|pair| (pair, "")).chain(set.iter().map(|pair| (pair, "--set ")));
-    all.map(|(pair, option)| match pair.split_once('=') {
-        Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => bail!("`{option}{pair}` sets no parameter: write {option}NAME=VALUE"),
-    })
-    .collect()
-}
-
-/// Sizes of groups as they stand on the command line. The original (`classic`) took a name without a size, which gives
-/// the group no rank.
-pub fn groups(pairs: &[String], classic: bool) -> anyhow::Result<Vec<(String, u32)>> {
-    pairs
-        .iter()
-        .map(|pair| {
-            if classic && !pair.contains(':') {
-                return Ok((pair.clone(), 0));
-            }
-            let parsed =
-                pair.rsplit_once(':').and_then(|(name, size)| Some((name.to_owned(), size.parse().ok()?)));
-            parsed.ok_or_else(|| anyhow!("`-g {pair}` gives no group a size: write -g GROUP:RANKS"))
-        })
-        .collect()
 }

@@ -22,8 +22,8 @@ pub struct OutputPaths {
     _claim: Option<Claim>,
     run: PathBuf,
     page: Option<PathBuf>,
-    /// Whether the name was made of the program's name and the time, to the second.
-    stamped: bool,
+    /// Whether the name was made of the program's name, and gets a number where another run has it.
+    numbered: bool,
 }
 
 impl OutputPaths {
@@ -55,16 +55,16 @@ impl OutputPaths {
                 run.display()
             );
         }
-        let stamped = args.output.is_none() && !in_job && !options.backend.capabilities().virtual_time;
+        let numbered = args.output.is_none() && !in_job;
         let claim = match &args.output {
             Some(_) if !in_job && !args.dry_run => Some(Self::claim(&run)?),
             _ => None,
         };
-        Ok(Self { _claim: claim, run, page, stamped })
+        Ok(Self { _claim: claim, run, page, numbered })
     }
 
-    /// The same paths, or others if a run that began in the same second has taken the name. An empty file reserves
-    /// the name until the samples are written.
+    /// The same paths, or numbered ones if another run has the name: one that began in the same second, or an earlier
+    /// simulated one. An empty file reserves the name until the samples are written.
     pub fn still_free(mut self, args: &RunArgs) -> Self {
         let stem = self.run.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let is_taken = |path: &Path| {
@@ -72,7 +72,7 @@ impl OutputPaths {
             made.is_err_and(|error| error.kind() == std::io::ErrorKind::AlreadyExists)
         };
         for number in 2.. {
-            if !self.stamped || !is_taken(&self.run) {
+            if !self.numbered || !is_taken(&self.run) {
                 break;
             }
             self.run = self.run.with_file_name(format!("{stem}-{number}.parquet"));
@@ -110,7 +110,7 @@ fn folder_of(path: &Path) -> &Path {
 }
 
 /// A name with the time in it, so that nothing is overwritten. In a job without, since all its processes must
-/// choose the same name.
+/// choose the same name, and of a simulated run, which is the same at any time.
 fn default_name(name: &str, options: &Options, in_job: bool) -> PathBuf {
     if in_job {
         return format!("{name}.parquet").into();
@@ -186,7 +186,7 @@ pub fn deliver(
     // The samples first: printing may fail or block.
     let kept = keep(&paths.run, &outcome.run);
     let stored = matches!(kept, Kept::There);
-    if !stored && paths.stamped {
+    if !stored && paths.numbered {
         drop(std::fs::remove_file(&paths.run));
     }
     let still_live = live.is_some();

@@ -321,7 +321,7 @@ fn interval(run: &mut Run, condition: &Condition) -> Option<QuantileInterval> {
             && row.label.as_deref().unwrap_or_default() == key.label()
             && (row.kind == SiteKind::Operation) == key.is_operation()
     };
-    results::of_run(run).iter().find(is_it).and_then(|row| found(&row.intervals))
+    results::of_run_alone(run).iter().find(is_it).and_then(|row| found(&row.intervals))
 }
 
 /// Options of a run that is watched: samples are shown while it runs.

@@ -10,8 +10,9 @@ use probes::{Tour, TourProgress, tour};
 use samples::{FACTS_SCHEMA, Facts, MachineFacts, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;
+use crate::commands::redact::sections;
 use crate::commands::report::write_page;
-use crate::commands::run::{sections, stamped, versions};
+use crate::commands::run::{stamped, versions};
 use crate::exit::Status;
 use crate::output;
 

@@ -11,10 +11,10 @@ mod source;
 mod state;
 
 use anyhow::{Context, bail};
-use ranks::StopSignals;
 
 use crate::cli::WatchArgs;
 use crate::exit::Status;
+use crate::system::StopSignals;
 use session::Session;
 
 /// Watch a stream to its end, or until Ctrl-C; the exit status says whether there was an alarm.

@@ -7,13 +7,13 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, bail};
-use ranks::StopSignals;
 use store::{LineError, NumberLines};
 
 use super::per_run;
 use super::session::Session;
 use crate::cli::{Choice, WatchArgs};
 use crate::exit::BrokenInput;
+use crate::system::StopSignals;
 use crate::values::{self, Values};
 
 /// Characters at the beginning of a file that identify it: a rotated log has others.
