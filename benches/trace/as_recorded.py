@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Compares how long applications and their replays take: on the file system of the recording, on tmpfs and over NFS.
 
-    python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--places disk,tmpfs,nfs]
-                                         [NAME …]
+    python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
+                                         [--places disk,tmpfs,nfs] [NAME …]
 
 Each application is recorded once in `--on`, a directory of the file system in question. In each place the application
 itself (bare, without a recorder) and its replays run in turn, `--rounds` times, and the medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
+    less       the same without what the recorder added, as the recording tells it
     bare       how long the application takes in this place
     paused     the replay as a closed loop: each call begins behind the one before and the pause of the application
     starts     the replay `--as-recorded`, an open loop: each call begins when it began in the recording, without what the
@@ -141,9 +142,9 @@ class OverNfs:
         self.count = 0
 
     def run(self, words: list, home: Path) -> float:
-        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>err; status=$?; '
-        text += '[ $status = 0 ] || [ $status = 3 ] || { cat err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
-        done = self.client.run("bash", "-c", text.replace("2>err", "2>/tmp/err").replace("cat err", "cat /tmp/err"), seconds=120)
+        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>/dev/shm/err; status=$?; '
+        text += '[ $status = 0 ] || [ $status = 3 ] || { cat /dev/shm/err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
+        done = self.client.run("bash", "-c", text, seconds=120)
         if done.returncode != 0:
             raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
         begun, ended = done.stdout.split()[-2:]
@@ -185,7 +186,7 @@ def record(lastrank: Path, application: Application, place: Here, folder: Path) 
         recording = folder / "app.parquet"
         # The recorder's own start is not the application's time: the recording tells how long it ran.
         place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
-        for way, option in (("paused", []), ("starts", ["--as-recorded"])):
+        for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
             words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
             place.run(words, folder)
         return Recorded(folder, 0.0, 0.0), home
@@ -201,12 +202,16 @@ def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[
         place.run(words, inside.parent)
 
 
-def rows(lastrank: Path, application: Application, places: dict, rounds: int, shared: Path | None) -> None:
+def rows(lastrank: Path, application: Application, places: dict, limits: tuple, shared: Path | None) -> None:
+    rounds, until = limits
     with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
         folder = Path(scratch)
         os.chmod(folder, 0o755)
         recorded, only = record(lastrank, application, places["disk"], folder)
         for name, place in places.items():
+            if time.monotonic() > until:
+                print(f"{application.name:25} {name:6} skipped: the time is over (--seconds)")
+                continue
             inside = folder
             if isinstance(place, OverNfs):
                 if application.name.startswith("PostgreSQL"):
@@ -219,7 +224,8 @@ def rows(lastrank: Path, application: Application, places: dict, rounds: int, sh
             bare, found = [], {"paused": [], "starts": []}
             differs = set()
             first = None
-            for _ in range(rounds):
+            # Of User-Mode Linux one round is enough: it is slow, and rough anyway.
+            for _ in range(1 if isinstance(place, OverNfs) else rounds):
                 with place.home(application) as home:
                     bare.append(place.run(list(application.command), home))
                 for way, times in found.items():
@@ -248,9 +254,11 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, default=ROOT / "target" / "release" / "lastrank")
     parser.add_argument("--on", type=Path, default=Path("/var/tmp"), help="where applications are recorded")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=300, help="no place is begun after so long")
     parser.add_argument("--places", default="disk,tmpfs,nfs")
     args = parser.parse_args()
     wanted = args.places.split(",")
+    until = time.monotonic() + args.seconds
     lastrank = args.bin.resolve()
     with contextlib.ExitStack() as stack:
         places: dict = {"disk": Here(args.on)}
@@ -268,7 +276,8 @@ def main() -> int:
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 print(f"no NFS: {error}")
-        print(f"{'times in ms':25} {'place':6}{'recorded':>9}{'less':>9}{'bare':>9}{'paused':>9}{'starts':>9}{'ratio':>8}{'ratio':>8}")
+        heads = "".join(f"{word:>9}" for word in ("recorded", "less", "bare", "paused", "starts"))
+        print(f"{'times in ms':25} {'place':6}{heads}{'ratio':>8}{'ratio':>8}")
         for application in APPLICATIONS:
             if args.names and not any(word in application.name for word in args.names):
                 continue
@@ -276,7 +285,7 @@ def main() -> int:
                 print(f"{application.name:25} skipped: {', '.join(absent)} is not installed")
                 continue
             try:
-                rows(lastrank, application, places, args.rounds, shared)
+                rows(lastrank, application, places, (args.rounds, until), shared)
             except (Failed, RuntimeError, subprocess.SubprocessError) as error:
                 print(f"{application.name:25} failed: {error}", flush=True)
     return 0

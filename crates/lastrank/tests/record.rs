@@ -212,6 +212,38 @@ fn copies_and_an_open_loop_are_replayed() {
 }
 
 #[test]
+fn calls_that_failed_as_in_the_application_are_no_errors_of_the_replay() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let probes = "for i in 1 2 3 4 5 6; do test -e none-$i; done; echo done > file";
+    let recorded = lastrank(&home, &["record", "-o", "../app.parquet", "--", "sh", "-c", probes]);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let only = home.canonicalize().unwrap();
+    let only = only.to_str().unwrap();
+    let words = ["replay", "app.parquet", "--only", only, "--set", "dir=here", "-o", "r.parquet"];
+    let replayed = lastrank(folder.path(), &words);
+    assert_eq!(replayed.status, Some(0), "{}", replayed.err);
+    assert!(replayed.out.contains("0 errors, 6 failed as expected"), "{}", replayed.out);
+    let alike = lastrank(folder.path(), &["fidelity", "app.parquet", "r.parquet", "--only", only]);
+    assert!(alike.out.contains("6 fail, as they did in the application"), "{}", alike.out);
+    let words = ["fidelity", "app.parquet", "r.parquet", "--only", only, "--json"];
+    let json: serde_json::Value = serde_json::from_str(&lastrank(folder.path(), &words).out).unwrap();
+    assert_eq!(json["schema"], "lastrank.fidelity/1");
+    assert_eq!((&json["failed_as_recorded"], &json["more_failures"]), (&6.into(), &0.into()));
+    let seconds = |key: &str| json["application"][key].as_f64().unwrap();
+    assert!(seconds("ran_s") < seconds("recorded_s") && seconds("elapsed_s") <= seconds("ran_s"), "{json}");
+    // A replay in which one of these names is there does something else.
+    std::fs::create_dir(folder.path().join("there")).unwrap();
+    std::fs::write(folder.path().join("there/none-3"), "").unwrap();
+    let words = ["replay", "app.parquet", "--only", only, "--set", "dir=there", "-o", "other.parquet"];
+    lastrank(folder.path(), &words);
+    let differs = lastrank(folder.path(), &["fidelity", "app.parquet", "other.parquet", "--only", only]);
+    assert_eq!(differs.status, Some(1), "{}", differs.out);
+    assert!(differs.out.contains("failed in the application and not in the replay: 1"), "{}", differs.out);
+}
+
+#[test]
 fn links_that_lie_beside_a_recording_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
     let (home, work, outside) =

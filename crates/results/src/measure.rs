@@ -330,6 +330,16 @@ mod tests {
     }
 
     #[test]
+    fn failures_that_the_program_expects_are_no_errors() {
+        let failed = |errno| Sample { errno, ..sample(0, 0, 10, 0) };
+        let sites = vec![Site { expects: Some(2), ..site(&[], "stat", SiteKind::Operation) }];
+        let samples = vec![failed(2), failed(2), failed(13)];
+        let row = of_run(&Run { facts: Facts::default(), sites, samples }).swap_remove(0);
+        assert_eq!((row.timings, row.errors, row.failed_as_expected), (0, 1, 2));
+        assert_eq!(row.errors_by_errno, [(13, 1)].into());
+    }
+
+    #[test]
     fn failures_are_counted_and_have_no_quantiles() {
         let failed = Sample { errno: 28, ..sample(0, 0, 10, 512) };
         let row = of(vec![failed, failed]);

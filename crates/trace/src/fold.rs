@@ -5,11 +5,27 @@
 //! statement the end of the sequence is examined: last nodes that repeat the body of the loop before them become
 //! its next iteration; last nodes that equal the nodes before them become a loop with these.
 
+use std::ops::Range;
+
+use crate::columns::{Column, Indices, column};
 use crate::maps::HashMap;
+use crate::optional::{Aligned, align};
 use crate::statements::Statement;
 
 /// The longest body of a loop, in nodes.
 const LONGEST_BODY: usize = 96;
+
+/// How often loops with optional parts are looked for: they hold each other.
+const MOST_ROUNDS: usize = 4;
+/// A sequence is folded well if it has so many times as many statements as lines.
+const WELL_FOLDED: usize = 10;
+/// Sequences of which pieces are tried.
+const IN_PIECES: Range<usize> = 24..1 << 17;
+/// How many shapes are tried as the beginning of pieces, and how often they must occur.
+const ANCHORS: usize = 8;
+const LEAST_PIECES: usize = 4;
+/// Items of a list on a line.
+const LISTED_A_LINE: usize = 8;
 
 /// A statement or a loop of the folded program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -66,13 +82,57 @@ impl Forms {
     }
 }
 
-/// The folded program of a sequence of statements.
+/// The folded program of a sequence of statements: as it repeats, or where that leaves much, in pieces that begin with the
+/// same statement and differ in parts.
 pub fn fold(statements: &[Statement]) -> Vec<Node> {
     let mut folder = Folder::default();
     for statement in statements {
         folder.push(statement);
     }
-    folder.nodes
+    let lines = cost(&folder.nodes, &Indices::top());
+    if lines * WELL_FOLDED <= statements.len() || !IN_PIECES.contains(&statements.len()) {
+        return folder.nodes;
+    }
+    let in_pieces = anchors(statements).into_iter().map(|anchor| Folder::in_pieces(statements, anchor));
+    let best = in_pieces.map(|nodes| (cost(&nodes, &Indices::top()), nodes)).min_by_key(|(lines, _)| *lines);
+    match best {
+        Some((fewer, nodes)) if fewer * 4 <= lines * 3 => nodes,
+        _ => folder.nodes,
+    }
+}
+
+/// The shapes with which pieces may begin: those that occur most often.
+fn anchors(statements: &[Statement]) -> Vec<u32> {
+    let mut counts: HashMap<u32, usize> = HashMap::default();
+    for statement in statements {
+        *counts.entry(statement.shape).or_default() += 1;
+    }
+    let mut often: Vec<(usize, u32)> = counts.into_iter().map(|(shape, count)| (count, shape)).collect();
+    often.retain(|(count, _)| *count >= LEAST_PIECES);
+    often.sort_unstable_by(|one, other| other.cmp(one));
+    often.into_iter().take(ANCHORS).map(|(_, shape)| shape).collect()
+}
+
+/// About how many lines nodes take, with their lists.
+fn cost(nodes: &[Node], indices: &Indices) -> usize {
+    let list = |values: &[i64]| match column(values, indices) {
+        Column::Affine { .. } => 0,
+        Column::List => values.len() / LISTED_A_LINE + 1,
+    };
+    let of = |node: &Node| match node {
+        Node::Site(site) => {
+            let named = |names: &Vec<u32>| names.iter().any(|name| *name != names[0]);
+            let names = site.names.iter().filter(|names| named(names)).count()
+                * (site.gaps.len() / LISTED_A_LINE + 1);
+            1 + names + site.numbers.iter().map(|numbers| list(numbers)).sum::<usize>()
+        }
+        Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => cost(&one.body, indices),
+        Node::Loop(one) => {
+            let counts: Vec<i64> = one.counts.iter().map(|count| i64::from(*count)).collect();
+            2 + list(&counts) + cost(&one.body, &indices.inside(&one.counts))
+        }
+    };
+    nodes.iter().map(of).sum()
 }
 
 /// The same without any loop: every statement once.
@@ -157,6 +217,55 @@ impl Folder {
         while self.join() || self.absorb() || self.pair() {}
     }
 
+    /// Folds each piece that begins with a statement of the shape `anchor`, and then pieces that differ in parts only.
+    fn in_pieces(statements: &[Statement], anchor: u32) -> Vec<Node> {
+        let mut folder = Self::default();
+        let (mut nodes, mut shapes) = (Vec::new(), Vec::new());
+        for statement in statements {
+            if statement.shape == anchor {
+                nodes.append(&mut folder.nodes);
+                shapes.append(&mut folder.shapes);
+            }
+            folder.push(statement);
+        }
+        nodes.append(&mut folder.nodes);
+        shapes.append(&mut folder.shapes);
+        (folder.nodes, folder.shapes) = (nodes, shapes);
+        for _ in 0..MOST_ROUNDS {
+            let loops = align(&folder.shapes);
+            if loops.is_empty() {
+                break;
+            }
+            folder.merge(loops);
+        }
+        folder.nodes
+    }
+
+    /// Puts loops with optional parts in place of their nodes, and folds what then repeats.
+    fn merge(&mut self, loops: Vec<Aligned>) {
+        let shapes = std::mem::take(&mut self.shapes);
+        let mut nodes = std::mem::take(&mut self.nodes).into_iter().zip(shapes);
+        let mut at = 0;
+        for one in loops {
+            for (node, form) in nodes.by_ref().take(one.nodes.start - at) {
+                self.push_node(node, form);
+            }
+            at = one.nodes.end;
+            let taken: Vec<Node> = nodes.by_ref().take(one.nodes.len()).map(|(node, _)| node).collect();
+            let form = self.forms.of(&one.body);
+            self.push_node(loop_of(&one, taken, form), form);
+        }
+        for (node, form) in nodes {
+            self.push_node(node, form);
+        }
+    }
+
+    fn push_node(&mut self, node: Node, form: u32) {
+        self.nodes.push(node);
+        self.shapes.push(form);
+        while self.join() || self.absorb() || self.pair() {}
+    }
+
     fn form_of_statement(&mut self, shape: u32) -> u32 {
         let at = shape as usize;
         if self.of_statements.len() <= at {
@@ -235,6 +344,35 @@ impl Folder {
         }
         false
     }
+}
+
+/// A loop whose parts have no iteration where a piece lacks them. `nodes` are those that it takes.
+fn loop_of(aligned: &Aligned, nodes: Vec<Node>, form: u32) -> Node {
+    let mut body: Vec<Option<Node>> = vec![None; aligned.body.len()];
+    // Iterations of parts that did not occur yet.
+    let mut without: Vec<u32> = vec![0; aligned.body.len()];
+    let mut nodes = nodes.into_iter();
+    for iteration in &aligned.iterations {
+        let mut places = iteration.iter().map(|(_, place)| *place).peekable();
+        for (at, part) in body.iter_mut().enumerate() {
+            let node = match places.next_if_eq(&at) {
+                Some(_) => nodes.next(),
+                None => None,
+            };
+            match (node, part) {
+                (Some(node), Some(part)) => part.take(node),
+                (Some(Node::Loop(mut node)), part) => {
+                    node.counts.splice(0..0, std::iter::repeat_n(0, without[at] as usize));
+                    *part = Some(Node::Loop(node));
+                }
+                (Some(node @ Node::Site(_)), part) => *part = Some(node),
+                (None, Some(Node::Loop(part))) => part.counts.push(0),
+                (None, Some(Node::Site(_)) | None) => without[at] += 1,
+            }
+        }
+    }
+    let body = body.into_iter().flatten().collect();
+    Node::Loop(Loop { form, counts: vec![aligned.iterations.len() as u32], body })
 }
 
 fn form_of(node: &Node) -> u32 {

@@ -37,6 +37,7 @@ pub mod lanes;
 mod maps;
 pub mod model;
 pub mod names;
+mod optional;
 pub mod order;
 pub mod pauses;
 pub mod program;

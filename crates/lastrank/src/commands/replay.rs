@@ -14,6 +14,9 @@ use crate::output;
 /// Begins the statements of a program whose calls start when they did.
 const STARTS: &str = "$begin = $$time;";
 
+/// Shorter pauses are left out. Of a program for readers they are longer.
+const LEAST_GAP_NS: u64 = 1000;
+
 /// Imports the trace where it is one, and runs the program.
 pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     let path = &args.application;
@@ -99,7 +102,7 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     let (mut trace, _) = import::read(&args.application, &args.choice)?;
     let options = Options {
         choice: import::choice(&args.choice)?,
-        least_gap: 10_000,
+        least_gap: LEAST_GAP_NS,
         open_loop: args.as_recorded,
         copies: args.copies,
         ..Options::default()

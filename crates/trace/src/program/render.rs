@@ -416,7 +416,10 @@ fn add_gaps(body: &[Node], gaps: &mut [u64]) {
 
 /// A time as the language writes it.
 fn duration(ns: u64) -> String {
-    format!("{}us", (ns as f64 / 1000.0).round().max(1.0))
+    match ns {
+        0..10_000 => format!("{ns}ns"),
+        _ => format!("{}us", (ns as f64 / 1000.0).round()),
+    }
 }
 
 /// The counter of a loop at a depth.
