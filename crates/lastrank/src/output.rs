@@ -26,7 +26,12 @@ pub fn print_fitted(text: &str) -> io::Result<()> {
 /// The text in lines as wide as the terminal; unchanged for a pipe, whose reader wants whole lines, unless `COLUMNS` is
 /// set.
 pub fn fitted(text: &str) -> Cow<'_, str> {
-    if has_width() { report::fit_width(text, screen_options().width).into() } else { text.into() }
+    columns().map_or(text.into(), |columns| report::fit_width(text, columns).into())
+}
+
+/// How wide the lines may be; any width for a pipe.
+pub fn columns() -> Option<usize> {
+    has_width().then(|| screen_options().width)
 }
 
 /// Whether lines are to be as long as somebody's terminal is wide.
@@ -37,8 +42,8 @@ fn has_width() -> bool {
 
 /// Sentences wrap at the width of the terminal from now on.
 pub fn wrap_at_terminal() {
-    if has_width() {
-        report::set_text_width(screen_options().width);
+    if let Some(columns) = columns() {
+        report::set_text_width(columns);
     }
 }
 

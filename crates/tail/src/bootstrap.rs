@@ -87,7 +87,7 @@ impl Refit {
         let mut t = 0.0;
         for (i, y) in self.y.iter_mut().rev().enumerate() {
             t += random.exponential() / (n - i) as f64;
-            *y = m + scale * kernel::box_cox(-t.ln(), shape).0;
+            *y = m + scale * kernel::standard_quantile(-t.ln(), shape);
         }
     }
 

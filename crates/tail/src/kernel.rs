@@ -99,6 +99,13 @@ pub fn box_cox(c: f64, shape: f64) -> (f64, f64, f64) {
     }
 }
 
+/// The first of [`box_cox`] alone, in half the time: for values that are drawn.
+#[inline]
+pub(crate) fn standard_quantile(c: f64, shape: f64) -> f64 {
+    let t = c * shape;
+    if t.abs() < 1e-5 { c * (1.0 + 0.5 * t * (1.0 + t / 3.0)) } else { t.exp_m1() / shape }
+}
+
 /// The shape whose standard quantile at Gumbel level `c` > 0 is `quantile` > 0: the inverse of [`box_cox`] in the
 /// shape. `None` if no shape between -1 and 100 / c has that quantile.
 pub fn shape_of_quantile(c: f64, quantile: f64) -> Option<f64> {
@@ -295,6 +302,16 @@ mod tests {
             assert!((near.2 - b2).abs() < 1e-10 * b2.abs());
         }
         assert_eq!(box_cox(2.0, 0.0), (2.0, 2.0, 8.0 / 3.0));
+    }
+
+    #[test]
+    fn the_quick_quantile_is_that_of_the_expansion() {
+        for c in [-3.0, 1e-9, 0.7, 14.0] {
+            for shape in [-0.9, -1e-3, -1e-6, 0.0, 0.7e-6, 1e-5, 0.05, 1.5] {
+                let (quick, slow) = (standard_quantile(c, shape), box_cox(c, shape).0);
+                assert!((quick - slow).abs() <= 1e-14 * slow.abs(), "{c} {shape} {quick} {slow}");
+            }
+        }
     }
 
     #[test]

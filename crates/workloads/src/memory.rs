@@ -138,7 +138,9 @@ fn bandwidth(text: &mut ProgramText) {
 
 fn loaded(text: &mut ProgramText) {
     text.line("time[\"alone\"] for $time chase($size, 1000, $pages);");
-    text.line("# The first worker follows pointers, the others read from memory, with shorter and shorter pauses.");
+    text.line(
+        "# The first worker follows pointers, the others read from memory, with shorter and shorter pauses.",
+    );
     for (name, pause) in [
         ("others pause 30 ms", "think 30ms;"),
         ("others pause 10 ms", "think 10ms;"),

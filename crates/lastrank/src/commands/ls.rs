@@ -136,7 +136,10 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
     for row in &rows {
         table.push(false, kept.iter().map(|at| row[*at].clone()));
     }
-    table.text()
+    match output::columns() {
+        Some(columns) => table.stacked(columns, &["file", "program", "machine", "note"]),
+        None => table.text(),
+    }
 }
 
 /// The cells of a row of the table.

@@ -100,6 +100,53 @@ impl Table {
     }
 }
 
+impl Table {
+    /// The table in lines of at most so many columns: where a row would be wider, its cells of the columns `apart` stand
+    /// on a line of their own above the others, and the widest of the other texts are cut until these fit.
+    pub fn stacked(&self, columns: usize, apart: &[&str]) -> String {
+        const SHORTEST: usize = 8;
+        let whole = self.text();
+        if whole.lines().all(|line| width(line) <= columns) {
+            return whole;
+        }
+        let (above, below): (Vec<usize>, Vec<usize>) =
+            (0..self.columns.len()).partition(|at| apart.contains(&self.columns[*at].name.as_str()));
+        let widest = |at: usize| {
+            let cells = self.rows.iter().map(|row| width(&row.cells[at]));
+            cells.max().unwrap_or(0).max(width(&self.columns[at].name))
+        };
+        let mut widths: Vec<usize> = below.iter().map(|at| widest(*at)).collect();
+        while 2 + widths.iter().map(|width| width + 2).sum::<usize>() > columns.min(100) {
+            let texts = (0..below.len()).filter(|at| !self.columns[below[*at]].number);
+            let Some(at) = texts.max_by_key(|at| widths[*at]).filter(|at| widths[*at] > SHORTEST) else {
+                break;
+            };
+            widths[at] -= 1;
+        }
+        let mut rest = Table {
+            title: self.title.clone(),
+            columns: below.iter().map(|at| self.columns[*at].clone()).collect(),
+            ..Table::default()
+        };
+        for (column, width) in rest.columns.iter_mut().zip(&widths) {
+            column.name = cut(&column.name, *width);
+        }
+        for row in &self.rows {
+            let cells = below.iter().zip(&widths).map(|(at, width)| cut(&row.cells[*at], *width));
+            rest.push(row.strong, cells);
+        }
+        let text = rest.text();
+        let mut lines = text.lines();
+        let mut out = format!("{}\n", lines.next().unwrap_or_default());
+        out.push_str(&lines.next().map_or(String::new(), |heads| format!("  {heads}\n")));
+        for (row, line) in self.rows.iter().zip(lines) {
+            let cells = above.iter().map(|at| row.cells[*at].as_str()).filter(|cell| !cell.is_empty());
+            out.push_str(&format!("  {}\n  {line}\n", cells.collect::<Vec<_>>().join("  ")));
+        }
+        out
+    }
+}
+
 /// The text, or its beginning and `…` where it takes more columns.
 pub(crate) fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
@@ -132,6 +179,21 @@ mod tests {
         table.push(false, ["µ".into(), "1".into()]);
         table.push(true, ["longer".into(), "1000000".into()]);
         assert_eq!(table.text(), "Title\n  name      count\n  µ             1\n  longer  1000000\n");
+    }
+
+    #[test]
+    fn rows_that_are_too_wide_stand_below_their_name() {
+        let mut table = Table::new("T", &["<file", "<program", "rate", "<note"]);
+        table.push(false, ["a".repeat(30), "parallel_write".into(), "12 MiB/s".into(), "quiet".into()]);
+        table.push(false, ["b".into(), "disk".into(), "–".into(), String::new()]);
+        assert_eq!(table.stacked(80, &["file", "note"]), table.text());
+        let name = "a".repeat(30);
+        let wanted = format!(
+            "T\n    program             rate\n  {name}  quiet\n    parallel_write  12 MiB/s\n  b\n    disk                   –\n"
+        );
+        assert_eq!(table.stacked(60, &["file", "note"]), wanted);
+        let narrow = table.stacked(22, &["file", "note"]);
+        assert!(narrow.contains("    paralle…  12 MiB/s\n"), "{narrow}");
     }
 
     #[test]
