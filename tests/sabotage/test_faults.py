@@ -113,6 +113,8 @@ def test_a_call_that_fails_anywhere_is_told(lastrank: Lastrank, call: str) -> No
             continue  # before the first instruction of ours
         if "fatal runtime error: initialization" in said:
             continue  # the same: the language's library finds no memory for the stack on which it handles signals
+        if "unexpected error during closedir" in said:
+            continue  # the language's library panics; closedir(3) fails only where a descriptor was closed twice
         if status < 0 and loader_dies(folder, call, errno, str(place)):
             continue
         assert "panicked" not in said and "bug of lastrank" not in said, where

@@ -157,7 +157,7 @@ def test_a_folder_that_is_gone_sends_the_samples_elsewhere(lastrank: Lastrank) -
 
 def killed(lastrank: Lastrank, folder: Path, before: list[str], *options: str) -> None:
     """A run of which every process is killed; `before` is put before its command."""
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / "a.ppl").write_text(PROGRAM)
     command = [*before, lastrank.program, "run", "a.ppl", "-s", "--report", "none", *options]
     with subprocess.Popen(list(map(str, command)), cwd=folder, stderr=subprocess.DEVNULL) as run:
@@ -166,6 +166,21 @@ def killed(lastrank: Lastrank, folder: Path, before: list[str], *options: str) -
         run.kill()
         run.wait(60)
     until(lambda: not any(map(is_alive, ranks)), "ranks outlive their supervisor")
+
+
+def test_a_recover_in_another_folder_takes_nothing_away(lastrank: Lastrank) -> None:
+    """While others look for their own runs, a run that was left is found."""
+    folder, other = lastrank.folder / "mine", lastrank.folder / "other"
+    other.mkdir()
+    looks = 'while [ ! -e enough ]; do "$0" recover . >/dev/null 2>&1; done'
+    with subprocess.Popen(["sh", "-c", looks, lastrank.program], cwd=other) as looking:
+        for trial in range(10):
+            killed(lastrank, folder / str(trial), [], "-o", "a.parquet")
+            command = [lastrank.program, "recover", "."]
+            done = subprocess.run(command, cwd=folder / str(trial), capture_output=True, text=True, check=False)
+            assert (folder / str(trial) / "a.parquet").exists(), done
+        (other / "enough").touch()
+        looking.wait(60)
 
 
 def take_what_was_left(folder: Path, to: Path) -> None:

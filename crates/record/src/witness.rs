@@ -53,3 +53,28 @@ fn name(live: &Path) -> io::Result<String> {
     let found = stat(live)?;
     Ok(format!("lastrank-made-{}-{:x}-{:x}", geteuid().as_raw(), found.st_dev, found.st_ino))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_came_with_other_files_has_no_witness() {
+        let (home, memory) =
+            (tempfile::tempdir().expect("a directory"), tempfile::tempdir().expect("a directory"));
+        let (path, moved) = (home.path().join("live"), home.path().join("moved"));
+        std::fs::create_dir(&path).expect("mkdir");
+        Witness::leave(memory.path(), &path).expect("room");
+        assert!(Witness::leave(memory.path(), &path).is_err(), "one is enough");
+        assert!(Witness::of(memory.path(), &path).is_some());
+        // The same files under another name are another folder, whatever they say; so is another one of that name.
+        std::fs::rename(&path, &moved).expect("a rename");
+        assert!(Witness::of(memory.path(), &moved).is_none());
+        std::fs::create_dir(&path).expect("mkdir");
+        assert!(Witness::of(memory.path(), &path).is_none());
+        std::fs::remove_dir(&path).expect("rmdir");
+        std::fs::rename(&moved, &path).expect("a rename");
+        Witness::of(memory.path(), &path).expect("it is back").remove();
+        assert_eq!(std::fs::read_dir(memory.path()).expect("there").count(), 0);
+    }
+}

@@ -169,6 +169,13 @@ pub fn left(folder: Option<&Path>) -> std::io::Result<Vec<LeftRuns>> {
 }
 
 fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns> {
+    let is_others = |manifest: Vec<u8>| {
+        serde_json::from_slice(&manifest)
+            .is_ok_and(|found: Manifest| found.schema == SCHEMA && !is_wanted(&found))
+    };
+    if LeftFolder::peek(&path).is_ok_and(is_others) {
+        return None;
+    }
     let folder = match LeftFolder::look(&path) {
         Ok(Found::Left(folder)) => folder,
         Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path)),
