@@ -291,7 +291,10 @@ impl Writer {
         if self.stream.dials.form == Form::Periodic {
             mask.stamp::<FACTS>(&self.facts, out);
         }
-        own_words(&mask, number, self.rank, out);
+        let (words, _) = out.as_chunks_mut::<8>();
+        words[0] = mask.key().to_le_bytes();
+        words[NUMBER] = (number ^ mask.word(NUMBER)).to_le_bytes();
+        words[WRITER] = writer_word(&mask, self.rank);
     }
 
     /// Can [`Writer::renew`] make its sectors?
@@ -303,32 +306,15 @@ impl Writer {
     /// [`PERIOD`]. `made` says of what stream each sector in it is (0 at first): where it is this one, its facts are
     /// enough.
     pub fn renew(&self, first: u64, made: &mut [u64], out: &mut [[u8; SECTOR]]) {
-        debug_assert!(self.renews());
-        if made.iter().any(|made| *made != self.root) {
-            for ((sector, made), number) in out.iter_mut().zip(&mut *made).zip(first..) {
-                if *made != self.root {
-                    self.sectors(number, std::slice::from_mut(sector));
-                    *made = self.root;
-                }
+        for ((sector, made), number) in out.iter_mut().zip(made).zip(first..) {
+            if *made == self.root {
+                self.stamp(number, sector);
+            } else {
+                self.sectors(number, std::slice::from_mut(sector));
+                *made = self.root;
             }
         }
-        // A loop that calls nothing keeps what is the same for all sectors in registers.
-        let (root, facts, rank) = (self.root, &self.facts, self.rank);
-        for (sector, number) in out.iter_mut().zip(first..) {
-            let mask = Mask::of(Form::Periodic, ContentStream::key(root, number));
-            mask.stamp::<FACTS>(facts, sector);
-            own_words(&mask, number, rank, sector);
-        }
     }
-}
-
-/// The words in which sectors of a stream differ by more than their mask.
-#[inline(always)]
-fn own_words(mask: &Mask, number: u64, rank: u32, out: &mut [u8; SECTOR]) {
-    let (words, _) = out.as_chunks_mut::<8>();
-    words[0] = mask.key().to_le_bytes();
-    words[NUMBER] = (number ^ mask.word(NUMBER)).to_le_bytes();
-    words[WRITER] = writer_word(mask, rank);
 }
 
 /// Odd, and its inverse modulo 2^64.
