@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use samples::Outcome;
 
-use crate::content::{ContentKind, PERIOD, SECTOR, Writer};
+use crate::content::{ContentKind, Writer};
 
 /// Page-aligned anonymous memory.
 #[derive(Debug)]
@@ -96,43 +96,11 @@ impl Drop for Buffer {
 #[derive(Debug, Default)]
 pub struct Scratch {
     out: Option<Buffer>,
-    stock: Option<Stock>,
-    /// What was made last: from which offset on, how much,
+    /// What lies in it: from which offset on, how much,
     holds: Option<(u64, usize)>,
-    /// where in the stock; `None`: in `out`,
-    stocked: Option<usize>,
     /// and of which stream.
     writer: Option<((u64, ContentKind), Writer)>,
     back: Option<Buffer>,
-}
-
-/// Sectors whose bytes stay from one write to another, but for their facts.
-#[derive(Debug)]
-struct Stock {
-    memory: Buffer,
-    /// Of each sector: of what stream it is, as [`Writer::renew`] has it.
-    made: Vec<u64>,
-}
-
-/// The most that is written from the stock: beyond it a write takes long against the making of its content.
-const LARGEST_STOCKED: usize = 64 << 10;
-/// Sectors of the stock: a write begins at that of its offset modulo the period.
-const STOCK: usize = PERIOD as usize + LARGEST_STOCKED / SECTOR + 8;
-
-impl Stock {
-    fn new() -> Result<Self, i32> {
-        Ok(Self { memory: Buffer::take(STOCK * SECTOR)?, made: vec![0; STOCK] })
-    }
-
-    /// Makes `length` bytes from `offset` of the stream on; where in the memory they begin.
-    fn renew(&mut self, writer: &Writer, offset: u64, length: usize) -> usize {
-        let (first, within) = (offset / SECTOR as u64, (offset % SECTOR as u64) as usize);
-        let slot = (first % PERIOD) as usize;
-        let sectors = slot..slot + (within + length).div_ceil(SECTOR);
-        let (memory, _) = self.memory.bytes_mut().as_chunks_mut::<SECTOR>();
-        writer.renew(first, &mut self.made[sectors.clone()], &mut memory[sectors]);
-        slot * SECTOR + within
-    }
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
@@ -156,9 +124,9 @@ impl Scratch {
             Some((known, _)) if *known == stream => {
                 // The offset tells in nearly every program.
                 if self.holds == Some((offset, length))
-                    && let Some(held) = self.held()
+                    && let Some(buffer) = &self.out
                 {
-                    return Ok(held);
+                    return Ok(buffer.pointer().cast_const());
                 }
             }
             _ => self.writer = Some((stream, writer())),
@@ -166,35 +134,9 @@ impl Scratch {
         self.refill(offset, length)
     }
 
-    /// Where what was made last begins.
-    #[inline(always)]
-    fn held(&self) -> Option<*const u8> {
-        match self.stocked {
-            // SAFETY: a place in the memory of the stock.
-            Some(at) => {
-                self.stock.as_ref().map(|stock| unsafe { stock.memory.pointer().add(at).cast_const() })
-            }
-            None => self.out.as_ref().map(|buffer| buffer.pointer().cast_const()),
-        }
-    }
-
     #[inline(never)]
     fn refill(&mut self, offset: u64, length: usize) -> Result<*const u8, i32> {
-        (self.holds, self.stocked) = (None, None);
-        if length <= LARGEST_STOCKED
-            && let Some((_, writer)) = &self.writer
-            && writer.renews()
-        {
-            if self.stock.is_none() {
-                // Without so much memory each write makes its own content.
-                self.stock = Stock::new().ok();
-            }
-            if let Some(stock) = &mut self.stock {
-                self.stocked = Some(stock.renew(writer, offset, length));
-                self.holds = Some((offset, length));
-                return self.held().ok_or(libc::ENOMEM);
-            }
-        }
+        self.holds = None;
         if self.out.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.out = None;
             self.out = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);

@@ -15,7 +15,7 @@ mod wrong;
 
 pub use known::{Catalogue, FileName, Known};
 pub use place::{Destined, LastRead};
-pub use sector::{ContentKind, ContentStream, Dials, Form, Lying, PERIOD, REPEAT, SECTOR, Writer};
+pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR, Writer};
 pub use verify::{Reader, verify};
 pub use wrong::{Described, Found, Wrong};
 

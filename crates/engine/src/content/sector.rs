@@ -1,17 +1,14 @@
 //! Content in which each 512 bytes say what they are: run, file, offset, writer.
 //!
-//! A sector begins with 80 bytes of facts, masked with random words that are changed by a key made of the same facts;
-//! the bytes behind them are further such words. So a sector looks random throughout (nothing compresses, no two are
-//! alike), who reads it can take its facts off and make the rest again, and each byte depends on its place in the file
-//! only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others are the same
-//! whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
-//!
-//! The bytes behind the facts of sector n are those of sector n + [`PERIOD`] of the same file. A writer that keeps them
-//! in memory writes the facts alone anew ([`Writer::renew`]).
+//! A sector begins with 80 bytes of facts, masked with random words that are chosen and changed by a key made of the
+//! same facts; the bytes behind them are further such words. So a sector looks random throughout (nothing compresses,
+//! no two are alike), who reads it can take its facts off and make the rest again, and each byte depends on its place
+//! in the file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others
+//! are the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
 
 use super::mask::{Head, Mask, mix};
 
-pub use super::mask::{Form, SECTOR};
+pub use super::mask::SECTOR;
 
 /// Words of facts at the beginning of a sector.
 const FACTS: usize = 10;
@@ -27,10 +24,6 @@ pub const WRITER_AT: usize = 8 * WRITER;
 const UNIT: u64 = 256;
 /// Different duplicates.
 const POOL: u64 = 16;
-/// After so many sectors the bytes behind the facts are the same again: more than a MiB, which compressors look back
-/// and record sizes of file systems are, whole pages, and of those a prime number, so that what lies at a wrong place is
-/// hardly ever away by a multiple of it.
-pub const PERIOD: u64 = 8 * 257;
 /// A single transfer beyond this (1 GiB) repeats its content.
 pub const REPEAT: u64 = 1 << 30;
 
@@ -57,15 +50,13 @@ const KINDS: [ContentKind; 5] = [
     ContentKind::Duplicate,
 ];
 
-/// How content is made. By default it can be neither compressed nor deduplicated.
+/// How far content may be compressed and deduplicated, in per cent. By default not at all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dials {
-    /// Of each sector, so many per cent are zeros.
+    /// Of each sector, so much is zeros.
     pub compressible: u8,
-    /// So many per cent of all blocks of 128 KiB are copies of a few.
+    /// So many of all blocks of 128 KiB are copies of a few.
     pub dedupe: u8,
-    /// The bytes behind the facts.
-    pub form: Form,
 }
 
 impl Dials {
@@ -118,11 +109,7 @@ fn name_words(name: &Name) -> [u64; 4] {
 impl ContentStream {
     fn meta(&self) -> u64 {
         let kind = KINDS.iter().position(|kind| *kind == self.kind).unwrap_or(0) as u64;
-        let form = match self.dials.form {
-            Form::Keyed => 0,
-            Form::Periodic => 1,
-        };
-        kind | u64::from(self.dials.compressible) << 8 | u64::from(self.dials.dedupe) << 16 | form << 24
+        kind | u64::from(self.dials.compressible) << 8 | u64::from(self.dials.dedupe) << 16
     }
 
     /// What all keys of the stream are made of.
@@ -172,10 +159,6 @@ impl ContentStream {
         let mut facts = Head::default();
         (facts[1], facts[2], facts[4]) = (self.run, self.file, self.meta());
         facts[6..FACTS].copy_from_slice(&name_words(&self.name));
-        let facts = match self.dials.form {
-            Form::Keyed => facts,
-            Form::Periodic => Mask::prepared(&facts),
-        };
         Writer { stream: *self, root: self.root(), facts, rank, filled: self.filled() }
     }
 
@@ -184,14 +167,14 @@ impl ContentStream {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         let rank = if stream.kind == ContentKind::Duplicate { u32::MAX } else { rank };
         let key = Self::key(stream.root(), number);
-        writer_word(&Mask::of(stream.dials.form, key), rank)
+        writer_word(&Mask::of(key), rank)
     }
 
     /// Who wrote the sector at `offset` of the stream, by its eight bytes.
     pub fn rank(&self, offset: u64, bytes: [u8; 8]) -> Option<u32> {
         let (stream, number) = self.resolved(offset / SECTOR as u64);
         let key = Self::key(stream.root(), number);
-        rank_of(&Mask::of(stream.dials.form, key), bytes)
+        rank_of(&Mask::of(key), bytes)
     }
 }
 
@@ -200,7 +183,7 @@ impl ContentStream {
 pub struct Writer {
     stream: ContentStream,
     root: u64,
-    /// Without the key, the number and the writer; of [`Form::Periodic`] as [`Mask::prepared`].
+    /// Without the key, the number and the writer.
     facts: Head,
     rank: u32,
     /// Bytes before the zeros.
@@ -248,9 +231,9 @@ impl Writer {
             return;
         }
         for (sector, number) in out.iter_mut().zip(first..) {
-            let (mask, facts) = self.bytes_of(number);
-            mask.blend(facts, sector);
-            self.complete(number, sector);
+            let mask = Mask::of(ContentStream::key(self.root, number));
+            mask.blend(&self.facts, sector);
+            self.complete(&mask, number, sector);
         }
     }
 
@@ -259,60 +242,21 @@ impl Writer {
     #[target_feature(enable = "avx2")]
     fn sectors_by_avx2(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         for (sector, number) in out.iter_mut().zip(first..) {
-            let (mask, facts) = self.bytes_of(number);
-            mask.blend_by_avx2(facts, sector);
-            self.complete(number, sector);
-        }
-    }
-
-    /// What all bytes of a sector are combined with, and the facts that it is to have by that.
-    #[inline(always)]
-    fn bytes_of(&self, number: u64) -> (Mask, &Head) {
-        match self.stream.dials.form {
-            Form::Keyed => (Mask::of_bytes(ContentStream::key(self.root, number)), &self.facts),
-            // The facts follow by a mask of their own.
-            Form::Periodic => (Mask::of_bytes(mix(!self.root, number % PERIOD)), &[0; 12]),
+            let mask = Mask::of(ContentStream::key(self.root, number));
+            mask.blend_by_avx2(&self.facts, sector);
+            self.complete(&mask, number, sector);
         }
     }
 
     /// The words that differ between sectors.
     #[inline(always)]
-    fn complete(&self, number: u64, out: &mut [u8; SECTOR]) {
-        self.stamp(number, out);
-        if self.filled < SECTOR {
-            out[self.filled..].fill(0);
-        }
-    }
-
-    /// The facts, or those of them that differ between sectors.
-    #[inline(always)]
-    fn stamp(&self, number: u64, out: &mut [u8; SECTOR]) {
-        let mask = Mask::of(self.stream.dials.form, ContentStream::key(self.root, number));
-        if self.stream.dials.form == Form::Periodic {
-            mask.stamp::<FACTS>(&self.facts, out);
-        }
+    fn complete(&self, mask: &Mask, number: u64, out: &mut [u8; SECTOR]) {
         let (words, _) = out.as_chunks_mut::<8>();
         words[0] = mask.key().to_le_bytes();
         words[NUMBER] = (number ^ mask.word(NUMBER)).to_le_bytes();
-        words[WRITER] = writer_word(&mask, self.rank);
-    }
-
-    /// Can [`Writer::renew`] make its sectors?
-    pub fn renews(&self) -> bool {
-        self.stream.dials.form == Form::Periodic && self.stream.dials.dedupe == 0
-    }
-
-    /// Writes sectors from `first` on into memory that is always the same for numbers of the same remainder by
-    /// [`PERIOD`]. `made` says of what stream each sector in it is (0 at first): where it is this one, its facts are
-    /// enough.
-    pub fn renew(&self, first: u64, made: &mut [u64], out: &mut [[u8; SECTOR]]) {
-        for ((sector, made), number) in out.iter_mut().zip(made).zip(first..) {
-            if *made == self.root {
-                self.stamp(number, sector);
-            } else {
-                self.sectors(number, std::slice::from_mut(sector));
-                *made = self.root;
-            }
+        words[WRITER] = writer_word(mask, self.rank);
+        if self.filled < SECTOR {
+            out[self.filled..].fill(0);
         }
     }
 }
@@ -332,7 +276,8 @@ const fn inverse(odd: u64) -> u64 {
 
 /// The rank and a check of it, spread over all bytes: no two ranks have more bytes in common than by chance.
 fn writer_word(mask: &Mask, rank: u32) -> [u8; 8] {
-    let plain = mask.word(WRITER) ^ (u64::from(rank) | mask.check(rank) << 32);
+    let check = mix(mask.key(), u64::from(rank)) & 0xffff_ffff;
+    let plain = mask.word(WRITER) ^ (u64::from(rank) | check << 32);
     let spread = plain.wrapping_mul(SPREAD.0);
     (spread ^ (spread >> 32)).wrapping_mul(SPREAD.0).to_le_bytes()
 }
@@ -347,24 +292,17 @@ fn rank_of(mask: &Mask, bytes: [u8; 8]) -> Option<u32> {
 /// The facts at the beginning of `bytes`; `None` where no sector begins there.
 pub fn facts(bytes: &[u8]) -> Option<Facts> {
     let (words, _) = bytes.get(..HEAD)?.as_chunks::<8>();
-    Form::ALL.into_iter().find_map(|form| facts_of(form, words))
-}
-
-fn facts_of(form: Form, words: &[[u8; 8]]) -> Option<Facts> {
     let key = u64::from_le_bytes(words[0]);
-    let mask = Mask::of(form, key);
+    let mask = Mask::of(key);
     let fact = |at: usize| u64::from_le_bytes(words[at]) ^ mask.word(at);
     let meta = fact(4);
-    let kind = *KINDS.get((meta & 0xff) as usize)?;
+    let kind = *KINDS.get((meta & 0xff) as usize).filter(|_| meta >> 24 == 0)?;
     let mut name = Name::default();
     for at in 0..4 {
         name[8 * at..8 * at + 8].copy_from_slice(&fact(6 + at).to_le_bytes());
     }
-    let dials = Dials { compressible: (meta >> 8) as u8, dedupe: (meta >> 16) as u8, form };
+    let dials = Dials { compressible: (meta >> 8) as u8, dedupe: (meta >> 16) as u8 };
     let stream = ContentStream { run: fact(1), file: fact(2), name, kind, dials };
-    if stream.meta() != meta {
-        return None;
-    }
     let number = fact(NUMBER);
     (ContentStream::key(stream.root(), number) == key).then(|| Facts {
         stream,
@@ -373,13 +311,111 @@ fn facts_of(form: Form, words: &[[u8; 8]]) -> Option<Facts> {
     })
 }
 
-/// The runs that the first 16 bytes of a sector name, if it has this form or that one.
-pub fn runs_of(bytes: &[u8]) -> Option<[(Form, u64); 2]> {
+/// The run that the first 16 bytes of a sector name.
+pub fn run_of(bytes: &[u8]) -> Option<u64> {
     let (words, _) = bytes.get(..16)?.as_chunks::<8>();
-    let [key, run] = [words[0], words[1]].map(u64::from_le_bytes);
-    Some(Form::ALL.map(|form| (form, run ^ Mask::of(form, key).word(1))))
+    Some(u64::from_le_bytes(words[1]) ^ Mask::of(u64::from_le_bytes(words[0])).word(1))
 }
 
 #[cfg(test)]
-#[path = "sector_tests.rs"]
-mod tests;
+mod tests {
+    use super::*;
+
+    fn stream() -> ContentStream {
+        let dials = Dials::default();
+        ContentStream {
+            run: 17,
+            file: 5,
+            name: *b"0123456789abcdefghijklmnopqrst/f",
+            kind: ContentKind::Placed,
+            dials,
+        }
+    }
+
+    #[test]
+    fn any_pieces_give_the_same_bytes() {
+        let mut whole = vec![0; 5000];
+        stream().fill(3, 0, &mut whole);
+        for (offset, length) in [(0, 1), (1, 511), (7, 2000), (511, 2), (512, 512), (4999, 1)] {
+            let mut piece = vec![0; length];
+            stream().fill(3, offset as u64, &mut piece);
+            assert_eq!(piece, whole[offset..offset + length], "at {offset}");
+        }
+    }
+
+    #[test]
+    fn content_of_earlier_versions_stays_known() {
+        let mut bytes = vec![0; 5120];
+        stream().fill(3, 0, &mut bytes);
+        // FNV-1a of what the first version of this format wrote.
+        let hash = bytes.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3)
+        });
+        assert_eq!(hash, 0x0cdc_5854_1711_09a5);
+    }
+
+    #[test]
+    fn a_sector_says_what_it_is_and_the_writer_is_all_that_depends_on_the_writer() {
+        let (mut one, mut other) = ([0; 1024], [0; 1024]);
+        stream().fill(3, 512 * 9, &mut one);
+        stream().fill(4, 512 * 9, &mut other);
+        let found = facts(&one[512..]).expect("facts");
+        assert_eq!((found.stream, found.number, found.rank), (stream(), 10, Some(3)));
+        assert_eq!(run_of(&one), Some(17));
+        let differing: Vec<usize> = (0..512).filter(|at| one[*at] != other[*at]).collect();
+        assert!(differing.iter().all(|at| (WRITER_AT..WRITER_AT + 8).contains(at)), "{differing:?}");
+        assert!(!differing.is_empty());
+        // One changed bit, and it is none any more; but for the writer's.
+        for bit in 0..8 * HEAD {
+            let mut changed = one;
+            changed[bit / 8] ^= 1 << (bit % 8);
+            let found = facts(&changed);
+            let in_writer = (WRITER_AT..WRITER_AT + 8).contains(&(bit / 8));
+            assert_eq!((found.is_some(), found.and_then(|found| found.rank)), (in_writer, None), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn content_is_neither_compressible_nor_a_duplicate_unless_asked_for() {
+        let mut bytes = vec![0; 1 << 20];
+        stream().fill(0, 0, &mut bytes);
+        // Each byte value as often as the next, here and at each place of a sector.
+        let chi = |bytes: &mut dyn Iterator<Item = u8>| {
+            let (mut counts, mut n) = ([0_f64; 256], 0.0);
+            bytes.for_each(|byte| {
+                counts[usize::from(byte)] += 1.0;
+                n += 1.0;
+            });
+            counts.iter().map(|count| (count - n / 256.0).powi(2) / (n / 256.0)).sum::<f64>()
+        };
+        // 255 degrees of freedom: mean 255, deviation 22.6.
+        assert!(chi(&mut bytes.iter().copied()) < 400.0);
+        for at in 0..SECTOR {
+            let column = chi(&mut bytes.iter().skip(at).step_by(SECTOR).copied());
+            assert!(column < 400.0, "byte {at} of a sector: {column}");
+        }
+        let (words, _) = bytes.as_chunks::<8>();
+        let mut words: Vec<_> = words.iter().collect();
+        words.sort_unstable();
+        words.dedup();
+        assert_eq!(words.len(), (1 << 20) / 8);
+    }
+
+    #[test]
+    fn dials_make_zeros_and_duplicates() {
+        let dials = Dials { compressible: 30, dedupe: 20 };
+        let (mut zeros, mut kinds) = (0, 0);
+        let mut seen = std::collections::HashSet::new();
+        let mut unit = vec![0; 512 * UNIT as usize];
+        for number in 0..1000 {
+            ContentStream { dials, ..stream() }.fill(0, number * unit.len() as u64, &mut unit[..1024]);
+            zeros += unit[..1024].iter().filter(|byte| **byte == 0).count();
+            kinds += usize::from(facts(&unit).expect("facts").stream.kind == ContentKind::Duplicate);
+            seen.insert(unit[..1024].to_vec());
+        }
+        let share = zeros as f64 / 1_024_000.0;
+        assert!((0.29..0.31).contains(&share), "{share} zeros");
+        assert!((160..240).contains(&kinds), "{kinds} of 1000 blocks are duplicates");
+        assert_eq!(seen.len(), 1000 - kinds + 16);
+    }
+}

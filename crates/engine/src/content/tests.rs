@@ -17,9 +17,7 @@ fn named(name: &str) -> FileName {
 }
 
 fn author(run: u64, rank: u32) -> Author {
-    // A run before this one may have been of an earlier version.
-    let form = if run == 9 { Form::default() } else { Form::Keyed };
-    Author { run, rank, ranks: 8, dials: Dials { form, ..Dials::default() } }
+    Author { run, rank, ranks: 8, dials: Dials::default() }
 }
 
 fn file(author: Author, name: &str, length: usize) -> Vec<u8> {
@@ -138,15 +136,13 @@ fn memory_of_the_program_and_appended_bytes_are_known_as_such() {
 
 #[test]
 fn compressible_and_duplicate_content_is_verified_by_a_later_run() {
-    for form in [Form::Periodic, Form::Keyed] {
-        let dials = Dials { compressible: 40, dedupe: 50, form };
-        let own = Author { dials, ..author(4, 1) };
-        let mut whole = vec![0; 4 << 20];
-        own.stream(named("d/f"), ContentKind::Placed).fill(1, 0, &mut whole);
-        assert_eq!(check(&whole, 0, &mut Known::default()), None);
-        whole[3 << 20] ^= 1;
-        assert!(check(&whole, 0, &mut Known::default()).is_some_and(|wrong| wrong.at >> 9 == (3 << 20) >> 9));
-    }
+    let dials = Dials { compressible: 40, dedupe: 50 };
+    let own = Author { dials, ..author(4, 1) };
+    let mut whole = vec![0; 4 << 20];
+    own.stream(named("d/f"), ContentKind::Placed).fill(1, 0, &mut whole);
+    assert_eq!(check(&whole, 0, &mut Known::default()), None);
+    whole[3 << 20] ^= 1;
+    assert!(check(&whole, 0, &mut Known::default()).is_some_and(|wrong| wrong.at >> 9 == (3 << 20) >> 9));
 }
 
 #[test]

@@ -6,7 +6,7 @@
 
 use super::known::{FileName, Known};
 use super::sector::{
-    ContentKind, ContentStream, Dials, Facts, HEAD, Lying, Name, REPEAT, SECTOR, WRITER_AT, facts, runs_of,
+    ContentKind, ContentStream, Dials, Facts, HEAD, Lying, Name, REPEAT, SECTOR, WRITER_AT, facts, run_of,
 };
 use super::wrong::{Described, Found, Wrong};
 
@@ -109,13 +109,12 @@ impl Comparison<'_> {
     /// before, of this run, of the one that the first bytes name.
     fn candidates(&self, at: usize) -> Vec<Lying> {
         let x = self.offset + at as u64;
-        let named = if x.is_multiple_of(SECTOR as u64) { runs_of(&self.found[at..]) } else { None };
+        let named = if x.is_multiple_of(SECTOR as u64) { run_of(&self.found[at..]) } else { None };
         let before = self.known.run.map(|(run, dials)| self.placed(run, dials));
         let own = self.placed(self.reader.run, self.reader.dials);
-        let named = named.into_iter().flatten();
-        let named = named.map(|(form, run)| self.placed(run, Dials { form, ..self.reader.dials }));
-        let others = [before, Some(own)].into_iter().flatten().chain(named);
-        self.known.memory_at(x).into_iter().chain(others).collect()
+        let named = named.map(|run| self.placed(run, self.reader.dials));
+        let others = [before, Some(own), named];
+        self.known.memory_at(x).into_iter().chain(others.into_iter().flatten()).collect()
     }
 
     fn in_stream(&self, lying: &Lying, at: usize) -> u64 {
