@@ -28,6 +28,9 @@ struct Walked {
     earlier: u64,
     /// How long it had been held by then.
     held: u64,
+    /// When its last call would have ended, and when it did.
+    until: u64,
+    was_until: u64,
     /// When it would have ended, and when it did.
     ended: Option<(u64, u64)>,
 }
@@ -51,15 +54,20 @@ impl Undisturbed {
             let own = &mut threads[call.thread as usize];
             let more = if tells { call.held.saturating_sub(own.held) } else { cost };
             own.held = own.held.max(call.held);
-            own.earlier = (own.earlier + more).min(call.start);
-            let earlier = own.earlier;
+            // No call begins before the end of the one before, whatever the recorder thought that it cost.
+            // Several calls of the model that are one of the system have one time.
+            let most =
+                if call.start >= own.was_until { call.start.saturating_sub(own.until) } else { call.start };
+            let earlier = (own.earlier + more).min(most);
+            own.earlier = earlier;
             times.earlier[at as usize] = earlier;
             let start = call.start - earlier;
             let end = start + call.duration.saturating_sub(added);
+            (own.until, own.was_until) = (end, call.end());
             match call.op {
                 Op::Spawn => {
                     if let Some(child) = threads.get_mut(call.file as usize) {
-                        child.earlier = earlier;
+                        (child.earlier, child.until) = (earlier, start);
                     }
                 }
                 Op::Exit => own.ended = Some((start, call.start)),
@@ -71,12 +79,14 @@ impl Undisturbed {
                     };
                     let end = other.map_or(end, |other| waited(&call, start, end, other));
                     times.ends.insert(at, end);
-                    threads[call.thread as usize].earlier = call.end().saturating_sub(end);
+                    let own = &mut threads[call.thread as usize];
+                    (own.until, own.earlier) = (end, call.end().saturating_sub(end));
                 }
                 _ => {}
             }
             if call.end() >= last {
-                (last, times.total) = (call.end(), threads[call.thread as usize].earlier);
+                let until = threads[call.thread as usize].until;
+                (last, times.total) = (call.end(), call.end().saturating_sub(until));
             }
         }
         times
@@ -151,7 +161,22 @@ mod tests {
             .map(|(at, call)| (times.start(at, &call), times.end(at, &call)))
             .collect();
         assert_eq!(found, [(950, 1010), (1850, 1910), (2750, 2810)]);
-        assert_eq!(times.total(), 250);
+        // The last one ended at 3100.
+        assert_eq!(times.total(), 290);
+    }
+
+    #[test]
+    fn no_call_begins_before_the_one_before_has_ended() {
+        let call = |start, held| Call { held, ..Call::new(Op::Read, 0, start, 100) };
+        let trace = trace(1, &[call(1000, 50), call(1200, 900)]);
+        let times = Undisturbed::of(&trace);
+        assert_eq!(times.start(1, &trace.calls.get(1)), times.end(0, &trace.calls.get(0)));
+        // What is one call of the system begins at one time, and what follows is as much earlier as before.
+        let trace = self::trace(1, &[call(1000, 50), call(1000, 50), call(2000, 60)]);
+        let times = Undisturbed::of(&trace);
+        let starts: Vec<u64> =
+            (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).collect();
+        assert_eq!(starts, [950, 950, 1940]);
     }
 
     #[test]
