@@ -1,12 +1,12 @@
 //! What is recorded when a process or thread begins and ends.
 
 use core::ffi::{c_int, c_long, c_void};
-use core::ptr::null_mut;
+use core::ptr::{null, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
 use crate::{
-    AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, keep_spool, now, number,
-    pthread_atfork, pthread_key_create, pthread_setspecific, put, set_errno, syscall,
+    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, keep_spool, now,
+    number, pthread_key_create, pthread_setspecific, put, set_errno, syscall,
 };
 
 /// Reads `/proc/self/io`: calls that read and write.
@@ -67,7 +67,8 @@ unsafe extern "C" fn begin() {
             return;
         }
         KEY.store(key, Relaxed);
-        pthread_atfork(None, None, Some(forked));
+        // Of no library: this one is never unloaded.
+        __register_atfork(None, None, Some(forked), null());
         let (mut name, mut here) = ([0_u8; LONGEST_NAME], [0_u8; LONGEST_NAME]);
         let name = link(AT_FDCWD, c"/proc/self/exe", &mut name);
         let here = link(AT_FDCWD, c"/proc/self/cwd", &mut here);

@@ -41,10 +41,12 @@ unsafe extern "C" {
     fn pthread_key_create(key: *mut c_uint, done: Option<unsafe extern "C" fn(*mut c_void)>) -> c_int;
     fn pthread_getspecific(key: c_uint) -> *mut c_void;
     fn pthread_setspecific(key: c_uint, value: *const c_void) -> c_int;
-    fn pthread_atfork(
+    // What `pthread_atfork` calls. That is in the static part of the C library, which needs a symbol of the start files.
+    fn __register_atfork(
         before: Option<unsafe extern "C" fn()>,
         parent: Option<unsafe extern "C" fn()>,
         child: Option<unsafe extern "C" fn()>,
+        library: *const c_void,
     ) -> c_int;
     fn dirfd(stream: *mut c_void) -> c_int;
 }
