@@ -146,8 +146,9 @@ mod tests {
     use proptest::prelude::*;
 
     fn tally() -> Box<SiteTally> {
-        // SAFETY: all-zero bytes are a tally that has counted nothing.
-        unsafe { Box::<SiteTally>::new_zeroed().assume_init() }
+        let layout = std::alloc::Layout::new::<SiteTally>();
+        // SAFETY: the layout is that of a tally, which is not empty, and all-zero bytes are one that has counted nothing.
+        unsafe { Box::from_raw(std::alloc::alloc_zeroed(layout).cast()) }
     }
 
     proptest! {
