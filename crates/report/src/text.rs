@@ -158,13 +158,33 @@ pub(crate) fn plain(key: &str, value: &Value) -> Option<String> {
     }
 }
 
-/// `text` after `first`, wrapped, further lines indented as far as `first` is long.
+/// `text` after `first`, wrapped, further lines indented as far as `first` is long, where that leaves half of a line.
 pub fn sentence(first: &str, text: &str) -> String {
-    let indent = width(first);
-    let lines = wrapped_with_units(text, columns_for(WIDEST) - indent);
-    lines.iter().enumerate().fold(String::new(), |mut out, (index, line)| {
-        let before = if index == 0 { first.to_string() } else { " ".repeat(indent) };
-        out.push_str(&format!("{before}{line}\n"));
-        out
-    })
+    const SHORT: usize = 4;
+    let columns = columns_for(WIDEST);
+    if width(first) > columns / 2 {
+        let (whole, indent) = (format!("{first}{text}"), " ".repeat(SHORT));
+        return wrapped_with_units(&whole, columns - SHORT).join(&format!("\n{indent}")) + "\n";
+    }
+    let indent = " ".repeat(width(first));
+    wrapped_with_units(text, columns - indent.len())
+        .iter()
+        .enumerate()
+        .map(|(index, line)| format!("{}{line}\n", if index == 0 { first } else { &indent }))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_beginning_of_any_length_is_followed_by_its_text() {
+        assert!(
+            sentence("Fit: ", &"word ".repeat(40)).lines().skip(1).all(|line| line.starts_with("     word"))
+        );
+        let long = sentence(&format!("{}: ", "x".repeat(300)), &"word ".repeat(40));
+        assert!(long.lines().skip(1).all(|line| line.starts_with("    word")), "{long}");
+        assert_eq!(long.matches("word").count(), 40);
+    }
 }

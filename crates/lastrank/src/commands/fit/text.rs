@@ -259,12 +259,14 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
             true => "needed: without it the fit is worse",
             false => "not shown to be needed: without it the fit is about as good",
         };
-        text += &format!(
-            "{}: {words} (p {}, likelihood ratio {}, {} df)\n",
-            term.name,
-            probability(term.p),
-            fixed(term.statistic, 2),
-            term.degrees_of_freedom
+        text += &sentence(
+            &format!("{}: ", term.name),
+            &format!(
+                "{words} (p {}, likelihood ratio {}, {} df)",
+                probability(term.p),
+                fixed(term.statistic, 2),
+                term.degrees_of_freedom
+            ),
         );
     }
     let residuals = match found.residuals_pass {
