@@ -128,10 +128,7 @@ pub fn test_within(
     seed: u64,
     budget: usize,
 ) -> Result<GoodnessOfFit, Error> {
-    series.require(5, 4)?;
-    let rounds =
-        Rounds { size: sample_size(series, replicates, budget), replicates, first: replicates, seed };
-    rounds.test(series, fit)
+    Rounds::of(series, replicates, seed, budget)?.test(series, fit)
 }
 
 /// [`test_within`] that ends after a fifth of the replicates if the fit is good beyond doubt by then (a sequential Monte
@@ -147,10 +144,8 @@ pub fn test_until_clear(
     seed: u64,
     budget: usize,
 ) -> Result<GoodnessOfFit, Error> {
-    series.require(5, 4)?;
-    let size = sample_size(series, replicates, budget);
     let first = if replicates >= 5 * FEWEST_CLEAR { replicates.div_ceil(5) } else { replicates };
-    Rounds { size, replicates, first, seed }.test(series, fit)
+    Rounds { first, ..Rounds::of(series, replicates, seed, budget)? }.test(series, fit)
 }
 
 /// A p-value from which on a fit is good beyond doubt.
@@ -158,11 +153,6 @@ pub const CLEAR: f64 = 0.2;
 
 /// Fewest replicates of a p-value that is clear: its standard error is then a twentieth.
 const FEWEST_CLEAR: usize = 100;
-
-/// Values in each replicate.
-fn sample_size(series: &Series, replicates: usize, budget: usize) -> usize {
-    series.len().min((budget / replicates.max(1)).max(SETTLED))
-}
 
 /// How many replicates of which size.
 #[derive(Clone, Copy)]
@@ -177,6 +167,13 @@ struct Rounds {
 }
 
 impl Rounds {
+    /// All replicates, of as many values as the budget allows.
+    fn of(series: &Series, replicates: usize, seed: u64, budget: usize) -> Result<Self, Error> {
+        series.require(5, 4)?;
+        let size = series.len().min((budget / replicates.max(1)).max(SETTLED));
+        Ok(Self { size, replicates, first: replicates, seed })
+    }
+
     fn test(self, series: &Series, fit: &GevFit) -> Result<GoodnessOfFit, Error> {
         match series.tick() {
             Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => ties(series, tick, self),

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::columns::{Column, Indices, column};
 use crate::maps::HashMap;
-use crate::optional::{Aligned, align};
+use crate::optional::{Aligned, align, anchors};
 use crate::statements::Statement;
 
 /// The longest body of a loop, in nodes.
@@ -21,9 +21,8 @@ const MOST_ROUNDS: usize = 4;
 const WELL_FOLDED: usize = 10;
 /// Sequences of which pieces are tried.
 const IN_PIECES: Range<usize> = 24..1 << 17;
-/// How many shapes are tried as the beginning of pieces, and how often they must occur.
+/// How many shapes are tried as the beginning of pieces.
 const ANCHORS: usize = 8;
-const LEAST_PIECES: usize = 4;
 /// Items of a list on a line.
 const LISTED_A_LINE: usize = 8;
 
@@ -93,24 +92,13 @@ pub fn fold(statements: &[Statement]) -> Vec<Node> {
     if lines * WELL_FOLDED <= statements.len() || !IN_PIECES.contains(&statements.len()) {
         return folder.nodes;
     }
-    let in_pieces = anchors(statements).into_iter().map(|anchor| Folder::in_pieces(statements, anchor));
+    let shapes = statements.iter().map(|statement| statement.shape);
+    let in_pieces = anchors(shapes).take(ANCHORS).map(|anchor| Folder::in_pieces(statements, anchor));
     let best = in_pieces.map(|nodes| (cost(&nodes, &Indices::top()), nodes)).min_by_key(|(lines, _)| *lines);
     match best {
         Some((fewer, nodes)) if fewer * 4 <= lines * 3 => nodes,
         _ => folder.nodes,
     }
-}
-
-/// The shapes with which pieces may begin: those that occur most often.
-fn anchors(statements: &[Statement]) -> Vec<u32> {
-    let mut counts: HashMap<u32, usize> = HashMap::default();
-    for statement in statements {
-        *counts.entry(statement.shape).or_default() += 1;
-    }
-    let mut often: Vec<(usize, u32)> = counts.into_iter().map(|(shape, count)| (count, shape)).collect();
-    often.retain(|(count, _)| *count >= LEAST_PIECES);
-    often.sort_unstable_by(|one, other| other.cmp(one));
-    often.into_iter().take(ANCHORS).map(|(_, shape)| shape).collect()
 }
 
 /// About how many lines nodes take, with their lists.

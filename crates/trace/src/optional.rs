@@ -13,7 +13,7 @@ const LONGEST: usize = 64;
 const LEAST_PIECES: usize = 4;
 /// A loop must make the sequence by so many nodes shorter, and the nodes that it takes at least half as many.
 const LEAST_SAVED: usize = 6;
-/// How many forms are tried as anchors: those that occur most often.
+/// How many forms are tried as anchors.
 const ANCHORS: usize = 12;
 /// Longer sequences are left as they are: they have no rhythm that a reader would see.
 const LONGEST_SEQUENCE: usize = 1 << 16;
@@ -34,23 +34,27 @@ pub fn align(forms: &[u32]) -> Vec<Aligned> {
     if forms.len() < LEAST_PIECES * 2 || forms.len() > LONGEST_SEQUENCE {
         return Vec::new();
     }
-    let mut places: BTreeMap<u32, usize> = BTreeMap::new();
+    let saved = |loops: &Vec<Aligned>| loops.iter().map(saving).sum::<usize>();
+    anchors(forms.iter().copied())
+        .take(ANCHORS)
+        .map(|anchor| anchored(forms, anchor))
+        .max_by_key(saved)
+        .unwrap_or_default()
+}
+
+/// The forms with which pieces may begin, those that occur most often first.
+pub fn anchors(forms: impl Iterator<Item = u32>) -> impl Iterator<Item = u32> {
+    let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
     for form in forms {
-        *places.entry(*form).or_default() += 1;
+        *counts.entry(form).or_default() += 1;
     }
-    let mut often: Vec<(usize, u32)> = places
+    let mut often: Vec<(usize, u32)> = counts
         .into_iter()
         .filter(|(_, count)| *count >= LEAST_PIECES)
         .map(|(form, count)| (count, form))
         .collect();
     often.sort_unstable_by(|one, other| other.cmp(one));
-    let saved = |loops: &Vec<Aligned>| loops.iter().map(saving).sum::<usize>();
-    often
-        .into_iter()
-        .take(ANCHORS)
-        .map(|(_, anchor)| anchored(forms, anchor))
-        .max_by_key(saved)
-        .unwrap_or_default()
+    often.into_iter().map(|(_, form)| form)
 }
 
 fn saving(one: &Aligned) -> usize {
