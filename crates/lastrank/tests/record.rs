@@ -246,27 +246,31 @@ fn calls_that_failed_as_in_the_application_are_no_errors_of_the_replay() {
 #[test]
 fn links_that_lie_beside_a_recording_are_not_followed() {
     let folder = tempfile::tempdir().unwrap();
-    let (home, work, outside) =
-        (folder.path().join("home"), folder.path().join("work"), folder.path().join("out"));
-    for made in [&home, &work, &outside] {
+    let (home, beside, outside) =
+        (folder.path().join("home"), folder.path().join("beside"), folder.path().join("out"));
+    for made in [&home, &beside, &outside] {
         std::fs::create_dir(made).unwrap();
     }
     files(&home);
-    let recorded = lastrank(&home, &["record", "-o", "../work/app.parquet", "--", "cp", "-r", "src", "copy"]);
+    let recorded =
+        lastrank(&home, &["record", "-o", "../beside/app.parquet", "--", "cp", "-r", "src", "copy"]);
     assert_eq!(recorded.status, Some(0), "{}", recorded.err);
     let victim = folder.path().join("victim");
     std::fs::write(&victim, "not yours").unwrap();
     for name in ["app-replay.ppl", "app-replay.parquet", "app-replay.html", "mine.ppl"] {
-        std::os::unix::fs::symlink(&victim, work.join(name)).unwrap();
+        std::os::unix::fs::symlink(&victim, beside.join(name)).unwrap();
     }
-    std::os::unix::fs::symlink(&outside, work.join("imported")).unwrap();
+    std::os::unix::fs::symlink(&outside, beside.join("imported")).unwrap();
     let only = home.canonicalize().unwrap();
     let only = only.to_str().unwrap();
-    let replayed = lastrank(&work, &["replay", "app.parquet", "--only", only]);
+    let replayed = lastrank(&beside, &["replay", "app.parquet", "--only", only]);
     assert_eq!(replayed.status, Some(2), "{}", replayed.err);
     assert!(replayed.err.contains("--allow"), "{}", replayed.err);
-    assert_eq!(lastrank(&work, &["import", "app.parquet", "--only", only, "-o", "mine.ppl"]).status, Some(0));
-    assert!(std::fs::read_to_string(work.join("mine.ppl")).unwrap().contains("imported"));
+    assert_eq!(
+        lastrank(&beside, &["import", "app.parquet", "--only", only, "-o", "mine.ppl"]).status,
+        Some(0)
+    );
+    assert!(std::fs::read_to_string(beside.join("mine.ppl")).unwrap().contains("imported"));
     assert_eq!(std::fs::read_to_string(&victim).unwrap(), "not yours");
     assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
 }
