@@ -357,3 +357,25 @@ def test_the_minimum_rust_version_is_the_same_everywhere() -> None:
     for page in ("README.md", "CONTRIBUTING.md", "rust-toolchain.toml", "packaging/spack/package.py"):
         named = set(re.findall(r"(?:Rust |cargo \+|rust@)(1\.\d+)", (ROOT / page).read_text()))
         assert named == {version}, f"{page} names {named}"
+
+
+def needed(need: str | dict, name: str, workspace: dict) -> str | None:
+    """The package that a line of `[dependencies]` always brings in; None where a feature decides."""
+    if isinstance(need, str):
+        return name
+    if need.get("optional"):
+        return None
+    return needed(workspace[name], name, workspace) if need.get("workspace") else need.get("package", name)
+
+
+def test_the_lock_file_of_the_fuzz_targets_knows_what_the_crates_need() -> None:
+    """`fuzz` is a workspace of its own, built with `--locked`: a new dependency of a crate must reach its lock file."""
+    workspace = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["dependencies"]
+    locked = {one["name"]: one for one in tomllib.loads((ROOT / "fuzz" / "Cargo.lock").read_text())["package"]}
+    missing = []
+    for name in sorted(locked.keys() & {f"lastrank-{folder.name}" for folder in (ROOT / "crates").iterdir()}):
+        manifest = tomllib.loads((ROOT / "crates" / name.removeprefix("lastrank-") / "Cargo.toml").read_text())
+        known = {entry.split()[0] for entry in locked[name].get("dependencies", [])}
+        wanted = (needed(need, own, workspace) for own, need in manifest.get("dependencies", {}).items())
+        missing += [f"{name}: {one}" for one in wanted if one and one not in known]
+    expect_none(missing, "not in fuzz/Cargo.lock (cargo update --workspace in fuzz)")
