@@ -214,6 +214,10 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     if !matches!(file.metadata().file_metadata().schema_descr().num_columns(), 11 | 12) {
         return Err(RecordingError::Damaged("it has other columns".to_owned()));
     }
+    let threads = footer.threads.len();
+    if footer.threads.iter().any(|thread| thread.process as usize >= threads) {
+        return Err(RecordingError::Damaged("a thread is of a process that it does not name".to_owned()));
+    }
     let mut trace = Trace {
         format: footer.format,
         threads: footer.threads,
@@ -334,6 +338,17 @@ mod tests {
         assert_eq!((back.names.get(0), back.sightings), (trace.names.get(0), trace.sightings));
         assert_eq!(back.after, trace.after);
         assert!(read(Bytes::from_static(b"PAR1 no more")).is_err());
+    }
+
+    #[test]
+    fn a_thread_of_no_process_is_damage() {
+        let mut trace = Trace { format: "test".into(), ..Trace::default() };
+        trace.threads.push(Thread { id: 7, process: 1, name: "app".into(), part: 0 });
+        trace.calls.push(Call::new(Op::Exit, 0, 50, 0));
+        let mut out = Vec::new();
+        write(&mut out, &trace, &About::default()).unwrap();
+        let refused = read(Bytes::from(out)).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("of a process that it does not name"), "{refused}");
     }
 
     #[test]
