@@ -3,6 +3,7 @@
 //! Every refit starts at the estimate and allocates nothing; replicate `i` of a seed does not depend on the
 //! number of threads.
 
+use lanes::{Arithmetic, Work, widest};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -73,6 +74,31 @@ pub(crate) struct Refit {
     newton: Newton,
 }
 
+/// Turns uniform numbers into ascending values of a law.
+struct Draw<'a> {
+    y: &'a mut [f64],
+    location: f64,
+    scale: f64,
+    shape: f64,
+}
+
+impl Work for Draw<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let Draw { y, location, scale, shape } = self;
+        y.iter_mut().for_each(|y| *y = lanes::ln::<A>(*y));
+        let mut sum = 0.0;
+        for (before, y) in y.iter_mut().enumerate().rev() {
+            sum -= *y / (before + 1) as f64;
+            *y = sum;
+        }
+        y.iter_mut()
+            .for_each(|y| *y = location + scale * kernel::standard_quantile::<A>(-lanes::ln::<A>(*y), shape));
+    }
+}
+
 impl Refit {
     pub fn new(n: usize) -> Refit {
         Refit { y: Vec::with_capacity(n), newton: Newton::new(3) }
@@ -81,14 +107,10 @@ impl Refit {
     /// Fill with ascending values of a standardised law, by Rényi's representation of exponential order
     /// statistics: sorted without sorting, and exact in the upper tail.
     pub fn draw(&mut self, [m, phi, shape]: [f64; 3], n: usize, random: &mut Xoshiro) {
-        let scale = phi.exp();
         self.y.clear();
         self.y.resize(n, 0.0);
-        let mut t = 0.0;
-        for (i, y) in self.y.iter_mut().rev().enumerate() {
-            t += random.exponential() / (n - i) as f64;
-            *y = m + scale * kernel::standard_quantile(-t.ln(), shape);
-        }
+        self.y.iter_mut().rev().for_each(|y| *y = random.uniform());
+        widest(Draw { y: &mut self.y, location: m, scale: phi.exp(), shape });
     }
 
     /// Refit what `y` holds, starting at `start`.

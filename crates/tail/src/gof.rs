@@ -4,6 +4,7 @@
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
 
+use lanes::{Arithmetic, Work, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap;
@@ -27,19 +28,58 @@ pub struct Statistics {
     pub au2: f64,
 }
 
+/// ln(1 - F) and F of ascending values.
+#[derive(Default)]
+struct Probabilities {
+    /// -ln F.
+    intensity: Vec<f64>,
+    ln_survival: Vec<f64>,
+    below: Vec<f64>,
+}
+
+/// Fills in what follows from the intensities.
+struct FromIntensity<'a>(&'a mut Probabilities);
+
+impl Work for FromIntensity<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) {
+        let Probabilities { intensity, ln_survival, below } = self.0;
+        ln_survival.clear();
+        ln_survival.extend(intensity.iter().map(|t| lanes::ln::<A>(-lanes::exp_m1::<A>(-t))));
+        below.clear();
+        below.extend(intensity.iter().map(|t| lanes::exp::<A>(-t)));
+    }
+}
+
 impl Statistics {
     /// Statistics of ascending pairs (ln F, ln(1 - F)).
     pub fn from_logs(logs: &[(f64, f64)]) -> Statistics {
-        let count = logs.len();
-        let n = count as f64;
+        Statistics::of(&Probabilities {
+            intensity: logs.iter().map(|(ln_f, _)| -ln_f).collect(),
+            ln_survival: logs.iter().map(|(_, ln_s)| *ln_s).collect(),
+            below: logs.iter().map(|(ln_f, _)| ln_f.exp()).collect(),
+        })
+    }
+
+    /// Statistics of ascending values from their -ln F.
+    fn of_intensities(intensity: Vec<f64>) -> Statistics {
+        let mut found = Probabilities { intensity, ..Probabilities::default() };
+        widest(FromIntensity(&mut found));
+        Statistics::of(&found)
+    }
+
+    fn of(found: &Probabilities) -> Statistics {
+        let n = found.intensity.len() as f64;
         let (mut d, mut w2, mut a2, mut sum_u, mut upper) = (0.0f64, 1.0 / (12.0 * n), 0.0, 0.0, 0.0);
-        for (i, &(ln_f, ln_s)) in logs.iter().enumerate() {
-            let u = ln_f.exp();
+        let rows = found.intensity.iter().zip(&found.ln_survival).zip(&found.below);
+        for (i, ((intensity, ln_s), u)) in rows.enumerate() {
             let i = i as f64;
             let odd = 2.0 * i + 1.0;
             d = d.max((i + 1.0) / n - u).max(u - i / n);
             w2 += (u - odd / (2.0 * n)).powi(2);
-            a2 += odd * ln_f + (2.0 * n - odd) * ln_s;
+            a2 += (2.0 * n - odd) * ln_s - odd * intensity;
             sum_u += u;
             upper += (2.0 - odd / n) * ln_s;
         }
@@ -48,21 +88,17 @@ impl Statistics {
 
     /// Statistics of ascending values for a distribution.
     pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
-        let logs: Vec<_> = sorted.iter().map(|&x| logs(law.intensity(x))).collect();
-        Statistics::from_logs(&logs)
+        Statistics::of_intensities(law.intensities(sorted))
     }
 
     /// Statistics of ascending probabilities F(x).
     pub fn of_uniform(sorted: &[f64]) -> Statistics {
-        let logs: Vec<_> = sorted.iter().map(|&u| (u.ln(), (-u).ln_1p())).collect();
-        Statistics::from_logs(&logs)
+        Statistics::of(&Probabilities {
+            intensity: sorted.iter().map(|u| -u.ln()).collect(),
+            ln_survival: sorted.iter().map(|u| (-u).ln_1p()).collect(),
+            below: sorted.to_vec(),
+        })
     }
-}
-
-/// (ln F, ln(1 - F)) from -ln F.
-#[inline]
-fn logs(intensity: f64) -> (f64, f64) {
-    (-intensity, (-(-intensity).exp_m1()).ln())
 }
 
 /// p-values that belong to [`Statistics`].
@@ -224,12 +260,10 @@ fn usable(simulated: Vec<Option<Statistics>>, wanted: usize) -> Result<Vec<Stati
 fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
     let Rounds { size: n, seed, .. } = rounds;
     let rate = 1.0 / fit.scale;
-    let standard: Vec<_> = {
-        let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
-        let z = series.sorted().iter().map(|x| ((x - fit.center) - fit.location_offset) * rate);
-        z.map(|z| logs(law.intensity(z))).collect()
-    };
-    let observed = Statistics::from_logs(&standard);
+    let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
+    let standard: Vec<f64> =
+        series.sorted().iter().map(|x| ((x - fit.center) - fit.location_offset) * rate).collect();
+    let observed = Statistics::of_sorted(&standard, &law);
     let start = [0.0, 0.0, fit.shape];
     let (p, replicates) = rounds.p_values(&[observed], |refit, index| {
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));

@@ -1,5 +1,6 @@
 //! Defines the generalised extreme-value distribution.
 
+use lanes::{Arithmetic, Work, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
@@ -16,6 +17,28 @@ pub struct Gev {
     pub scale: f64,
     /// Shape; positive is heavy-tailed.
     pub shape: f64,
+}
+
+/// `-ln F` of some values.
+struct Intensities<'a> {
+    law: &'a Gev,
+    values: &'a [f64],
+}
+
+impl Work for Intensities<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> Vec<f64> {
+        let Gev { location, scale, shape } = *self.law;
+        let outside = if shape > 0.0 { f64::INFINITY } else { 0.0 };
+        let of = |x: &f64| {
+            let z = (x - location) / scale;
+            let found = lanes::exp::<A>(-kernel::h_in_support::<A>(z, shape));
+            if shape * z > -1.0 { found } else { outside }
+        };
+        self.values.iter().map(of).collect()
+    }
 }
 
 impl Gev {
@@ -40,6 +63,11 @@ impl Gev {
             None if self.shape > 0.0 => f64::INFINITY,
             None => 0.0,
         }
+    }
+
+    /// [`Gev::intensity`] of many values.
+    pub fn intensities(&self, values: &[f64]) -> Vec<f64> {
+        widest(Intensities { law: self, values })
     }
 
     /// Distribution function.
