@@ -7,6 +7,9 @@ use crate::model::{NONE, Op, Trace};
 use crate::order::Order;
 use crate::undisturbed::Undisturbed;
 
+/// Times of a program fit 64 bits of nanoseconds. Stamps of a damaged trace may lie further apart.
+pub const LONGEST: u64 = 9_000_000_000_000_000_000;
+
 /// When each call would have begun without the recorder, in nanoseconds since the first one that a program does.
 pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
     let times = Undisturbed::of(trace);
@@ -14,7 +17,7 @@ pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
         (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).collect();
     let done = |(start, strand): (&u64, &u32)| (*strand != NONE).then_some(*start);
     let first = starts.iter().zip(&lanes.strand_of).filter_map(done).min().unwrap_or(0);
-    starts.iter_mut().for_each(|start| *start = start.saturating_sub(first));
+    starts.iter_mut().for_each(|start| *start = start.saturating_sub(first).min(LONGEST));
     starts
 }
 
@@ -41,7 +44,7 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             let waits_for_itself = call.op == Op::Wait && strand_of_thread.get(&call.file) == Some(own);
             let blocks = matches!(call.op, Op::Wait | Op::PipeRead | Op::Receive) && !waits_for_itself;
             if let (true, Some((until, paused))) = (blocks, &mut state[*own as usize]) {
-                *paused += start.saturating_sub(*until);
+                *paused = paused.saturating_add(start.saturating_sub(*until));
                 *until = (*until).max(end);
             }
             if call.op == Op::Spawn
@@ -56,7 +59,7 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
             until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
-        gaps[at as usize] = paused + start.saturating_sub(until);
+        gaps[at as usize] = paused.saturating_add(start.saturating_sub(until)).min(LONGEST);
         state[strand as usize] = Some((until.max(end), 0));
     }
     gaps

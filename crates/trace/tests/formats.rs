@@ -219,3 +219,13 @@ fn copies_of_an_application_have_directories_of_their_own() {
     );
     assert!(made.text.contains("fopen(\"$home/db\""), "{}", made.text);
 }
+
+#[test]
+fn stamps_that_lie_centuries_apart_make_a_program_that_can_be_read() {
+    let text = "100 1700000000.000100 openat(AT_FDCWD, \"/tmp/f\", O_WRONLY|O_CREAT, 0644) = 3 <0.000050>\n\
+                100 11700000000.000200 write(3, \"x\", 4096) = 4096 <0.000020>\n\
+                100 21700000000.000200 write(3, \"x\", 4096) = 4096 <0.000020>\n";
+    for open_loop in [false, true] {
+        with(text, &Options { open_loop, ..Options::default() });
+    }
+}

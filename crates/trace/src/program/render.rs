@@ -9,6 +9,7 @@ use crate::access::Models;
 use crate::columns::Indices;
 use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
+use crate::pauses::LONGEST;
 use crate::statements::{Shape, Shapes, Statement, Verb};
 
 /// Loops of at most this many statements that run once and need no formula are written out.
@@ -405,7 +406,7 @@ fn add_gaps(body: &[Node], gaps: &mut [u64]) {
         match node {
             Node::Site(site) => {
                 for (all, own) in gaps.iter_mut().zip(&site.gaps) {
-                    *all += own;
+                    *all = all.saturating_add(*own);
                 }
             }
             Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => add_gaps(&one.body, gaps),
@@ -416,9 +417,9 @@ fn add_gaps(body: &[Node], gaps: &mut [u64]) {
 
 /// A time as the language writes it.
 fn duration(ns: u64) -> String {
-    match ns {
+    match ns.min(LONGEST) {
         0..10_000 => format!("{ns}ns"),
-        _ => format!("{}us", (ns as f64 / 1000.0).round()),
+        ns => format!("{}us", (ns as f64 / 1000.0).round()),
     }
 }
 
