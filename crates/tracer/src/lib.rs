@@ -18,6 +18,7 @@ mod recorded;
 mod rings;
 pub mod spool;
 mod state;
+mod stops;
 
 pub use quiet::record as record_quietly;
 pub use record::record;

@@ -32,6 +32,7 @@ impl Follower {
             told: None,
             last_thread: HashMap::default(),
             held: 0,
+            longer: 0,
         }
     }
 
@@ -228,7 +229,11 @@ impl Follower {
 
     /// Adds a call that changes no state.
     pub fn push(&mut self, call: Call) {
-        self.trace.calls.push(Call { held: self.held, ..call });
+        // What waits for another thread ends when that one comes: the recorder did not make it longer.
+        let waits = matches!(call.op, Op::Wait | Op::PipeRead | Op::PipeWrite | Op::Receive | Op::Send);
+        let longer = if waits { 0 } else { self.longer };
+        let duration = call.duration.saturating_sub(longer);
+        self.trace.calls.push(Call { held: self.held, duration, ..call });
     }
 
     /// The thread of a number in the model, made where it is new.

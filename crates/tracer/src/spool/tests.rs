@@ -1,3 +1,5 @@
+//! Reads spools as the library writes them, and damaged ones.
+
 use super::*;
 
 /// A record as the library writes it.
