@@ -132,7 +132,8 @@ impl State {
     pub fn end(&mut self, thread: libc::pid_t, result: i64) {
         let end = self.now();
         let Some(call) = self.under_way.remove(&thread) else { return };
-        let times = Times { start: call.start, end, held: call.held, longer: self.stops.longer(thread) };
+        let longer = self.stops.until(thread, end).saturating_sub(call.held);
+        let times = Times { start: call.start, end, held: call.held, longer };
         // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
             return;

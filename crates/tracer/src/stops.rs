@@ -13,6 +13,12 @@ use std::os::unix::fs::FileExt;
 /// Stops over which the cost of the way is averaged.
 const AVERAGED: f64 = 64.0;
 
+/// Stops whose cost is taken off later, at most.
+const MOST_OWED: u64 = 64;
+
+/// Of the stops of a calibration, this part is left out: those that took longest, by interrupts.
+const LEFT_OUT: usize = 50;
+
 /// Processor time of the thread that a stop takes, in nanoseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopCost {
@@ -36,8 +42,8 @@ struct Held {
     total: u64,
     /// When it was resumed, and whether it was in a call then.
     resumed: Option<(u64, bool)>,
-    /// By how much the way to its last stop took longer, in the call that ended there.
-    last: u64,
+    /// What stops cost on average, beyond what its processor time since then had room for.
+    owed: u64,
     turns: Option<Turns>,
     schedule: Option<File>,
 }
@@ -76,7 +82,6 @@ impl Stops {
         }
         let turns = held.schedule.as_ref().and_then(turns);
         let before = std::mem::replace(&mut held.turns, turns);
-        held.last = 0;
         let Some((resumed, in_call)) = held.resumed.take() else { return };
         let passed = now.saturating_sub(resumed);
         let cost = if in_call { self.cost.in_call } else { self.cost.elsewhere };
@@ -85,7 +90,7 @@ impl Stops {
             count: now.count.saturating_sub(before.count),
         });
         let way = self.way.unwrap_or(0.0) as u64;
-        let own = match ran {
+        let spent = match ran {
             Some(Turns { processor, count: 0 | 1 }) => {
                 let way = passed.saturating_sub(processor) as f64;
                 let known = self.way.unwrap_or(way);
@@ -93,13 +98,15 @@ impl Stops {
                 if let Some(observed) = &mut self.observed {
                     observed[usize::from(!in_call)].push(processor);
                 }
-                processor.saturating_sub(cost)
+                processor
             }
-            Some(Turns { processor, .. }) => passed.saturating_sub(way).max(processor).saturating_sub(cost),
-            None => passed.saturating_sub(way + cost),
+            Some(Turns { processor, .. }) => passed.saturating_sub(way).max(processor),
+            None => passed.saturating_sub(way),
         };
-        held.last = passed.saturating_sub(own);
-        held.total += held.last;
+        // Some stops cost less than the average and some more: what is too much for one is taken off later.
+        let owed = cost + held.owed;
+        held.owed = owed.saturating_sub(spent).min(MOST_OWED * cost);
+        held.total += passed.saturating_sub(spent.saturating_sub(owed));
     }
 
     /// The thread is resumed at `now`, in a call or elsewhere.
@@ -121,11 +128,6 @@ impl Stops {
         self.held.get(&thread).map_or(0, |held| held.total) + now.saturating_sub(self.woke)
     }
 
-    /// By how much the call that ended in the stop of a thread took longer.
-    pub fn longer(&self, thread: libc::pid_t) -> u64 {
-        self.held.get(&thread).map_or(0, |held| held.last)
-    }
-
     /// A thread ended.
     pub fn forget(&mut self, thread: libc::pid_t) {
         self.held.remove(&thread);
@@ -133,13 +135,13 @@ impl Stops {
 
     /// What a stop takes of its thread, by the calibration, whose calls themselves take `call` nanoseconds.
     pub fn cost(&self, call: u64) -> StopCost {
-        let median = |values: &[u64]| {
+        let mean = |values: &[u64]| {
             let mut values = values.to_vec();
             values.sort_unstable();
-            values.get(values.len() / 2).copied().unwrap_or(0)
+            let kept = &values[..values.len() - values.len() / LEFT_OUT];
+            kept.iter().sum::<u64>() / kept.len().max(1) as u64
         };
-        let [in_call, elsewhere] =
-            self.observed.as_ref().map_or([0, 0], |[one, two]| [median(one), median(two)]);
+        let [in_call, elsewhere] = self.observed.as_ref().map_or([0, 0], |[one, two]| [mean(one), mean(two)]);
         StopCost { in_call: in_call.saturating_sub(call), elsewhere }
     }
 }
@@ -186,7 +188,6 @@ mod tests {
         file.write_at(b"7000 0 4\n", 0).unwrap();
         stops.begin(THREAD, 31_000);
         // It ran for 2000, and 300 of them were for the stop; 30000 passed.
-        assert_eq!(stops.longer(THREAD), 30_000 - 1700);
         assert_eq!(stops.until(THREAD, 31_050), 100 + 30_000 - 1700 + 50);
     }
 
@@ -196,11 +197,24 @@ mod tests {
         file.write_at(b"7000 0 4\n", 0).unwrap();
         // The way took 8000.
         stops.begin(THREAD, 11_000);
-        assert_eq!(stops.longer(THREAD), 10_000 - 1800);
-        stops.end(THREAD, 12_000, false);
+        assert_eq!(stops.until(THREAD, 11_000), 100 + 10_000 - 1800);
+        stops.end(THREAD, 11_000, false);
         file.write_at(b"8000 9 6\n", 0).unwrap();
-        stops.begin(THREAD, 1_012_000);
-        assert_eq!(stops.longer(THREAD), 8000 + 200);
+        stops.begin(THREAD, 1_011_000);
+        assert_eq!(stops.until(THREAD, 1_011_000), 100 + 8200 + 8000 + 200);
+    }
+
+    #[test]
+    fn what_a_stop_cost_less_than_the_average_is_taken_off_later() {
+        let (mut stops, file) = resumed(false);
+        file.write_at(b"5050 0 4\n", 0).unwrap();
+        stops.begin(THREAD, 2000);
+        assert_eq!(stops.until(THREAD, 2000), 100 + 1000);
+        stops.end(THREAD, 2000, false);
+        file.write_at(b"6050 0 5\n", 0).unwrap();
+        stops.begin(THREAD, 4000);
+        // It ran for 1000, of which 200 were for this stop and 150 are those that the one before did not take.
+        assert_eq!(stops.until(THREAD, 4000), 100 + 1000 + 2000 - 650);
     }
 
     #[test]
@@ -209,6 +223,6 @@ mod tests {
         file.write_at(b"0000 0 0\n", 0).unwrap();
         stops.way = Some(4000.0);
         stops.begin(THREAD, 11_000);
-        assert_eq!(stops.longer(THREAD), 4200);
+        assert_eq!(stops.until(THREAD, 11_000), 100 + 4200);
     }
 }
