@@ -37,7 +37,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let filter = child::filter();
     let calibrated = run(&Task::Calibration(CALIBRATION), (&filter, None))?.0.stops;
     let cost_ns = 2 * calibrated.last.saturating_sub(calibrated.first.unwrap_or(0)) / calibrated.count.max(1);
-    let cost = calibrated.cost(bare_call());
+    let cost = calibrated.cost(bare());
     // Ctrl-C goes to the application; calls recorded until then are kept.
     let keyboard = [libc::SIGINT, libc::SIGQUIT];
     // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
@@ -61,17 +61,18 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
-/// What a call of the calibration takes without a recorder, in nanoseconds: the least of five means.
-fn bare_call() -> u64 {
-    let mean = || {
-        let begun = Instant::now();
-        for _ in 0..CALIBRATION {
-            // SAFETY: of no descriptor; it fails.
-            unsafe { libc::lseek(-1, 0, libc::SEEK_SET) };
-        }
-        begun.elapsed().as_nanos() / u128::from(CALIBRATION)
+/// What a call of the calibration and the work before it take without a recorder, in nanoseconds: each the least of five
+/// means.
+fn bare() -> (u64, u64) {
+    let least = |what: fn()| {
+        let mean = || {
+            let begun = Instant::now();
+            (0..CALIBRATION).for_each(|_| what());
+            begun.elapsed().as_nanos() / u128::from(CALIBRATION)
+        };
+        (0..5).map(|_| mean()).min().and_then(|least| u64::try_from(least).ok()).unwrap_or(0)
     };
-    (0..5).map(|_| mean()).min().and_then(|least| u64::try_from(least).ok()).unwrap_or(0)
+    (least(child::call), least(child::work))
 }
 
 /// Runs a task to its end; returns what was recorded, and its status. `how`: the filter, and what a stop costs, unless the

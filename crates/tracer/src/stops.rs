@@ -133,8 +133,9 @@ impl Stops {
         self.held.remove(&thread);
     }
 
-    /// What a stop takes of its thread, by the calibration, whose calls themselves take `call` nanoseconds.
-    pub fn cost(&self, call: u64) -> StopCost {
+    /// What a stop takes of its thread, by the calibration, whose calls themselves take `call` nanoseconds, and the work
+    /// between them `work`.
+    pub fn cost(&self, (call, work): (u64, u64)) -> StopCost {
         let mean = |values: &[u64]| {
             let mut values = values.to_vec();
             values.sort_unstable();
@@ -142,7 +143,7 @@ impl Stops {
             kept.iter().sum::<u64>() / kept.len().max(1) as u64
         };
         let [in_call, elsewhere] = self.observed.as_ref().map_or([0, 0], |[one, two]| [mean(one), mean(two)]);
-        StopCost { in_call: in_call.saturating_sub(call), elsewhere }
+        StopCost { in_call: in_call.saturating_sub(call), elsewhere: elsewhere.saturating_sub(work) }
     }
 }
 
