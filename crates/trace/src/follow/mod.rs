@@ -229,10 +229,7 @@ impl Follower {
 
     /// Adds a call that changes no state.
     pub fn push(&mut self, call: Call) {
-        // What waits for another thread ends when that one comes: the recorder did not make it longer.
-        let waits = matches!(call.op, Op::Wait | Op::PipeRead | Op::PipeWrite | Op::Receive | Op::Send);
-        let longer = if waits { 0 } else { self.longer };
-        let duration = call.duration.saturating_sub(longer);
+        let duration = call.duration.saturating_sub(self.longer);
         self.trace.calls.push(Call { held: self.held, duration, ..call });
     }
 
@@ -303,4 +300,26 @@ fn rename_untold(trace: &mut Trace, directory: &[u8]) {
 /// The number under which a table keeps what a thread is closing: negative numbers are no descriptors.
 fn closing(thread: u32) -> i32 {
     i32::MIN + (thread & 0x3fff_ffff) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_recorder_added_to_a_call_is_not_in_its_duration() {
+        let mut follower = Follower::new("test", Some(b"/home"));
+        (follower.held, follower.longer) = (700, 30);
+        follower.take(&Event {
+            thread: 7,
+            start: 1000,
+            duration: 100,
+            result: 0,
+            errno: 0,
+            leads_to: None,
+            asked: Asked::Lookup { path: Given { from: From::Here, name: b"name" } },
+        });
+        let call = follower.finish().calls.get(0);
+        assert_eq!((call.start, call.duration, call.held), (1000, 70, 700));
+    }
 }
