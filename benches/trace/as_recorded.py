@@ -5,7 +5,7 @@
                                          [--places disk,tmpfs,nfs] [NAME …]
 
 Each application is recorded once in `--on`, a directory of the file system in question. In each place the application
-itself (bare, without a recorder) and its replays run in turn, `--rounds` times, and the medians are printed:
+itself (bare, without a recorder) and its replays run in turn, `--rounds` times at most, and the medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
     less       the same without what the recorder added, as the recording tells it
@@ -203,12 +203,13 @@ def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[
 
 
 def rows(lastrank: Path, application: Application, places: dict, limits: tuple, shared: Path | None) -> None:
-    rounds, until = limits
+    rounds, share, until = limits
+    begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
         folder = Path(scratch)
         os.chmod(folder, 0o755)
         recorded, only = record(lastrank, application, places["disk"], folder)
-        for name, place in places.items():
+        for number, (name, place) in enumerate(places.items(), 1):
             if time.monotonic() > until:
                 print(f"{application.name:25} {name:6} skipped: the time is over (--seconds)")
                 continue
@@ -225,7 +226,9 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
             differs = set()
             first = None
             # Of User-Mode Linux one round is enough: it is slow, and rough anyway.
-            for _ in range(1 if isinstance(place, OverNfs) else rounds):
+            for again in range(1 if isinstance(place, OverNfs) else rounds):
+                if again and time.monotonic() - begun > share * number / len(places):
+                    break
                 with place.home(application) as home:
                     bare.append(place.run(list(application.command), home))
                 for way, times in found.items():
@@ -259,6 +262,9 @@ def main() -> int:
     args = parser.parse_args()
     wanted = args.places.split(",")
     until = time.monotonic() + args.seconds
+    chosen = [one for one in APPLICATIONS if not args.names or any(word in one.name for word in args.names)]
+    # A place whose share of the time is over gets no further round, so that the last ones get one.
+    share = args.seconds / max(len(chosen), 1)
     lastrank = args.bin.resolve()
     with contextlib.ExitStack() as stack:
         places: dict = {"disk": Here(args.on)}
@@ -278,14 +284,12 @@ def main() -> int:
                 print(f"no NFS: {error}")
         heads = "".join(f"{word:>9}" for word in ("recorded", "less", "bare", "paused", "starts"))
         print(f"{'times in ms':25} {'place':6}{heads}{'ratio':>8}{'ratio':>8}")
-        for application in APPLICATIONS:
-            if args.names and not any(word in application.name for word in args.names):
-                continue
+        for application in chosen:
             if absent := missing(application):
                 print(f"{application.name:25} skipped: {', '.join(absent)} is not installed")
                 continue
             try:
-                rows(lastrank, application, places, (args.rounds, until), shared)
+                rows(lastrank, application, places, (args.rounds, share, until), shared)
             except (Failed, RuntimeError, subprocess.SubprocessError) as error:
                 print(f"{application.name:25} failed: {error}", flush=True)
     return 0

@@ -1,6 +1,6 @@
 //! Lines of a trace, one at a time, and errors that name them.
 
-use std::io::BufRead;
+use std::io::{BufRead, Read};
 
 /// The longest line that is read, in bytes.
 const LONGEST: usize = 1 << 24;
@@ -44,26 +44,17 @@ impl<'a> Input<'a> {
     pub fn line(&mut self) -> Result<Option<&[u8]>, TraceError> {
         self.buffer.clear();
         self.line += 1;
-        loop {
-            let ready = self.reader.fill_buf()?;
-            if ready.is_empty() {
-                break;
-            }
-            let end = ready.iter().position(|byte| *byte == b'\n');
-            let taken = end.map_or(ready.len(), |at| at + 1);
-            self.buffer.extend_from_slice(&ready[..end.unwrap_or(taken)]);
-            self.reader.consume(taken);
-            if self.buffer.len() > LONGEST {
-                return Err(self.wrong("the line is longer than 16 MiB"));
-            }
-            if end.is_some() {
-                if self.buffer.last() == Some(&b'\r') {
-                    self.buffer.pop();
-                }
-                return Ok(Some(&self.buffer));
-            }
+        let mut reader = (&mut *self.reader).take(LONGEST as u64 + 2);
+        reader.read_until(b'\n', &mut self.buffer)?;
+        let ends = self.buffer.last() == Some(&b'\n');
+        self.buffer.truncate(self.buffer.len() - usize::from(ends));
+        if self.buffer.len() > LONGEST {
+            return Err(self.wrong("the line is longer than 16 MiB"));
         }
-        Ok(if self.buffer.is_empty() { None } else { Some(&self.buffer) })
+        if ends && self.buffer.last() == Some(&b'\r') {
+            self.buffer.pop();
+        }
+        Ok(if ends || !self.buffer.is_empty() { Some(&self.buffer) } else { None })
     }
 
     /// The line that was read last.
@@ -96,18 +87,28 @@ pub fn shown(bytes: &[u8]) -> String {
     if bytes.len() > 60 { format!("{text}…") } else { text }
 }
 
-/// A whole number in decimal.
+/// A whole number in decimal, with blanks around it.
 pub fn whole(bytes: &[u8]) -> Option<u64> {
-    std::str::from_utf8(bytes).ok()?.trim().parse().ok()
+    digits(bytes.trim_ascii())
+}
+
+/// A whole number of decimal digits alone.
+pub fn digits(bytes: &[u8]) -> Option<u64> {
+    let digit = |byte: u8| byte.is_ascii_digit().then(|| u64::from(byte - b'0'));
+    let (first, rest) = bytes.split_first()?;
+    rest.iter().try_fold(digit(*first)?, |number, byte| number.checked_mul(10)?.checked_add(digit(*byte)?))
 }
 
 /// Nanoseconds of a time in seconds such as `1595.000123`, exactly.
 pub fn nanoseconds(bytes: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(bytes).ok()?.trim();
-    let (seconds, fraction) = text.split_once('.').unwrap_or((text, ""));
-    let (seconds, digits): (u64, &str) = (seconds.parse().ok()?, fraction.get(..9).unwrap_or(fraction));
-    let part: u64 = if digits.is_empty() { 0 } else { digits.parse().ok()? };
-    seconds.checked_mul(1_000_000_000)?.checked_add(part * 10_u64.pow(9 - digits.len() as u32))
+    let text = bytes.trim_ascii();
+    let point = text.iter().position(|byte| *byte == b'.').unwrap_or(text.len());
+    let fraction = text.get(point + 1..).unwrap_or(&[]);
+    let fraction = &fraction[..fraction.len().min(9)];
+    let part = if fraction.is_empty() { 0 } else { digits(fraction)? };
+    digits(&text[..point])?
+        .checked_mul(1_000_000_000)?
+        .checked_add(part * 10_u64.pow(9 - fraction.len() as u32))
 }
 
 #[cfg(test)]

@@ -143,7 +143,7 @@ pub struct Call {
     pub bytes: u64,
     /// Offset, or by `op`; [`UNKNOWN`].
     pub offset: u64,
-    /// For how long the recorder had stopped the thread since its start until the call began, in nanoseconds.
+    /// For how long the recorder had kept the thread from its work since its start until the call began, in nanoseconds.
     pub held: u64,
 }
 
@@ -382,7 +382,8 @@ pub struct Trace {
     pub notes: Vec<String>,
     /// What recording one call cost, in nanoseconds, where the recorder measured it.
     pub cost_ns: Option<u64>,
-    /// By how much recording makes the duration of a call longer, in nanoseconds, where the recorder measured it.
+    /// By how much recording makes the duration of a call longer, in nanoseconds, in recordings of earlier versions: later ones
+    /// keep durations without that.
     pub added_ns: Option<u64>,
 }
 

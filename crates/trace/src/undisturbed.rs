@@ -204,6 +204,18 @@ mod tests {
     }
 
     #[test]
+    fn what_was_held_in_a_read_of_a_pipe_is_taken_off_once() {
+        let write = Call { file: 5, ..Call::new(Op::PipeWrite, 0, 1000, 10) };
+        // It ended at 1040 under the recorder, which held its thread for 20 of them.
+        let read = Call { file: 5, ..Call::new(Op::PipeRead, 1, 500, 520) };
+        let after = Call { held: 20, ..Call::new(Op::Read, 1, 1050, 5) };
+        let trace = Trace { added_ns: None, ..trace(2, &[write, read, after]) };
+        let times = Undisturbed::of(&trace);
+        assert_eq!(times.end(1, &read), 1020);
+        assert_eq!(times.start(2, &after), 1030);
+    }
+
+    #[test]
     fn a_wait_for_what_would_have_ended_before_does_not_end_before_it_begins() {
         let exit = Call { held: 3000, ..Call::new(Op::Exit, 1, 4000, 0) };
         let wait = Call { file: 1, ..Call::new(Op::Wait, 0, 3900, 150) };

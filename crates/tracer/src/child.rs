@@ -50,8 +50,28 @@ pub fn filter() -> Vec<libc::sock_filter> {
 pub enum Task<'a> {
     /// The application: its file and arguments.
     Command(&'a CString, &'a [CString]),
-    /// The number of calls that it makes before, which fail immediately, to measure the cost of recording.
+    /// The number of calls that it makes before, to measure the cost of recording.
     Calibration(u32),
+}
+
+/// Bytes that the calibration reads before each call, as a program works on data between two calls: what a stop costs is
+/// also that caches are colder behind it.
+const WORKED_ON: usize = 16 << 10;
+const LINE: usize = 64;
+
+static DATA: [[u8; LINE]; WORKED_ON / LINE] = [[1; LINE]; WORKED_ON / LINE];
+
+/// Reads a byte of each line of the data.
+pub fn work() {
+    for line in std::hint::black_box(&DATA) {
+        std::hint::black_box(line[0]);
+    }
+}
+
+/// A call of the calibration: it fails immediately.
+pub fn call() {
+    // SAFETY: of no descriptor.
+    unsafe { libc::lseek(-1, 0, libc::SEEK_SET) };
 }
 
 /// Becomes the application. Runs in the forked child alone.
@@ -76,7 +96,8 @@ pub unsafe fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> ! {
         match task {
             Task::Calibration(count) => {
                 for _ in 0..*count {
-                    libc::lseek(-1, 0, libc::SEEK_SET);
+                    work();
+                    call();
                 }
                 libc::_exit(0);
             }

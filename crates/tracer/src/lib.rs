@@ -4,6 +4,7 @@
 //!   others stop twice, at their beginning and at their end. Static programs, Go and musl are seen as well.
 //! - [`record_quietly`]: runs a command with a preloaded library (`preload/preload.rs`, which the binary carries) that stands
 //!   before the C library's functions. Programs without the C library of GNU are refused.
+//! - [`spool`]: what the preloaded library wrote becomes calls.
 //! - [`Recorded`]: what it did, how much of its reads and writes was seen by the counts of Linux, what a call cost.
 
 mod calls;
@@ -15,8 +16,9 @@ mod quiet;
 mod record;
 mod recorded;
 mod rings;
-mod spool;
+pub mod spool;
 mod state;
+mod stops;
 
 pub use quiet::record as record_quietly;
 pub use record::record;

@@ -79,6 +79,11 @@ pub fn message(thread: libc::pid_t) -> u64 {
     message
 }
 
+/// Waits until a thread that reported its stop has left its processor, as every request of ptrace does.
+pub fn settle(thread: libc::pid_t) {
+    let _ = message(thread);
+}
+
 /// A change of a traced thread.
 pub enum Change {
     /// It ended, with the status of wait.

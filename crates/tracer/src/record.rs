@@ -9,7 +9,8 @@ use crate::child::{self, MOST_ARGUMENTS, Task};
 use crate::look::look_after;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
-use crate::state::{State, Stops};
+use crate::state::State;
+use crate::stops::StopCost;
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
@@ -34,13 +35,15 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         .map(|word| CString::new(word.as_bytes()).map_err(|_| RecordError::Command("a word holds a NUL")))
         .collect::<Result<_, _>>()?;
     let filter = child::filter();
-    let (cost_ns, switch_ns) = cost(&run(&Task::Calibration(CALIBRATION), (&filter, 0))?.0.stops);
+    let calibrated = run(&Task::Calibration(CALIBRATION), (&filter, None))?.0.stops;
+    let cost_ns = 2 * calibrated.last.saturating_sub(calibrated.first.unwrap_or(0)) / calibrated.count.max(1);
+    let cost = calibrated.cost(bare());
     // Ctrl-C goes to the application; calls recorded until then are kept.
     let keyboard = [libc::SIGINT, libc::SIGQUIT];
     // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
     let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
     let begun = Instant::now();
-    let done = run(&Task::Command(&file, &words), (&filter, switch_ns));
+    let done = run(&Task::Command(&file, &words), (&filter, Some(cost)));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     for (signal, handler) in keyboard.into_iter().zip(old) {
         // SAFETY: the handler that was there before.
@@ -54,23 +57,30 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
     look_after(&mut trace);
-    (trace.cost_ns, trace.added_ns) = (Some(cost_ns), Some(switch_ns));
+    trace.cost_ns = Some(cost_ns);
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
-/// What recording a call costs, which is two stops, and what a stop costs beside what the recorder does meanwhile; in
-/// nanoseconds. The calls of the calibration themselves take less than a hundredth of it.
-fn cost(stops: &Stops) -> (u64, u64) {
-    let all = stops.last.saturating_sub(stops.first.unwrap_or(0));
-    let each = all / stops.count.max(1);
-    (2 * each, each.saturating_sub(stops.handled / stops.count.max(1)))
+/// What a call of the calibration and the work before it take without a recorder, in nanoseconds: each the least of five
+/// means.
+fn bare() -> (u64, u64) {
+    let least = |what: fn()| {
+        let mean = || {
+            let begun = Instant::now();
+            (0..CALIBRATION).for_each(|_| what());
+            begun.elapsed().as_nanos() / u128::from(CALIBRATION)
+        };
+        (0..5).map(|_| mean()).min().and_then(|least| u64::try_from(least).ok()).unwrap_or(0)
+    };
+    (least(child::call), least(child::work))
 }
 
-/// Runs a task to its end; returns what was recorded, and its status. `how`: the filter, and what a stop costs.
-fn run(task: &Task<'_>, how: (&[libc::sock_filter], u64)) -> Result<(State, i32), RecordError> {
-    let (filter, switch_ns) = how;
+/// Runs a task to its end; returns what was recorded, and its status. `how`: the filter, and what a stop costs, unless the
+/// task tells that.
+fn run(task: &Task<'_>, how: (&[libc::sock_filter], Option<StopCost>)) -> Result<(State, i32), RecordError> {
+    let (filter, cost) = how;
     let directory = std::env::current_dir().unwrap_or_default();
-    let mut state = State::new(directory.as_os_str().as_bytes(), switch_ns);
+    let mut state = State::new(directory.as_os_str().as_bytes(), cost);
     // SAFETY: this process has one thread; the child makes system calls alone.
     let main = unsafe { libc::fork() };
     if main < 0 {
@@ -87,7 +97,11 @@ fn run(task: &Task<'_>, how: (&[libc::sock_filter], u64)) -> Result<(State, i32)
     let mut begun = false;
     let mut result = 0;
     while let Some((thread, change)) = ptrace::next().map_err(RecordError::Refused)? {
-        state.stops.begin(state.now());
+        let now = state.now();
+        if matches!(change, Change::Stop(..)) {
+            ptrace::settle(thread);
+        }
+        state.stops.begin(thread, now);
         match change {
             Change::Ended(status) => {
                 if thread == main {
@@ -99,12 +113,9 @@ fn run(task: &Task<'_>, how: (&[libc::sock_filter], u64)) -> Result<(State, i32)
                 begun = true;
                 ptrace::set_options(main).map_err(RecordError::Refused)?;
                 state.inherit(main);
-                ptrace::resume(main, false, 0);
+                state.resume(main, 0);
             }
-            Change::Stop(signal, event) => {
-                stop(&mut state, thread, signal, event);
-                state.stops.end(thread, state.now());
-            }
+            Change::Stop(signal, event) => stop(&mut state, thread, signal, event),
         }
     }
     if !begun {
@@ -142,6 +153,5 @@ fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
         (signal, 0) => deliver = signal,
         _ => {}
     }
-    let to_exit = state.under_way.contains_key(&thread);
-    ptrace::resume(thread, to_exit, deliver);
+    state.resume(thread, deliver);
 }

@@ -14,8 +14,8 @@ use crate::recorded::Seen;
 const HEAD: usize = 64;
 /// Files grow by so many bytes; no record lies in two chunks.
 const CHUNK: usize = 1 << 20;
-/// What the ring itself takes of the first chunk is told by its first bytes being no record: see `preload.rs`.
-const RING: usize = 576;
+/// The first record of a file lies behind so many bytes: see `preload.rs`.
+pub const RING: usize = 576;
 
 macro_rules! kinds {
     ($($kind:ident)*) => {
@@ -48,8 +48,11 @@ struct Record<'a> {
 }
 
 /// What was read.
+#[derive(Debug)]
 pub struct Spooled {
+    /// The calls, and what is known of files and threads.
     pub follower: Follower,
+    /// Reads and writes that were seen.
     pub seen: Seen,
     /// What a record cost, in nanoseconds.
     pub cost_ns: u64,
@@ -58,10 +61,14 @@ pub struct Spooled {
 }
 
 /// The file of one thread.
-struct File {
-    process: u32,
-    thread: u32,
-    bytes: Vec<u8>,
+#[derive(Clone, Debug)]
+pub struct ThreadFile {
+    /// The process, by its number.
+    pub process: u32,
+    /// The thread, by its number.
+    pub thread: u32,
+    /// Its content; a process that was killed may have left anything.
+    pub bytes: Vec<u8>,
 }
 
 /// Reads all files of a directory; the application began in `directory`.
@@ -77,19 +84,24 @@ pub fn read(folder: &Path, directory: &[u8]) -> io::Result<Spooled> {
             continue;
         };
         let bytes = std::fs::read(entry.path())?;
-        files.push(File { process: process as u32, thread: thread as u32, bytes });
+        files.push(ThreadFile { process: process as u32, thread: thread as u32, bytes });
     }
+    Ok(read_files(&files, directory))
+}
+
+/// Reads the files of all threads of an application that began in `directory`, as far as they hold whole records.
+pub fn read_files(files: &[ThreadFile], directory: &[u8]) -> Spooled {
     let mut records: Vec<Record<'_>> = files.iter().flat_map(records).collect();
     records.sort_by_key(|record| record.start);
     let mut reader = Reader::new(directory, records.first().map_or(0, |first| first.start));
     for record in &records {
         reader.take(record);
     }
-    Ok(reader.finish())
+    reader.finish()
 }
 
 /// The records of a file, until the first that is not whole.
-fn records(file: &File) -> Vec<Record<'_>> {
+fn records(file: &ThreadFile) -> Vec<Record<'_>> {
     let mut all = Vec::new();
     for (number, chunk) in file.bytes.chunks(CHUNK).enumerate() {
         let mut rest = chunk.get(if number == 0 { RING } else { 0 }..).unwrap_or(&[]);
@@ -101,7 +113,7 @@ fn records(file: &File) -> Vec<Record<'_>> {
     all
 }
 
-fn record<'a>(file: &File, bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
+fn record<'a>(file: &ThreadFile, bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
     let head = bytes.get(..HEAD)?;
     let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
     let long = |at: usize| u64::from_le_bytes(head[at..at + 8].try_into().unwrap_or_default());
@@ -374,69 +386,4 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// A record as the library writes it.
-    fn written(kind: RecordKind, result: i64, numbers: [i64; 4], names: [&[u8]; 2]) -> Vec<u8> {
-        let number = KINDS.iter().position(|known| *known == kind).unwrap() as u16 + 1;
-        let shorts = [number, 0, names[0].len() as u16, names[1].len() as u16];
-        let mut out: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
-        for long in [10_i64, 20, result].into_iter().chain(numbers) {
-            out.extend(long.to_le_bytes());
-        }
-        out.extend(names.concat());
-        out.resize(out.len().next_multiple_of(8), 0);
-        out
-    }
-
-    fn spooled(records: &[Vec<u8>]) -> Spooled {
-        let folder =
-            std::env::temp_dir().join(format!("lastrank-spool-test-{:?}", std::thread::current().id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
-        std::fs::write(folder.join("7.7.1"), bytes).unwrap();
-        let read = read(&folder, b"/home").unwrap();
-        std::fs::remove_dir_all(&folder).unwrap();
-        read
-    }
-
-    #[test]
-    fn records_become_calls_and_the_share_is_counted() {
-        let here = i64::from(libc::AT_FDCWD);
-        let found = spooled(&[
-            written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
-            written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
-            written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
-            written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
-            written(RecordKind::Executes, -1, [8, 0, 0, 0], [b"", b""]),
-            written(RecordKind::Executes, -1, [9, 0, 0, 0], [b"", b""]),
-            written(RecordKind::End, 0, [10, 0, 0, 0], [b"", b""]),
-        ]);
-        // Five reads before it began, the one that told so, and one for each failed `execve` were not the application's.
-        assert_eq!((found.seen.recorded, found.seen.counted, found.cost_ns), (1, 2, 60));
-        let trace = found.follower.finish();
-        let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
-        assert_eq!(words, ["open", "write", "close", "exit"]);
-        assert_eq!(trace.names.get(trace.calls.get(0).path), b"/home/out");
-    }
-
-    #[test]
-    fn bytes_that_are_no_records_do_no_harm() {
-        let mut state = 1_u64;
-        for _ in 0..2000 {
-            let bytes: Vec<u8> = (0..400)
-                .map(|at| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                    // Kinds and lengths are often small.
-                    if at % 8 < 2 { (state >> 40) as u8 % 48 } else { (state >> 60) as u8 * 17 }
-                })
-                .collect();
-            let file = File { process: 7, thread: 7, bytes: [vec![0; RING], bytes].concat() };
-            let mut reader = Reader::new(b"/home", 0);
-            for record in records(&file) {
-                reader.take(&record);
-            }
-        }
-    }
-}
+mod tests;

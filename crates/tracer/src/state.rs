@@ -11,6 +11,7 @@ use crate::calls::{self, Begun, Kind, Submitted};
 use crate::look::look;
 use crate::ptrace;
 use crate::rings::{Entered, Rings};
+use crate::stops::{StopCost, Stops};
 
 /// What is known while the application runs.
 pub struct State {
@@ -42,57 +43,20 @@ pub struct State {
     pub stops: Stops,
 }
 
-/// For how long the recorder stops threads.
-#[derive(Default)]
-pub struct Stops {
-    /// What a stop costs apart from what the recorder does meanwhile, in nanoseconds: to the recorder and back.
-    pub switch_ns: u64,
-    /// When the recorder was told of the stop that it handles now.
-    woke: u64,
-    /// For how long each thread was stopped so far.
-    held: HashMap<libc::pid_t, u64>,
-    /// How many stops there were, when the first began and the last ended, and how long all were handled.
-    pub count: u64,
-    pub first: Option<u64>,
-    pub last: u64,
-    pub handled: u64,
-}
-
-impl Stops {
-    /// The recorder was told of a stop at `now`.
-    pub fn begin(&mut self, now: u64) {
-        self.woke = now;
-        self.first.get_or_insert(now);
-    }
-
-    /// The thread was resumed at `now`.
-    pub fn end(&mut self, thread: libc::pid_t, now: u64) {
-        let handled = now.saturating_sub(self.woke);
-        *self.held.entry(thread).or_default() += handled + self.switch_ns;
-        self.count += 1;
-        self.handled += handled;
-        self.last = now;
-    }
-
-    /// For how long a thread was held until `now`, which is within its stop.
-    fn until(&self, thread: libc::pid_t, now: u64) -> u64 {
-        let before = self.held.get(&thread).copied().unwrap_or(0);
-        before + self.switch_ns / 2 + now.saturating_sub(self.woke)
-    }
-}
-
-/// When a call began and ended, and for how long its thread had been held until it began; in nanoseconds.
+/// When a call began and ended, for how long its thread had been held until it began, and by how much the recorder made the
+/// call longer; in nanoseconds.
 #[derive(Clone, Copy)]
 struct Times {
     start: u64,
     end: u64,
     held: u64,
+    longer: u64,
 }
 
 impl State {
-    pub fn new(directory: &[u8], switch_ns: u64) -> Self {
+    pub fn new(directory: &[u8], cost: Option<StopCost>) -> Self {
         Self {
-            stops: Stops { switch_ns, ..Stops::default() },
+            stops: Stops::new(cost),
             follower: Follower::new("lastrank record", Some(directory)),
             begun: Instant::now(),
             under_way: HashMap::new(),
@@ -114,6 +78,13 @@ impl State {
     /// Nanoseconds since the recording began.
     pub fn now(&self) -> u64 {
         u64::try_from(self.begun.elapsed().as_nanos()).unwrap_or(u64::MAX)
+    }
+
+    /// Resumes a thread that stopped; at the end of its call it stops again.
+    pub fn resume(&mut self, thread: libc::pid_t, signal: i32) {
+        let in_call = self.under_way.contains_key(&thread);
+        self.stops.end(thread, self.now(), in_call);
+        ptrace::resume(thread, in_call, signal);
     }
 
     /// A call begins: examines the files behind its names before it changes them.
@@ -161,7 +132,8 @@ impl State {
     pub fn end(&mut self, thread: libc::pid_t, result: i64) {
         let end = self.now();
         let Some(call) = self.under_way.remove(&thread) else { return };
-        let times = Times { start: call.start, end, held: call.held };
+        let longer = self.stops.until(thread, end).saturating_sub(call.held);
+        let times = Times { start: call.start, end, held: call.held, longer };
         // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
             return;
@@ -241,7 +213,7 @@ impl State {
     }
 
     fn take(&mut self, thread: libc::pid_t, times: Times, (result, errno): (i64, u16), asked: Asked<'_>) {
-        self.follower.held = times.held;
+        (self.follower.held, self.follower.longer) = (times.held, times.longer);
         self.follower.take(&Event {
             thread: thread as u32,
             start: times.start,
@@ -256,7 +228,7 @@ impl State {
     /// An event of a thread that takes no time.
     fn at_once(&mut self, thread: libc::pid_t) -> Times {
         let now = self.now();
-        Times { start: now, end: now, held: self.stops.until(thread, now) }
+        Times { start: now, end: now, held: self.stops.until(thread, now), longer: 0 }
     }
 
     /// A thread started another one.
@@ -268,6 +240,7 @@ impl State {
         self.take(parent, now, (i64::from(child), 0), asked);
         self.known.insert(child);
         if self.early.remove(&child) {
+            self.stops.end_early(child, self.now());
             ptrace::resume(child, false, 0);
         }
     }
@@ -299,7 +272,7 @@ impl State {
         self.early.remove(&thread);
         self.groups.remove(&thread);
         self.entered.remove(&thread);
-        self.stops.held.remove(&thread);
+        self.stops.forget(thread);
         if self.known.remove(&thread) {
             self.take(thread, now, (0, 0), Asked::Exit);
         }

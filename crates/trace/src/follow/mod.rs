@@ -32,6 +32,7 @@ impl Follower {
             told: None,
             last_thread: HashMap::default(),
             held: 0,
+            longer: 0,
         }
     }
 
@@ -228,7 +229,8 @@ impl Follower {
 
     /// Adds a call that changes no state.
     pub fn push(&mut self, call: Call) {
-        self.trace.calls.push(Call { held: self.held, ..call });
+        let duration = call.duration.saturating_sub(self.longer);
+        self.trace.calls.push(Call { held: self.held, duration, ..call });
     }
 
     /// The thread of a number in the model, made where it is new.
@@ -298,4 +300,26 @@ fn rename_untold(trace: &mut Trace, directory: &[u8]) {
 /// The number under which a table keeps what a thread is closing: negative numbers are no descriptors.
 fn closing(thread: u32) -> i32 {
     i32::MIN + (thread & 0x3fff_ffff) as i32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_recorder_added_to_a_call_is_not_in_its_duration() {
+        let mut follower = Follower::new("test", Some(b"/home"));
+        (follower.held, follower.longer) = (700, 30);
+        follower.take(&Event {
+            thread: 7,
+            start: 1000,
+            duration: 100,
+            result: 0,
+            errno: 0,
+            leads_to: None,
+            asked: Asked::Lookup { path: Given { from: From::Here, name: b"name" } },
+        });
+        let call = follower.finish().calls.get(0);
+        assert_eq!((call.start, call.duration, call.held), (1000, 70, 700));
+    }
 }

@@ -46,6 +46,8 @@ pub struct Follower {
     pub trace: Trace,
     /// For how long the recorder had stopped the thread of the calls that are taken now: [`Call::held`].
     pub held: u64,
+    /// By how much the recorder made the calls that are taken now longer, in nanoseconds: it is taken off their durations.
+    pub longer: u64,
     pub(super) living: HashMap<u32, Living>,
     pub(super) tables: Vec<HashMap<i32, Slot>>,
     /// How many threads use each table.

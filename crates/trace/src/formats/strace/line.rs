@@ -1,6 +1,25 @@
 //! Cuts a line of strace into its parts, as bytes.
 
-use crate::input::{nanoseconds, whole};
+use crate::input::{digits, nanoseconds, whole};
+
+/// Arguments of a call that are kept; no call of Linux has more than six, and `clone` is written with names.
+const MOST_ARGUMENTS: usize = 16;
+
+/// The arguments of a call.
+#[derive(Default)]
+struct Arguments<'a> {
+    texts: [&'a [u8]; MOST_ARGUMENTS],
+    count: usize,
+}
+
+impl<'a> Arguments<'a> {
+    fn push(&mut self, text: &'a [u8]) {
+        if let Some(place) = self.texts.get_mut(self.count) {
+            *place = trim(text);
+            self.count += 1;
+        }
+    }
+}
 
 /// Thread, time and the rest of a line.
 pub struct Head<'a> {
@@ -29,7 +48,7 @@ pub enum Line<'a> {
 /// One call, cut into its parts.
 pub struct LineParts<'a> {
     pub name: &'a [u8],
-    arguments: Vec<&'a [u8]>,
+    arguments: Arguments<'a>,
     /// What it returned; `None` where the line says `?`.
     pub result: Option<i64>,
     /// Where the resulting descriptor leads (`-y`).
@@ -123,8 +142,8 @@ pub fn kind(rest: &[u8]) -> Line<'_> {
 }
 
 /// The arguments of a call, split at the commas outside of strings and brackets, and what follows the bracket.
-fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
-    let (mut out, mut from, mut depth, mut at) = (Vec::new(), 0, 0_i32, 0);
+fn arguments(text: &[u8]) -> Option<(Arguments<'_>, &[u8])> {
+    let (mut out, mut from, mut depth, mut at) = (Arguments::default(), 0, 0_i32, 0);
     while at < text.len() {
         match text[at] {
             b'"' => at = end_of_string(text, at)?,
@@ -134,12 +153,12 @@ fn arguments(text: &[u8]) -> Option<(Vec<&[u8]>, &[u8])> {
             }
             b'(' | b'[' | b'{' => depth += 1,
             b')' if depth == 0 => {
-                out.push(trim(&text[from..at]));
+                out.push(&text[from..at]);
                 return Some((out, &text[at + 1..]));
             }
             b')' | b']' | b'}' => depth -= 1,
             b',' if depth == 0 => {
-                out.push(trim(&text[from..at]));
+                out.push(&text[from..at]);
                 from = at + 1;
             }
             _ => {}
@@ -204,7 +223,9 @@ pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
         Some(b'<') => end_of_path(after, 0).map(|end| unescape(&after[1..end])),
         _ => None,
     };
-    let (errno, broken_off) = match std::str::from_utf8(trim(after)).unwrap_or("").split([' ', '(']).next() {
+    let failed = matches!(number.first(), Some(b'-' | b'?'));
+    let word = std::str::from_utf8(trim(after)).unwrap_or("").split([' ', '(']).next();
+    let (errno, broken_off) = match word.filter(|_| failed) {
         Some(word) if word.starts_with("ERESTART") => (0, true),
         Some(word) => (u16::try_from(ppl::errno::number(word).unwrap_or(0)).unwrap_or(0), false),
         None => (0, false),
@@ -214,17 +235,25 @@ pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
         [b'0', b'x', hex @ ..] => {
             Some(i64::from_str_radix(std::str::from_utf8(hex).ok()?, 16).unwrap_or(i64::MAX))
         }
-        number => Some(std::str::from_utf8(number).ok()?.parse().ok()?),
+        number => Some(signed(number)?),
     };
     // An errno that is not in the table still is a failure.
     let errno = if result.is_some_and(|result| result < 0) && errno == 0 { 5 } else { errno };
     Some(LineParts { name, arguments, result, leads_to, errno, broken_off, duration })
 }
 
+/// A whole number in decimal that may be negative.
+fn signed(text: &[u8]) -> Option<i64> {
+    match text.strip_prefix(b"-") {
+        Some(text) => 0_i64.checked_sub_unsigned(digits(text)?),
+        None => i64::try_from(digits(text)?).ok(),
+    }
+}
+
 impl<'a> LineParts<'a> {
     /// The text of an argument, from 0.
     pub fn argument(&self, at: usize) -> &'a [u8] {
-        self.arguments.get(at).copied().unwrap_or(b"")
+        self.arguments.texts.get(at).copied().unwrap_or(b"")
     }
 
     /// An argument that is a whole number: decimal, octal or hexadecimal.
@@ -235,7 +264,7 @@ impl<'a> LineParts<'a> {
     /// An argument that is a descriptor: `3`, or `3</path>` with `-y`.
     pub fn descriptor(&self, at: usize) -> Option<i32> {
         let digits = self.argument(at).split(|byte| *byte == b'<').next()?;
-        std::str::from_utf8(digits).ok()?.parse().ok()
+        i32::try_from(signed(digits)?).ok()
     }
 
     /// Where a descriptor argument leads, with `-y`.
@@ -261,17 +290,17 @@ impl<'a> LineParts<'a> {
 
     /// Whether any argument contains `word`.
     pub fn mentions(&self, word: &[u8]) -> bool {
-        self.arguments.iter().any(|argument| argument.windows(word.len()).any(|window| window == word))
+        self.arguments.texts.iter().any(|argument| argument.windows(word.len()).any(|window| window == word))
     }
 }
 
 /// A whole number: decimal, octal or hexadecimal.
 pub fn number(text: &[u8]) -> Option<u64> {
-    let text = std::str::from_utf8(text).ok()?;
-    match text.as_bytes() {
-        [b'0', b'x', ..] => u64::from_str_radix(&text[2..], 16).ok(),
-        [b'0', _, ..] => u64::from_str_radix(&text[1..], 8).ok(),
-        _ => text.parse().ok(),
+    let based = |digits: &[u8], base| u64::from_str_radix(std::str::from_utf8(digits).ok()?, base).ok();
+    match text {
+        [b'0', b'x', rest @ ..] => based(rest, 16),
+        [b'0', rest @ ..] if !rest.is_empty() => based(rest, 8),
+        _ => digits(text),
     }
 }
 

@@ -1,0 +1,140 @@
+//! Reads spools as the library writes them, and damaged ones.
+
+use super::*;
+
+/// A record as the library writes it.
+fn written(kind: RecordKind, result: i64, numbers: [i64; 4], names: [&[u8]; 2]) -> Vec<u8> {
+    let number = KINDS.iter().position(|known| *known == kind).unwrap() as u16 + 1;
+    let shorts = [number, 0, names[0].len() as u16, names[1].len() as u16];
+    let mut out: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
+    for long in [10_i64, 20, result].into_iter().chain(numbers) {
+        out.extend(long.to_le_bytes());
+    }
+    out.extend(names.concat());
+    out.resize(out.len().next_multiple_of(8), 0);
+    out
+}
+
+fn spooled(records: &[Vec<u8>]) -> Spooled {
+    let folder = std::env::temp_dir().join(format!("lastrank-spool-test-{:?}", std::thread::current().id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
+    std::fs::write(folder.join("7.7.1"), bytes).unwrap();
+    let read = read(&folder, b"/home").unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    read
+}
+
+#[test]
+fn records_become_calls_and_the_share_is_counted() {
+    let here = i64::from(libc::AT_FDCWD);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+        written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
+        written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Executes, -1, [8, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Executes, -1, [9, 0, 0, 0], [b"", b""]),
+        written(RecordKind::End, 0, [10, 0, 0, 0], [b"", b""]),
+    ]);
+    // Five reads before it began, the one that told so, and one for each failed `execve` were not the application's.
+    assert_eq!((found.seen.recorded, found.seen.counted, found.cost_ns), (1, 2, 60));
+    let trace = found.follower.finish();
+    let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
+    assert_eq!(words, ["open", "write", "close", "exit"]);
+    assert_eq!(trace.names.get(trace.calls.get(0).path), b"/home/out");
+}
+
+#[test]
+fn bytes_that_are_no_records_do_no_harm() {
+    let mut state = 1_u64;
+    for _ in 0..2000 {
+        let bytes: Vec<u8> = (0..400)
+            .map(|at| {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                // Kinds and lengths are often small.
+                if at % 8 < 2 { (state >> 40) as u8 % 48 } else { (state >> 60) as u8 * 17 }
+            })
+            .collect();
+        let file = ThreadFile { process: 7, thread: 7, bytes: [vec![0; RING], bytes].concat() };
+        let mut reader = Reader::new(b"/home", 0);
+        for record in records(&file) {
+            reader.take(&record);
+        }
+    }
+}
+
+/// A parent with a thread and a child, and between them a record of every kind.
+fn everything() -> Vec<ThreadFile> {
+    let here = i64::from(libc::AT_FDCWD);
+    let record =
+        |kind, result, numbers, one: &'static [u8]| written(kind, result, numbers, [one, b"/home/two"]);
+    let of = |kind: &RecordKind| match kind {
+        RecordKind::Begin => record(*kind, 0, [1, 5, 60, 0], b"/bin/app"),
+        RecordKind::Sight => record(*kind, 0, [here, 0o100_644, 4096, 0], b"out"),
+        RecordKind::Open => record(*kind, 3, [here, 0o1102, 0o644, 0], b"out"),
+        RecordKind::Read | RecordKind::Write => record(*kind, 100, [3, 4096, 0, 0], b""),
+        RecordKind::Copy | RecordKind::Duplicate => record(*kind, 4, [3, 4, 0, 0], b""),
+        RecordKind::Stat | RecordKind::Rename | RecordKind::Link => {
+            record(*kind, 0, [here, here, 0o100_644, 9], b"out")
+        }
+        RecordKind::Pipe => record(*kind, 0, [5, 6, 0, 0], b""),
+        RecordKind::Spawn | RecordKind::Wait => record(*kind, 8, [0; 4], b""),
+        _ => record(*kind, 0, [here, 3, 4096, 1], b"name"),
+    };
+    let begun =
+        [written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]), of(&RecordKind::Open)]
+            .concat();
+    // What follows the end of a thread is of none.
+    let ends = |kind: &&RecordKind| matches!(kind, RecordKind::ThreadEnd | RecordKind::End);
+    let (last, first): (Vec<_>, Vec<_>) = KINDS.iter().partition(ends);
+    let all: Vec<u8> = first.into_iter().chain(last).flat_map(of).collect();
+    let thread = [written(RecordKind::Thread, 0, [0; 4], [b"", b""]), all.clone()].concat();
+    let child = [written(RecordKind::Forked, 0, [7, 0, 0, 0], [b"", b""]), all.clone()].concat();
+    [(7, 7, [begun, all].concat()), (7, 9, thread), (8, 8, child)]
+        .map(|(process, thread, records)| ThreadFile {
+            process,
+            thread,
+            bytes: [vec![0; RING], records].concat(),
+        })
+        .into()
+}
+
+#[test]
+fn a_damaged_spool_loses_what_is_damaged_and_nothing_else() {
+    let mut state = 1_u64;
+    let mut random = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % below
+    };
+    let whole = everything();
+    let calls = |files: &[ThreadFile]| read_files(files, b"/home").follower.finish().calls.len();
+    let all = calls(&whole);
+    assert!(all > 45, "the spool has calls of every kind, and gives {all}");
+    for _ in 0..400 {
+        let mut files = whole.clone();
+        for _ in 0..=random(3) {
+            let which = random(files.len());
+            let bytes = &mut files[which].bytes;
+            let at = RING + random(bytes.len() - RING);
+            match random(4) {
+                0 => bytes.truncate(at.max(RING + 1)),
+                1 => bytes[at] ^= 1 << random(8),
+                2 => bytes[at] = [0, 1, 0x7f, 0x80, 0xff][random(5)],
+                _ => {
+                    let end = (at + 1 + random(200)).min(bytes.len());
+                    let from = RING + random(bytes.len() - RING);
+                    let moved = bytes[at..end].to_vec();
+                    let end = (from + moved.len()).min(bytes.len());
+                    bytes[from..end].copy_from_slice(&moved[..end - from]);
+                }
+            }
+        }
+        let mut trace = read_files(&files, b"/home").follower.finish();
+        trace::import::import(&mut trace, &trace::import::Options::default());
+    }
+    // What is cut off takes no earlier record with it.
+    let mut cut = whole.clone();
+    cut[2].bytes.truncate(RING + 8);
+    assert_eq!(calls(&cut), calls(&cut[..2]));
+}
