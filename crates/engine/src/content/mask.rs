@@ -2,11 +2,28 @@
 
 /// Bytes that describe themselves.
 pub const SECTOR: usize = 512;
+/// The word with the number of the sector.
+pub(super) const NUMBER: usize = 3;
+/// The word that depends on the writer.
+pub(super) const WRITER: usize = 5;
 /// Facts at the beginning of a sector, and zeros up to a multiple of four words.
 pub(super) type Head = [u64; 12];
 /// What [`mix`] multiplies by, and what the first word of a sector's own is made with.
 pub(super) const FACTORS: [u64; 4] =
     [0x9e37_79b9_7f4a_7c15, 0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb, 0xa076_1d64_78bd_642f];
+
+/// Odd, and its inverse modulo 2^64.
+pub(super) const SPREAD: (u64, u64) = (0xd6e8_feb8_6659_fd93, inverse(0xd6e8_feb8_6659_fd93));
+
+/// The inverse of an odd number modulo 2^64 (by Newton's method: each step doubles the bits).
+const fn inverse(odd: u64) -> u64 {
+    let (mut inverse, mut steps) = (odd, 0);
+    while steps < 6 {
+        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
+        steps += 1;
+    }
+    inverse
+}
 
 /// The words that sectors are made of: each of consecutive ones, from one of the first [`STARTS`] on.
 static WORDS: [u64; STARTS + SECTOR / 8] = pool();

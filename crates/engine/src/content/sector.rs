@@ -6,9 +6,9 @@
 //! in the file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others
 //! are the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
 
-use super::mask::{Head, Mask, mix};
+use super::mask::{Head, Mask, NUMBER, SPREAD, WRITER, mix};
 #[cfg(target_arch = "x86_64")]
-use super::vectors::Common;
+use super::vectors::ManySectors;
 
 pub use super::mask::SECTOR;
 
@@ -16,10 +16,6 @@ pub use super::mask::SECTOR;
 const FACTS: usize = 10;
 /// Bytes of facts.
 pub const HEAD: usize = 8 * FACTS;
-/// The word with the number of the sector.
-pub(super) const NUMBER: usize = 3;
-/// The word that depends on the writer.
-pub(super) const WRITER: usize = 5;
 /// Where in a sector it stands.
 pub const WRITER_AT: usize = 8 * WRITER;
 /// Blocks of this many sectors (128 KiB) are duplicates as a whole.
@@ -228,9 +224,9 @@ impl Writer {
     fn sectors(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
-            let common = Common { root: self.root, facts: &self.facts, rank: self.rank };
+            let many = ManySectors { root: self.root, facts: &self.facts, rank: self.rank };
             // SAFETY: the processor has these instructions.
-            unsafe { common.write(first, out) };
+            unsafe { many.write(first, out) };
             if self.filled < SECTOR {
                 out.iter_mut().for_each(|sector| sector[self.filled..].fill(0));
             }
@@ -259,19 +255,6 @@ impl Writer {
             out[self.filled..].fill(0);
         }
     }
-}
-
-/// Odd, and its inverse modulo 2^64.
-pub(super) const SPREAD: (u64, u64) = (0xd6e8_feb8_6659_fd93, inverse(0xd6e8_feb8_6659_fd93));
-
-/// The inverse of an odd number modulo 2^64 (by Newton's method: each step doubles the bits).
-const fn inverse(odd: u64) -> u64 {
-    let (mut inverse, mut steps) = (odd, 0);
-    while steps < 6 {
-        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        steps += 1;
-    }
-    inverse
 }
 
 /// The rank and a check of it, spread over all bytes: no two ranks have more bytes in common than by chance.

@@ -10,14 +10,13 @@ use std::arch::x86_64::{
     _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64, _mm256_xor_si256,
 };
 
-use super::mask::{FACTORS, Head, SECTOR, pool_from};
-use super::sector::{NUMBER, SPREAD, WRITER};
+use super::mask::{FACTORS, Head, NUMBER, SECTOR, SPREAD, WRITER, pool_from};
 
 /// Sectors whose own words are computed at a time.
 const AT_ONCE: usize = 4;
 
-/// What all sectors of a stream have in common.
-pub(super) struct Common<'a> {
+/// Writes sectors of a stream: what all of them have in common.
+pub(super) struct ManySectors<'a> {
     /// What all keys are made of.
     pub(super) root: u64,
     /// Without the key, the number and the writer.
@@ -26,7 +25,7 @@ pub(super) struct Common<'a> {
     pub(super) rank: u32,
 }
 
-impl Common<'_> {
+impl ManySectors<'_> {
     /// Writes sectors from `first` on.
     #[target_feature(enable = "avx2")]
     pub(super) fn write(&self, first: u64, out: &mut [[u8; SECTOR]]) {
