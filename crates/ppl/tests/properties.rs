@@ -167,13 +167,13 @@ proptest! {
         length in formula(),
         offset in formula(),
         values in prop::collection::vec(prop::sample::select(vec![
-            "3", "0", "-4", "4096", "$f", "$g", "1.5", "\"8\"", "\"x\"", "5ms", "9223372036854775807",
+            "3", "0", "-4", "4096", "$f", "$g", "$b", "1.5", "\"8\"", "\"x\"", "5ms", "50000000000000",
         ]), 3..7),
     ) {
         // The third time is the first that is prepared.
         let values = [&["3", "4096", "7"], &values[..]].concat();
-        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $w = 12;";
-        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); stat(\"b\"); $w = $w + 1;");
+        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12;";
+        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); stat(\"b\"); $w = $w + 1;");
         let looped = format!("{begin} for $v in [{}] {{ {body} }}", values.join(", "));
         let rounds: String = values.iter().map(|value| format!("$v = {value}; {body} ")).collect();
         // What one finds wrong in a constant the other does too.

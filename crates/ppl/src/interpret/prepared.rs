@@ -53,7 +53,13 @@ enum Fixed {
 #[derive(Debug)]
 enum Moving {
     File(Slot),
-    Integer { formula: Formula, least: i64, most: i64 },
+    /// A number of bytes within bounds, or memory.
+    Amount(Slot, (i64, i64)),
+    Integer {
+        formula: Formula,
+        least: i64,
+        most: i64,
+    },
 }
 
 /// `first`, and then each operator with its right operand.
@@ -144,6 +150,13 @@ impl PreparedStatements {
             let argument = match moving {
                 Moving::File(slot) => match sources.get(*slot) {
                     Some(Value::File(file)) => Some(Argument::File(*file)),
+                    _ => None,
+                },
+                Moving::Amount(slot, (least, most)) => match sources.get(*slot) {
+                    Some(Value::Buffer(buffer)) => Some(Argument::Buffer(*buffer)),
+                    Some(Value::Int(number)) if least <= number && number <= most => {
+                        Some(Argument::Int(*number))
+                    }
                     _ => None,
                 },
                 Moving::Integer { formula, least, most } => match formula.value(&mut sources) {
@@ -237,6 +250,9 @@ fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Fixed>
 
 fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Moving> {
     match (spec.bounds, expr) {
+        (Some(bounds), Expr::Slot(slot)) if spec.kind == Kind::BytesOrBuffer => {
+            Some(Moving::Amount(slot, bounds))
+        }
         (Some((least, most)), _) => {
             Formula::of(code, expr).map(|formula| Moving::Integer { formula, least, most })
         }
@@ -249,7 +265,7 @@ impl Moving {
     /// So many of its operands are drawn.
     fn draws(&self) -> usize {
         match self {
-            Moving::File(_) => 0,
+            Moving::File(_) | Moving::Amount(..) => 0,
             Moving::Integer { formula, .. } => formula.draws(),
         }
     }
