@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,8 +82,8 @@ def mark(holds: bool) -> str:
     return "holds" if holds else "**missed**"
 
 
-def chase(reference: Path, turns: int) -> None:
-    heading("Pointer chase, ns a load", "working set", "ours", "C", "ratio", "aim: within 3 %")
+def chases(reference: Path, turns: int) -> Iterator[tuple[str, float, float]]:
+    """Each working set, with ns a load of ours and of C."""
     for name, size, pages in WORKING_SETS:
         both = [
             [float(output(binary, "chase", size, pages, 0.1)) for binary in (OURS, reference)[:: 1 - 2 * (turn % 2)]]
@@ -91,8 +91,14 @@ def chase(reference: Path, turns: int) -> None:
         ]
         pairs = [pair[:: 1 - 2 * (turn % 2)] for turn, pair in enumerate(both)]
         ours, theirs = (statistics.quantiles(side, n=4)[0] for side in zip(*pairs, strict=True))
+        yield f"{name}, {pages} pages", ours, theirs
+
+
+def chase(reference: Path, turns: int) -> None:
+    heading("Pointer chase, ns a load", "working set", "ours", "C", "ratio", "aim: within 3 %")
+    for name, ours, theirs in chases(reference, turns):
         ratio = ours / theirs
-        row(f"{name}, {pages} pages", f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}", mark(abs(ratio - 1) <= 0.03))
+        row(name, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}", mark(abs(ratio - 1) <= 0.03))
     print(
         "\nA set as large as L2 on small pages depends on which physical pages the process was given: compare those on"
         " huge pages."
@@ -298,7 +304,7 @@ def main() -> None:
     parser.add_argument("--no-install", action="store_true", help="install no peer that is missing")
     parser.add_argument("--cpu", type=int, default=max(os.sched_getaffinity(0)), help="the processor all run on")
     asked = parser.parse_args()
-    build = ["cargo", "build", "--release", "--quiet", "-p", "engine", "--example", "hierarchy"]
+    build = ["cargo", "build", "--release", "--quiet", "-p", "lastrank-engine", "--example", "hierarchy"]
     subprocess.run(build, cwd=ROOT, check=True)
     if "hog" in asked.only or "peers" in asked.only:
         subprocess.run(["cargo", "build", "--release", "--quiet", "-p", "lastrank"], cwd=ROOT, check=True)

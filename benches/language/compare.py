@@ -16,10 +16,10 @@ STATEMENTS = 1_000_000
 
 
 def ours():
-    command = ["cargo", "run", "-q", "--release", "-p", "ppl", "--example", "speed", "--", "parse"]
+    command = ["cargo", "run", "-q", "--release", "-p", "lastrank-ppl", "--example", "speed", "--", "parse"]
     text = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     print(text.strip())
-    command = ["cargo", "run", "-q", "--release", "-p", "engine", "--example", "statement_bytes"]
+    command = ["cargo", "run", "-q", "--release", "-p", "lastrank-engine", "--example", "statement_bytes"]
     print(subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip())
     return float(re.search(r"([0-9.]+) s of processor time", text).group(1))
 

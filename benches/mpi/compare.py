@@ -61,7 +61,7 @@ def main() -> None:
     parser.add_argument("--ours", type=Path, help="the example `ranks` in release mode; built where not given")
     given = parser.parse_args()
     if not given.ours:
-        build = ["cargo", "build", "--release", "-q", "-p", "engine", "--example", "ranks"]
+        build = ["cargo", "build", "--release", "-q", "-p", "lastrank-engine", "--example", "ranks"]
         subprocess.run(build, cwd=ROOT, check=True)
     ours = given.ours or TARGET / "release" / "examples" / "ranks"
     cases = [

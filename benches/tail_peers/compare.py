@@ -61,7 +61,7 @@ def median(times, run):
 
 
 def lastrank():
-    command = ["cargo", "run", "--quiet", "--release", "-p", "tail", "--example", "tail_speed", str(DATA)]
+    command = ["cargo", "run", "--quiet", "--release", "-p", "lastrank-tail", "--example", "tail_speed", str(DATA)]
     return read(subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout)
 
 

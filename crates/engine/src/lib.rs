@@ -7,6 +7,7 @@ pub mod driver;
 pub mod execute;
 pub mod files;
 mod flags;
+mod names;
 pub mod run;
 
 /// MPI as the engine and its users see it: the crate `mpi`, or in a build without it a stand-in.

@@ -87,6 +87,18 @@ fn program() -> impl Strategy<Value = String> {
     prop::collection::vec(prop::sample::select(PIECES), 0..60).prop_map(|pieces| pieces.join(" "))
 }
 
+/// Formulas of variables, numbers, drawn ones and operators.
+fn formula() -> impl Strategy<Value = String> {
+    let leaves =
+        vec!["$v", "$v", "$v", "$w", "$w", "1", "7", "4k", "5000000000", "2.5", "\"8\"", "uniform(2, 9)"];
+    let leaf = prop::sample::select(leaves).prop_map(str::to_owned);
+    leaf.prop_recursive(4, 12, 2, |inner| {
+        let operators = vec!["+", "-", "*", "/", "%", "^", "==", "<", ">=", "&&", "||"];
+        (inner.clone(), prop::sample::select(operators), inner)
+            .prop_map(|(left, operator, right)| format!("({left} {operator} {right})"))
+    })
+}
+
 fn total(text: &str) {
     let mut source = Source::new("p", text);
     let settings = Settings { ranks: Some(2), ..Settings::default() };
@@ -147,6 +159,35 @@ proptest! {
             i += by;
         }
         prop_assert_eq!(&shown[1..], &expected[..]);
+    }
+
+    /// A statement that is executed again is prepared; what it does is what it did before.
+    #[test]
+    fn a_statement_does_the_same_each_time(
+        length in formula(),
+        offset in formula(),
+        values in prop::collection::vec(prop::sample::select(vec![
+            "3", "0", "-4", "4096", "$f", "$g", "$b", "1.5", "\"8\"", "\"x\"", "5ms", "50000000000000",
+        ]), 3..7),
+    ) {
+        // The third time is the first that is prepared.
+        let values = [&["3", "4096", "7"], &values[..]].concat();
+        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12;";
+        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); stat(\"b\"); $w = $w + 1;");
+        let looped = format!("{begin} for $v in [{}] {{ {body} }}", values.join(", "));
+        let rounds: String = values.iter().map(|value| format!("$v = {value}; {body} ")).collect();
+        // What one finds wrong in a constant the other does too.
+        let settings = Settings::default();
+        let plans = [looped, format!("{begin} {rounds}")].map(|text| common::plan_with(&text, &settings));
+        let [Ok((looped, _)), Ok((unrolled, _))] = plans else { return Ok(()) };
+        let [looped, unrolled] = [looped, unrolled].map(|plan| common::execute(&plan));
+        let without_place = |stop: &String| stop.splitn(4, ':').nth(3).unwrap_or(stop).to_owned();
+        prop_assert_eq!(looped.trace, unrolled.trace);
+        prop_assert_eq!(looped.commands, unrolled.commands);
+        prop_assert_eq!(
+            looped.stops.iter().map(without_place).collect::<Vec<_>>(),
+            unrolled.stops.iter().map(without_place).collect::<Vec<_>>()
+        );
     }
 
     #[test]

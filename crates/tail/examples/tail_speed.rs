@@ -55,6 +55,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     show("goodness_of_fit999", median(3, || drop(black_box(gof::test(&series, &fit, 999, 1)))));
     let options = tail::assess::AssessOptions::default();
     show("full_verdict", median(3, || drop(black_box(tail::assess::assess(black_box(&values), &options)))));
+    let verdict = || drop(black_box(tail::assess::assess(black_box(&million), &options)));
+    show("full_verdict_million", median(3, verdict));
     show("fit_million", median(3, || drop(black_box(gev::fit(black_box(&million))))));
     Ok(())
 }

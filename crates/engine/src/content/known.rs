@@ -7,6 +7,7 @@ use std::path::{Component, Path, PathBuf};
 
 use super::ranges::Ranges;
 use super::sector::{Dials, Lying, Name};
+use crate::names::last_slash;
 use ranks::layout::Layout;
 
 /// What stands in a file's sectors for the file.
@@ -125,7 +126,7 @@ impl Catalogue {
     fn called(&mut self, path: &CStr, local: bool) -> FileName {
         let path = path.to_bytes();
         let path = path.strip_suffix(b"/").unwrap_or(path);
-        let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+        let slash = last_slash(path).map_or(0, |slash| slash + 1);
         let (directory, name) = path.split_at(slash);
         match &self.last {
             Some((last, around)) if last == directory => around.inside(name),

@@ -10,6 +10,8 @@ mod ranges;
 mod sector;
 #[cfg(test)]
 mod tests;
+#[cfg(target_arch = "x86_64")]
+mod vectors;
 mod verify;
 mod wrong;
 

@@ -6,7 +6,9 @@
 //! in the file only, not on the pieces in which it is written. The writer stands in eight bytes of its own: the others
 //! are the same whoever writes, so that a sector which several ranks wrote in parts is still known byte by byte.
 
-use super::mask::{Head, Mask, mix};
+use super::mask::{Head, Mask, NUMBER, SPREAD, WRITER, mix};
+#[cfg(target_arch = "x86_64")]
+use super::vectors::ManySectors;
 
 pub use super::mask::SECTOR;
 
@@ -14,10 +16,6 @@ pub use super::mask::SECTOR;
 const FACTS: usize = 10;
 /// Bytes of facts.
 pub const HEAD: usize = 8 * FACTS;
-/// The word with the number of the sector.
-const NUMBER: usize = 3;
-/// The word that depends on the writer.
-const WRITER: usize = 5;
 /// Where in a sector it stands.
 pub const WRITER_AT: usize = 8 * WRITER;
 /// Blocks of this many sectors (128 KiB) are duplicates as a whole.
@@ -226,24 +224,22 @@ impl Writer {
     fn sectors(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         #[cfg(target_arch = "x86_64")]
         if std::arch::is_x86_feature_detected!("avx2") {
+            let many = ManySectors { root: self.root, facts: &self.facts, rank: self.rank };
             // SAFETY: the processor has these instructions.
-            unsafe { self.sectors_by_avx2(first, out) };
+            unsafe { many.write(first, out) };
+            if self.filled < SECTOR {
+                out.iter_mut().for_each(|sector| sector[self.filled..].fill(0));
+            }
             return;
         }
+        self.one_by_one(first, out);
+    }
+
+    /// Sectors from `first` on, each word by itself.
+    fn one_by_one(&self, first: u64, out: &mut [[u8; SECTOR]]) {
         for (sector, number) in out.iter_mut().zip(first..) {
             let mask = Mask::of(ContentStream::key(self.root, number));
             mask.blend(&self.facts, sector);
-            self.complete(&mask, number, sector);
-        }
-    }
-
-    /// The same with vectors of 32 bytes.
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2")]
-    fn sectors_by_avx2(&self, first: u64, out: &mut [[u8; SECTOR]]) {
-        for (sector, number) in out.iter_mut().zip(first..) {
-            let mask = Mask::of(ContentStream::key(self.root, number));
-            mask.blend_by_avx2(&self.facts, sector);
             self.complete(&mask, number, sector);
         }
     }
@@ -259,19 +255,6 @@ impl Writer {
             out[self.filled..].fill(0);
         }
     }
-}
-
-/// Odd, and its inverse modulo 2^64.
-const SPREAD: (u64, u64) = (0xd6e8_feb8_6659_fd93, inverse(0xd6e8_feb8_6659_fd93));
-
-/// The inverse of an odd number modulo 2^64 (by Newton's method: each step doubles the bits).
-const fn inverse(odd: u64) -> u64 {
-    let (mut inverse, mut steps) = (odd, 0);
-    while steps < 6 {
-        inverse = inverse.wrapping_mul(2u64.wrapping_sub(odd.wrapping_mul(inverse)));
-        steps += 1;
-    }
-    inverse
 }
 
 /// The rank and a check of it, spread over all bytes: no two ranks have more bytes in common than by chance.
@@ -340,6 +323,24 @@ mod tests {
             let mut piece = vec![0; length];
             stream().fill(3, offset as u64, &mut piece);
             assert_eq!(piece, whole[offset..offset + length], "at {offset}");
+        }
+    }
+
+    #[test]
+    fn vectors_give_the_same_bytes() {
+        for (rank, first, compressible) in
+            [(0, 0, 0), (3, 1 << 40, 0), (u32::MAX, u64::MAX >> 9, 0), (7, 3, 30)]
+        {
+            let stream = ContentStream {
+                run: u64::from(rank) << 20,
+                dials: Dials { compressible, dedupe: 0 },
+                ..stream()
+            };
+            let writer = stream.written_by(rank);
+            let (mut one, mut other) = ([[0; SECTOR]; 11], [[1; SECTOR]; 11]);
+            writer.one_by_one(first, &mut one);
+            writer.sectors(first, &mut other);
+            assert!(one == other, "rank {rank}, from {first}");
         }
     }
 

@@ -100,7 +100,7 @@ pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
 
 /// A path as its directory, with the slash behind it, and the name in it.
 pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let slash = path.iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
+    let slash = crate::names::last_slash(path).map_or(0, |slash| slash + 1);
     path.split_at(slash)
 }
 
@@ -451,7 +451,7 @@ pub const READ: &str = "read";
 
 /// `path` as its directory: all of it where it ends in no name.
 fn directory_of(path: &[u8]) -> &[u8] {
-    match path.iter().rposition(|byte| *byte == b'/') {
+    match crate::names::last_slash(path) {
         _ if matches!(path, b"" | b"." | b"..") => path,
         Some(slash) if matches!(&path[slash + 1..], b"" | b"." | b"..") => path,
         Some(slash) => &path[..=slash],

@@ -8,6 +8,7 @@ use crate::value::Value;
 use super::arguments::{self, Argument};
 use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Halt, Machine, Reply, StatementReply, Wait};
+use super::prepared::{Readiness, Sources};
 
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes a command as a statement: nobody needs its value, and it may still be in flight afterwards.
@@ -19,10 +20,18 @@ impl<M: Machine> Interpreter<'_, M> {
         count: usize,
         site: SiteId,
     ) -> Result<(), EarlyEnd> {
-        if let CommandByClass::Language(command) = command.by_class() {
-            return self.language_command(command, first, count).map(drop);
+        let mut refused = 0;
+        let readiness = self.prepared_arguments();
+        if readiness != Readiness::InPlace {
+            if readiness == Readiness::Again {
+                self.prepared.prepare(self.code, self.step, command, (first, count));
+            }
+            if let CommandByClass::Language(command) = command.by_class() {
+                return self.language_command(command, first, count).map(drop);
+            }
+            refused = self.evaluate_arguments(command, first, count)?;
         }
-        let reply = match self.evaluate_arguments(command, first, count)? {
+        let reply = match refused {
             0 => self.machine.statement(command, site, &self.arguments),
             errno => StatementReply { errno, ..StatementReply::default() },
         };
@@ -55,6 +64,18 @@ impl<M: Machine> Interpreter<'_, M> {
             self.judge(command, site, StatementReply::from(&reply), first)?;
         }
         Ok(reply)
+    }
+
+    /// Puts the arguments of the statement at the current step in their places, if it was prepared.
+    #[inline(always)]
+    fn prepared_arguments(&mut self) -> Readiness {
+        let sources = Sources {
+            variables: &self.variables,
+            locals: &self.locals,
+            base: self.base,
+            random: &mut self.random,
+        };
+        self.prepared.arguments(self.code, self.step, sources, &mut self.arguments)
     }
 
     /// Evaluates the arguments of a command and renders its paths. The errno with which it is refused, or 0.

@@ -6,6 +6,7 @@ use crate::value::Value;
 
 use super::arguments::Arguments;
 use super::machine::{Fault, Halt, Machine};
+use super::prepared::PreparedStatements;
 use super::random::RandomSequence;
 
 /// Reason why a rank ended before the end of its program; boxed, so that results stay small.
@@ -63,6 +64,7 @@ pub(super) struct Interpreter<'p, M> {
     /// For each group, whether this rank is in it.
     pub member: Vec<bool>,
     pub arguments: Arguments,
+    pub prepared: PreparedStatements,
     pub text: Vec<u8>,
     /// Reason why the current command is not executed; empty if it is executed.
     pub refused: String,
@@ -105,6 +107,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             group: 0,
             member: plan.groups.iter().map(|group| group.place(rank).is_some()).collect(),
             arguments: Arguments::default(),
+            prepared: PreparedStatements::new(&plan.code),
             text: Vec::new(),
             refused: String::new(),
             random,

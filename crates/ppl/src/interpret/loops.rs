@@ -1,10 +1,19 @@
 //! Executes loops and starts paced statements on time.
 
-use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, Slot, Step};
+use crate::code::{BlockIndex, ExprIndex, GroupId, NO_LIMIT, SiteId, Slot, Step};
+use crate::commands::Command;
 use crate::value::Value;
 
 use super::interpreter::{EarlyEnd, Flow, Interpreter, OpenStonewall, Pace};
 use super::machine::{Machine, Wait};
+
+/// What a round of a loop does, found before the first. One command, as in most loops of many rounds, needs no block
+/// around it.
+#[derive(Clone, Copy)]
+pub(super) enum Round {
+    Command { step: u32, command: Command, arguments: (ExprIndex, usize), site: SiteId },
+    Block(BlockIndex),
+}
 
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes the body of a phase whose loops end when one rank has completed it, or when the time has
@@ -51,6 +60,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let end = self.machine.now_ns().saturating_add(duration);
         let outer = self.activate();
         let step = self.step;
+        let round = self.round(body);
         let mut flow = Flow::Next;
         loop {
             let mut over = self.machine.now_ns() >= end;
@@ -60,7 +70,7 @@ impl<M: Machine> Interpreter<'_, M> {
             if over {
                 break;
             }
-            if let Some(ended) = self.iterate(body)? {
+            if let Some(ended) = self.iterate(round)? {
                 flow = ended;
                 break;
             }
@@ -89,9 +99,10 @@ impl<M: Machine> Interpreter<'_, M> {
     pub(super) fn while_loop(&mut self, condition: ExprIndex, body: BlockIndex) -> Result<Flow, EarlyEnd> {
         let outer = self.activate();
         let step = self.step;
+        let round = self.round(body);
         let mut flow = Flow::Next;
         while self.value(condition)?.truth() {
-            if let Some(ended) = self.iterate(body)? {
+            if let Some(ended) = self.iterate(round)? {
                 flow = ended;
                 break;
             }
@@ -110,7 +121,7 @@ impl<M: Machine> Interpreter<'_, M> {
 
     /// Executes one iteration of a loop; `Some` if the loop ends.
     #[inline(always)]
-    pub(super) fn iterate(&mut self, body: BlockIndex) -> Result<Option<Flow>, EarlyEnd> {
+    pub(super) fn iterate(&mut self, body: Round) -> Result<Option<Flow>, EarlyEnd> {
         if let Some(stop) = self.machine.interrupted() {
             return Err(Box::new(stop));
         }
@@ -119,20 +130,29 @@ impl<M: Machine> Interpreter<'_, M> {
         {
             return Ok(Some(Flow::Next));
         }
-        // One command, as in most loops of many rounds, needs no block around it.
-        let (first, count) = self.code.blocks[body as usize];
-        if count == 1
-            && let Step::Command { command, count, first: arguments, site } = self.code.steps[first as usize]
-        {
-            self.step = first;
-            self.statement(command, arguments, usize::from(count), site)?;
-            return Ok(None);
+        match body {
+            Round::Command { step, command, arguments: (first, count), site } => {
+                self.step = step;
+                self.statement(command, first, count, site)?;
+                Ok(None)
+            }
+            Round::Block(body) => Ok(match self.block(body)? {
+                Flow::Next | Flow::Continue => None,
+                Flow::Break => Some(Flow::Next),
+                Flow::Return => Some(Flow::Return),
+            }),
         }
-        Ok(match self.block(body)? {
-            Flow::Next | Flow::Continue => None,
-            Flow::Break => Some(Flow::Next),
-            Flow::Return => Some(Flow::Return),
-        })
+    }
+
+    /// What each round of a loop with this body does.
+    fn round(&self, body: BlockIndex) -> Round {
+        let (step, count) = self.code.blocks[body as usize];
+        match self.code.steps.get(step as usize) {
+            Some(&Step::Command { command, count: arguments, first, site }) if count == 1 => {
+                Round::Command { step, command, arguments: (first, usize::from(arguments)), site }
+            }
+            _ => Round::Block(body),
+        }
     }
 
     pub(super) fn repeat(
@@ -169,13 +189,14 @@ impl<M: Machine> Interpreter<'_, M> {
         let outer = self.activate();
         let saved = if slot == Slot::NONE { Value::Unset } else { std::mem::take(self.slot_mut(slot)) };
         let step = self.step;
+        let round = self.round(body);
         let mut flow = Flow::Next;
         let mut counter = from;
         for _ in 0..some.unwrap_or(iterations).min(iterations) {
             if slot != Slot::NONE {
                 self.set_integer(slot, counter);
             }
-            if let Some(end) = self.iterate(body)? {
+            if let Some(end) = self.iterate(round)? {
                 flow = end;
                 break;
             }
@@ -204,10 +225,11 @@ impl<M: Machine> Interpreter<'_, M> {
         };
         let outer = self.activate();
         let saved = std::mem::take(self.slot_mut(slot));
+        let round = self.round(body);
         let mut flow = Flow::Next;
         for item in items.iter() {
             *self.slot_mut(slot) = item.clone();
-            if let Some(end) = self.iterate(body)? {
+            if let Some(end) = self.iterate(round)? {
                 flow = end;
                 break;
             }

@@ -14,6 +14,7 @@ mod execute;
 mod interpreter;
 mod loops;
 mod machine;
+mod prepared;
 pub mod random;
 
 pub use crate::statistic::{Statistic, Times};

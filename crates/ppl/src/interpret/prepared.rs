@@ -1,0 +1,347 @@
+//! Statements that are executed again and again: their arguments are taken apart once.
+//!
+//! Constants stay where the command finds them as long as no other command comes between; open files, and formulas of
+//! integers, integer variables and one `uniform`, are evaluated without a [`Value`] in between. Where a variable holds
+//! something else, or a result is out of its bounds, nothing has happened, and the statement is evaluated as any other.
+
+use crate::arithmetic;
+use crate::code::{Code, Expr, ExprIndex, Slot};
+use crate::commands::{ArgumentSpec, Command, CommandByClass, Function, Kind};
+use crate::syntax::BinaryOp;
+use crate::value::Value;
+
+use super::arguments::{self, Argument, Arguments};
+use super::random::RandomSequence;
+
+/// Programs of more steps are seldom loops; they are not looked at.
+const MOST_STEPS: usize = 1 << 16;
+
+/// Of a step that was not executed yet, once, and that cannot be prepared; what is between is a number of a prepared
+/// statement and [`FIRST`].
+const NEW: u32 = 0;
+const ONCE: u32 = 1;
+const FIRST: u32 = 2;
+const NEVER: u32 = u32::MAX;
+
+/// The statements of a program that were prepared so far.
+#[derive(Debug, Default)]
+pub(super) struct PreparedStatements {
+    /// By step.
+    marks: Vec<u32>,
+    statements: Vec<PreparedStatement>,
+}
+
+/// The arguments of a statement.
+#[derive(Debug)]
+struct PreparedStatement {
+    fixed: Box<[(u8, Fixed)]>,
+    moving: Box<[(u8, Moving)]>,
+    count: usize,
+    /// One of them is drawn.
+    draws: bool,
+}
+
+/// Always the same.
+#[derive(Clone, Copy, Debug)]
+enum Fixed {
+    Integer(i64),
+    /// An index into the texts of the code.
+    Text(u32),
+}
+
+/// Evaluated each time.
+#[derive(Debug)]
+enum Moving {
+    File(Slot),
+    /// A number of bytes within bounds, or memory.
+    Amount(Slot, (i64, i64)),
+    Integer {
+        formula: Formula,
+        least: i64,
+        most: i64,
+    },
+}
+
+/// `first`, and then each operator with its right operand.
+#[derive(Debug)]
+struct Formula {
+    first: Operand,
+    rest: Box<[(BinaryOp, Operand)]>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Operand {
+    Constant(i64),
+    Variable(Slot),
+    /// `uniform(from, to)`: from where on, and how many.
+    Uniform(i64, u64),
+}
+
+/// Where values come from.
+pub(super) struct Sources<'v> {
+    pub(super) variables: &'v [Value],
+    pub(super) locals: &'v [Value],
+    /// The first local of the innermost function.
+    pub(super) base: usize,
+    pub(super) random: &'v mut RandomSequence,
+}
+
+impl Sources<'_> {
+    #[inline(always)]
+    fn get(&self, slot: Slot) -> Option<&Value> {
+        if slot.0 & Slot::LOCAL == 0 {
+            self.variables.get(slot.0 as usize)
+        } else {
+            self.locals.get(self.base + (slot.0 & !Slot::LOCAL) as usize)
+        }
+    }
+
+    #[inline(always)]
+    fn integer(&mut self, operand: Operand) -> Option<i64> {
+        match operand {
+            Operand::Constant(number) => Some(number),
+            Operand::Variable(slot) => match self.get(slot) {
+                Some(Value::Int(number)) => Some(*number),
+                _ => None,
+            },
+            Operand::Uniform(from, width) => Some(from.wrapping_add(self.random.below(width) as i64)),
+        }
+    }
+}
+
+/// Where the arguments of a statement stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Readiness {
+    /// In their places.
+    InPlace,
+    /// They are to be evaluated.
+    Unevaluated,
+    /// The same, and the statement is to be prepared for the next time.
+    Again,
+}
+
+impl PreparedStatements {
+    /// None is prepared.
+    pub(super) fn new(code: &Code) -> Self {
+        let steps = if code.steps.len() <= MOST_STEPS { code.steps.len() } else { 0 };
+        Self { marks: vec![NEW; steps], statements: Vec::new() }
+    }
+
+    /// Puts the arguments of the statement at `step` in their places, if it was prepared.
+    #[inline(always)]
+    pub(super) fn arguments(
+        &mut self,
+        code: &Code,
+        step: u32,
+        mut sources: Sources<'_>,
+        out: &mut Arguments,
+    ) -> Readiness {
+        let Some(mark) = self.marks.get_mut(step as usize) else { return Readiness::Unevaluated };
+        let Some(prepared) = self.statements.get(mark.wrapping_sub(FIRST) as usize) else {
+            let before = *mark;
+            *mark = before.max(ONCE);
+            return if before == ONCE { Readiness::Again } else { Readiness::Unevaluated };
+        };
+        if out.holds != *mark {
+            prepared.lay_out(code, out, *mark);
+        }
+        let before = prepared.draws.then(|| sources.random.clone());
+        for (index, moving) in &prepared.moving {
+            let argument = match moving {
+                Moving::File(slot) => match sources.get(*slot) {
+                    Some(Value::File(file)) => Some(Argument::File(*file)),
+                    _ => None,
+                },
+                Moving::Amount(slot, (least, most)) => match sources.get(*slot) {
+                    Some(Value::Buffer(buffer)) => Some(Argument::Buffer(*buffer)),
+                    Some(Value::Int(number)) if least <= number && number <= most => {
+                        Some(Argument::Int(*number))
+                    }
+                    _ => None,
+                },
+                Moving::Integer { formula, least, most } => match formula.value(&mut sources) {
+                    Some(number) if *least <= number && number <= *most => Some(Argument::Int(number)),
+                    _ => None,
+                },
+            };
+            let Some(argument) = argument else {
+                // It is drawn again.
+                if let Some(before) = before {
+                    *sources.random = before;
+                }
+                return Readiness::Unevaluated;
+            };
+            out.set(usize::from(*index), argument);
+        }
+        Readiness::InPlace
+    }
+
+    /// Prepares the command at `step` with `count` arguments from `first` on, if that can be done.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn prepare(
+        &mut self,
+        code: &Code,
+        step: u32,
+        command: Command,
+        (first, count): (ExprIndex, usize),
+    ) {
+        let prepared = PreparedStatement::of(code, command, (first, count));
+        if let Some(mark) = self.marks.get_mut(step as usize) {
+            *mark = if prepared.is_some() { self.statements.len() as u32 + FIRST } else { NEVER };
+            self.statements.extend(prepared);
+        }
+    }
+}
+
+impl PreparedStatement {
+    fn of(code: &Code, command: Command, (first, count): (ExprIndex, usize)) -> Option<Self> {
+        if matches!(command.by_class(), CommandByClass::Language(_)) || count > arguments::MAX {
+            return None;
+        }
+        let given = code.exprs.get(first as usize..first as usize + count)?;
+        let (mut fixed, mut moving) = (Vec::new(), Vec::new());
+        for (index, (spec, expr)) in (0..).zip(command.spec().arguments.iter().zip(given)) {
+            match (fixed_argument(code, spec, *expr), moving_argument(code, spec, *expr)) {
+                (Some(argument), _) => fixed.push((index, argument)),
+                (None, Some(argument)) => moving.push((index, argument)),
+                (None, None) => return None,
+            }
+        }
+        let drawn: usize = moving.iter().map(|(_, moving)| moving.draws()).sum();
+        // Of several the order would count.
+        let whole = fixed.len() + moving.len() == count && drawn <= 1;
+        whole.then(|| Self { fixed: fixed.into(), moving: moving.into(), count, draws: drawn > 0 })
+    }
+
+    /// Puts what is always the same in its places.
+    #[inline(never)]
+    fn lay_out(&self, code: &Code, out: &mut Arguments, number: u32) {
+        out.clear();
+        for (index, fixed) in &self.fixed {
+            let argument = match fixed {
+                Fixed::Integer(number) => Argument::Int(*number),
+                Fixed::Text(at) => {
+                    let start = out.text.len();
+                    out.text.extend_from_slice(code.text(*at).as_bytes());
+                    out.end_text(start)
+                }
+            };
+            out.set(usize::from(*index), argument);
+        }
+        out.count = self.count;
+        out.holds = number;
+    }
+}
+
+fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Fixed> {
+    match expr {
+        // Other strings are looked at before they are passed.
+        Expr::Text(at) => {
+            matches!(spec.kind, Kind::Path | Kind::Text | Kind::Mode).then_some(Fixed::Text(at))
+        }
+        _ => {
+            let ((least, most), formula) = (spec.bounds?, Formula::of(code, expr)?);
+            let Formula { first: Operand::Constant(number), rest } = formula else { return None };
+            (rest.is_empty() && least <= number && number <= most).then_some(Fixed::Integer(number))
+        }
+    }
+}
+
+fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Moving> {
+    match (spec.bounds, expr) {
+        (Some(bounds), Expr::Slot(slot)) if spec.kind == Kind::BytesOrBuffer => {
+            Some(Moving::Amount(slot, bounds))
+        }
+        (Some((least, most)), _) => {
+            Formula::of(code, expr).map(|formula| Moving::Integer { formula, least, most })
+        }
+        (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(Moving::File(slot)),
+        _ => None,
+    }
+}
+
+impl Moving {
+    /// So many of its operands are drawn.
+    fn draws(&self) -> usize {
+        match self {
+            Moving::File(_) | Moving::Amount(..) => 0,
+            Moving::Integer { formula, .. } => formula.draws(),
+        }
+    }
+}
+
+impl Formula {
+    /// So many of its operands are drawn.
+    fn draws(&self) -> usize {
+        let operands = self.rest.iter().map(|(_, operand)| operand).chain([&self.first]);
+        operands.filter(|operand| matches!(operand, Operand::Uniform(..))).count()
+    }
+
+    /// The formula of an expression, operators on constants carried out; `None` where it is none, or not one after the
+    /// other.
+    fn of(code: &Code, expr: Expr) -> Option<Self> {
+        let alone = |first| Some(Self { first, rest: Box::default() });
+        match expr {
+            Expr::Int(number) => alone(Operand::Constant(i64::from(number))),
+            Expr::Constant(at) => match code.constants.get(at as usize)? {
+                Value::Int(number) => alone(Operand::Constant(*number)),
+                _ => None,
+            },
+            Expr::Slot(slot) => alone(Operand::Variable(slot)),
+            Expr::Function(at) => {
+                let call = code.calls.get(at as usize)?;
+                let bounds = code.exprs.get(call.first as usize..(call.first + call.count) as usize)?;
+                let &[from, to] = bounds else { return None };
+                let constant = |expr: Expr| match Self::of(code, expr)? {
+                    Self { first: Operand::Constant(number), rest } if rest.is_empty() => Some(number),
+                    _ => None,
+                };
+                match (call.function(), constant(from)?, constant(to)?) {
+                    (Function::Uniform, from, to) if from < to => {
+                        alone(Operand::Uniform(from, to.wrapping_sub(from) as u64))
+                    }
+                    _ => None,
+                }
+            }
+            Expr::Binary(op, first) => {
+                let [left, right] = *code.exprs.get(first as usize..)?.first_chunk()?;
+                let (left, right) = (Self::of(code, left)?, Self::of(code, right)?);
+                // The right side of these is not always evaluated, and what is drawn must not be drawn then.
+                if matches!(op, BinaryOp::And | BinaryOp::Or) && right.draws() > 0 {
+                    return None;
+                }
+                let commutes = matches!(op, BinaryOp::Add | BinaryOp::Multiply);
+                let (left, right) = match (right.rest.is_empty(), left.rest.is_empty()) {
+                    (true, _) => (left, right.first),
+                    (false, true) if commutes => (right, left.first),
+                    (false, _) => return None,
+                };
+                left.followed_by(op, right)
+            }
+            _ => None,
+        }
+    }
+
+    fn followed_by(self, op: BinaryOp, right: Operand) -> Option<Self> {
+        if let (Operand::Constant(left), true, Operand::Constant(right)) =
+            (self.first, self.rest.is_empty(), right)
+        {
+            let first = Operand::Constant(arithmetic::integers(op, left, right)?);
+            return Some(Self { first, rest: self.rest });
+        }
+        let mut rest = self.rest.into_vec();
+        rest.push((op, right));
+        Some(Self { first: self.first, rest: rest.into() })
+    }
+
+    /// Its value; `None` where a variable is no integer, or an operator has no integer result.
+    #[inline(always)]
+    fn value(&self, sources: &mut Sources<'_>) -> Option<i64> {
+        let mut value = sources.integer(self.first)?;
+        for (op, operand) in &self.rest {
+            value = arithmetic::integers(*op, value, sources.integer(*operand)?)?;
+        }
+        Some(value)
+    }
+}
