@@ -35,7 +35,7 @@ pub fn parse_with(source: &mut Source, classic: bool, loader: Option<Loader<'_>>
     let mut diagnostics = Vec::new();
     let input = Input { text: source.text(), base: 0, classic, loads: loader.is_some() };
     let (statements, includes) = Parser::new(input, &mut tree, &mut diagnostics).file();
-    tree.top = tree.push_statements(&statements);
+    tree.push_top(statements);
     if let Some(load) = loader {
         let open = includes.into_iter().map(|include| (include, ROOT)).collect();
         Inclusion { source, load, files: Vec::new(), open }.run(&mut tree, &mut diagnostics);

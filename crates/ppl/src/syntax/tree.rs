@@ -123,6 +123,18 @@ impl Tree {
         }
     }
 
+    /// Adds the statements of the top level, which are most: those of blocks are moved to their front, not they behind them.
+    pub(super) fn push_top(&mut self, mut statements: Vec<Statement>) {
+        let (first, count) = (self.statements.len(), statements.len() as u32);
+        if first <= statements.len() {
+            statements.splice(0..0, self.statements.drain(..));
+            self.statements = statements;
+        } else {
+            self.statements.extend(statements);
+        }
+        self.top = Statements { first: first as u32, count };
+    }
+
     pub(super) fn push_statements(&mut self, statements: &[Statement]) -> Statements {
         let first = self.statements.len() as u32;
         self.statements.extend_from_slice(statements);
