@@ -8,7 +8,9 @@
 //! be missed: a waiting thread leaves its processor idle. In that case the request is taken to end when the
 //! thread is woken, provided the device has no request in flight.
 
+use std::fs::File;
 use std::io;
+use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use crate::events::{self, EventMeaning, KernelEvent};
@@ -60,6 +62,7 @@ struct DeviceRequest {
 pub struct Devices {
     rings: Vec<(Pages, Vec<KernelEvent>)>,
     requests: Requests,
+    in_flight: InFlight,
     records: Vec<RequestStep>,
 }
 
@@ -95,6 +98,7 @@ impl Devices {
         Ok(Self {
             rings,
             requests: Requests { me, open: Vec::new(), done: Vec::new() },
+            in_flight: InFlight::default(),
             records: Vec::with_capacity(1024),
         })
     }
@@ -120,7 +124,7 @@ impl Devices {
     /// Time within `begin..end` (ns on CLOCK_MONOTONIC_RAW) in which a device had a request of this thread.
     pub fn busy_ns(&mut self, begin: u64, end: u64) -> u64 {
         self.read();
-        self.requests.complete_missed(end, is_idle);
+        self.requests.complete_missed(end, |device| self.in_flight.is_idle(device));
         self.requests.busy_ns(begin, end)
     }
 
@@ -145,12 +149,27 @@ impl Drop for Devices {
     }
 }
 
-/// Whether a block device (the kernel's device number) has no request in flight.
-fn is_idle(device: u32) -> bool {
-    let path = format!("/sys/dev/block/{}:{}/inflight", device >> 20, device & 0xf_ffff);
-    // The file holds the number of reads and of writes in flight.
-    std::fs::read_to_string(path)
-        .is_ok_and(|text| text.split_whitespace().count() == 2 && text.split_whitespace().all(|n| n == "0"))
+/// The files that tell how many requests block devices have in flight, held open: opening one takes as long as a quick
+/// read of a disk.
+#[derive(Debug, Default)]
+struct InFlight(Vec<(u32, Option<File>)>);
+
+impl InFlight {
+    /// Whether a block device (the kernel's device number) has no request in flight.
+    fn is_idle(&mut self, device: u32) -> bool {
+        let known = self.0.iter().position(|(known, _)| *known == device);
+        let at = known.unwrap_or_else(|| {
+            let path = format!("/sys/dev/block/{}:{}/inflight", device >> 20, device & 0xf_ffff);
+            self.0.push((device, File::open(path).ok()));
+            self.0.len() - 1
+        });
+        let Some(file) = &self.0[at].1 else { return false };
+        // The file holds the number of reads and of writes in flight.
+        let mut text = [0; 64];
+        let Ok(length) = file.read_at(&mut text, 0) else { return false };
+        let text = std::str::from_utf8(&text[..length]).unwrap_or_default();
+        text.split_ascii_whitespace().eq(["0", "0"])
+    }
 }
 
 /// The requests of one thread, from the records of all.
@@ -199,7 +218,7 @@ impl Requests {
 
     /// Completes at `end` the requests of this operation whose completion was missed, if their device is idle
     /// now.
-    fn complete_missed(&mut self, end: u64, is_idle: impl Fn(u32) -> bool) {
+    fn complete_missed(&mut self, end: u64, mut is_idle: impl FnMut(u32) -> bool) {
         let mut asked = None;
         let mut idle = |device: u32| match asked {
             Some((known, found)) if known == device => found,
