@@ -1,15 +1,15 @@
 //! Computes elementary functions of many numbers at once, with the widest instructions that the processor has.
 //!
 //! The functions have no branches, so that the compiler turns a loop over an array into instructions on several lanes.
-//! Their errors stay below 2 units in the last place: exponentials by a power of two and a Taylor polynomial of what is
-//! left, logarithms by the series of the area tangent (Abramowitz, Stegun 1964, 4.1.27, 4.2.1).
+//! Their errors stay below 2 units in the last place (`exp_m1`: 3): exponentials by a power of two and a Taylor
+//! polynomial of what is left, logarithms by the series of the area tangent (Abramowitz, Stegun 1964, 4.1.27, 4.2.1).
 //!
 //! ```
-//! use lanes::{Arithmetic, Work, widest};
+//! use lanes::{Arithmetic, LaneWork, widest};
 //!
 //! struct Exponentials<'a>(&'a mut [f64]);
 //!
-//! impl Work for Exponentials<'_> {
+//! impl LaneWork for Exponentials<'_> {
 //!     type Output = ();
 //!
 //!     #[inline(always)]
@@ -23,11 +23,8 @@
 //! assert!(numbers[0] == 1.0 && (numbers[1] - std::f64::consts::E).abs() < 1e-15);
 //! ```
 
-/// Numbers that a loop works on: they lie in the first cache and fill all lanes.
-pub const BLOCK: usize = 64;
-
 /// What is computed: a loop whose body is inlined.
-pub trait Work {
+pub trait LaneWork {
     /// What comes of it.
     type Output;
 
@@ -86,9 +83,9 @@ impl Arithmetic for Plain {
 
 /// Does the work with four lanes and fused multiplication where the processor has them.
 #[cfg(target_arch = "x86_64")]
-pub fn widest<W: Work>(work: W) -> W::Output {
+pub fn widest<W: LaneWork>(work: W) -> W::Output {
     #[target_feature(enable = "avx2,fma")]
-    fn with_fused<W: Work>(work: W) -> W::Output {
+    fn with_fused<W: LaneWork>(work: W) -> W::Output {
         work.run::<Fused>()
     }
 
@@ -102,13 +99,13 @@ pub fn widest<W: Work>(work: W) -> W::Output {
 
 /// Does the work with fused multiplication, which these processors have.
 #[cfg(target_arch = "aarch64")]
-pub fn widest<W: Work>(work: W) -> W::Output {
+pub fn widest<W: LaneWork>(work: W) -> W::Output {
     work.run::<Fused>()
 }
 
 /// Does the work.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-pub fn widest<W: Work>(work: W) -> W::Output {
+pub fn widest<W: LaneWork>(work: W) -> W::Output {
     work.run::<Plain>()
 }
 
@@ -231,7 +228,7 @@ mod tests {
 
     struct All<'a>(&'a [f64]);
 
-    impl Work for All<'_> {
+    impl LaneWork for All<'_> {
         type Output = Vec<[f64; 4]>;
 
         #[inline(always)]

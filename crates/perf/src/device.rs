@@ -62,7 +62,7 @@ struct DeviceRequest {
 pub struct Devices {
     rings: Vec<(Pages, Vec<KernelEvent>)>,
     requests: Requests,
-    in_flight: InFlight,
+    in_flight: RequestsInFlight,
     records: Vec<RequestStep>,
 }
 
@@ -98,7 +98,7 @@ impl Devices {
         Ok(Self {
             rings,
             requests: Requests { me, open: Vec::new(), done: Vec::new() },
-            in_flight: InFlight::default(),
+            in_flight: RequestsInFlight::default(),
             records: Vec::with_capacity(1024),
         })
     }
@@ -152,9 +152,9 @@ impl Drop for Devices {
 /// The files that tell how many requests block devices have in flight, held open: opening one takes as long as a quick
 /// read of a disk.
 #[derive(Debug, Default)]
-struct InFlight(Vec<(u32, Option<File>)>);
+struct RequestsInFlight(Vec<(u32, Option<File>)>);
 
-impl InFlight {
+impl RequestsInFlight {
     /// Whether a block device (the kernel's device number) has no request in flight.
     fn is_idle(&mut self, device: u32) -> bool {
         let known = self.0.iter().position(|(known, _)| *known == device);

@@ -3,7 +3,7 @@
 //! Every refit starts at the estimate and allocates nothing; replicate `i` of a seed does not depend on the
 //! number of threads.
 
-use lanes::{Arithmetic, Work, widest};
+use lanes::{Arithmetic, LaneWork, widest};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -75,19 +75,19 @@ pub(crate) struct Refit {
 }
 
 /// Turns uniform numbers into ascending values of a law.
-struct Draw<'a> {
+struct SortedDraw<'a> {
     y: &'a mut [f64],
     location: f64,
     scale: f64,
     shape: f64,
 }
 
-impl Work for Draw<'_> {
+impl LaneWork for SortedDraw<'_> {
     type Output = ();
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
-        let Draw { y, location, scale, shape } = self;
+        let SortedDraw { y, location, scale, shape } = self;
         y.iter_mut().for_each(|y| *y = lanes::ln::<A>(*y));
         let mut sum = 0.0;
         for (before, y) in y.iter_mut().enumerate().rev() {
@@ -110,7 +110,7 @@ impl Refit {
         self.y.clear();
         self.y.resize(n, 0.0);
         self.y.iter_mut().rev().for_each(|y| *y = random.uniform());
-        widest(Draw { y: &mut self.y, location: m, scale: phi.exp(), shape });
+        widest(SortedDraw { y: &mut self.y, location: m, scale: phi.exp(), shape });
     }
 
     /// Refit what `y` holds, starting at `start`.

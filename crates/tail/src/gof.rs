@@ -4,7 +4,7 @@
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
 
-use lanes::{Arithmetic, Work, widest};
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap;
@@ -40,7 +40,7 @@ struct Probabilities {
 /// Fills in what follows from the intensities.
 struct FromIntensity<'a>(&'a mut Probabilities);
 
-impl Work for FromIntensity<'_> {
+impl LaneWork for FromIntensity<'_> {
     type Output = ();
 
     #[inline(always)]

@@ -7,7 +7,10 @@
 //! 7.5). Derivatives are taken in (location, ln scale, shape). Nothing branches on shape = 0: `h` and its
 //! derivatives are `z L(q)`, `z² L'(q)`, `z³ L''(q)` with `q = shape z` and `L(q) = ln(1 + q) / q`.
 
-use lanes::{Arithmetic, BLOCK, System, Work, widest};
+use lanes::{Arithmetic, LaneWork, System, widest};
+
+/// Rows of a block: what is computed for them lies in the first cache.
+const BLOCK: usize = 64;
 
 /// Smaller `q` are in reach of the series.
 const NEAR: f64 = 0.03;
@@ -50,11 +53,11 @@ const fn sign(k: usize) -> f64 {
 }
 
 /// `L(q)` and its first two derivatives.
-type Ratio = (f64, f64, f64);
+type LogRatio = (f64, f64, f64);
 
 /// `L(q)` near 0: alternating series, whose first omitted terms are below 1e-16 of the sums.
 #[inline(always)]
-fn log_ratio_series<A: Arithmetic>(q: f64) -> Ratio {
+fn log_ratio_series<A: Arithmetic>(q: f64) -> LogRatio {
     let [l, l1, l2] =
         [SERIES, SERIES_1, SERIES_2].map(|coefficients| lanes::polynomial::<A, 11>(q, coefficients));
     (l, l1, l2)
@@ -62,7 +65,7 @@ fn log_ratio_series<A: Arithmetic>(q: f64) -> Ratio {
 
 /// `L(q)` from `p = 1 / (1 + q)` and `ln(1 + q)`.
 #[inline(always)]
-fn closed_log_ratio((q, p): (f64, f64), ln: f64) -> Ratio {
+fn closed_log_ratio((q, p): (f64, f64), ln: f64) -> LogRatio {
     let r = 1.0 / q;
     let l = ln * r;
     let l1 = (p - l) * r;
@@ -71,7 +74,7 @@ fn closed_log_ratio((q, p): (f64, f64), ln: f64) -> Ratio {
 
 /// The series where `q` is in its reach.
 #[inline(always)]
-fn nearer(q: f64, series: Ratio, closed: Ratio) -> Ratio {
+fn nearer(q: f64, series: LogRatio, closed: LogRatio) -> LogRatio {
     let near = q.abs() < NEAR;
     let choose = |series: f64, closed: f64| if near { series } else { closed };
     (choose(series.0, closed.0), choose(series.1, closed.1), choose(series.2, closed.2))
@@ -264,7 +267,7 @@ const LANES: usize = 8;
 /// Sums are moved to the total after so many blocks, so that rounding errors do not grow with the number of rows.
 const BLOCKS_AT_ONCE: usize = 8;
 
-impl Work for SummedRows<'_> {
+impl LaneWork for SummedRows<'_> {
     type Output = Option<Terms>;
 
     #[inline(always)]
@@ -278,7 +281,7 @@ impl Work for SummedRows<'_> {
                 weight.iter_mut().zip(given).for_each(|(own, given)| *own = *given);
             }
             z.iter_mut().zip(xs).for_each(|(z, x)| *z = (x - at.location) * at.rate);
-            // SummedRows behind the last are at the location, which is always in the support, and weigh nothing.
+            // Rows behind the last are at the location, which is always in the support, and weigh nothing.
             z[xs.len()..].fill(0.0);
             weight[xs.len()..].fill(0.0);
             if !add_block::<A>(&mut sums, (&z, &weight), at, (a, b)) {
@@ -336,7 +339,11 @@ fn add_block<A: Arithmetic>(
 
 /// The terms of a row in the support, with `p = 1 / (1 + q)` and the ratio `L(q)` with its derivatives.
 #[inline(always)]
-fn terms_of_row<A: Arithmetic>((z, p, (l, l1, l2)): (f64, f64, Ratio), at: &At, (a, b): (f64, f64)) -> Terms {
+fn terms_of_row<A: Arithmetic>(
+    (z, p, (l, l1, l2)): (f64, f64, LogRatio),
+    at: &At,
+    (a, b): (f64, f64),
+) -> Terms {
     let &At { log_scale, rate, shape, .. } = at;
     let z2 = z * z;
     let h = z * l;

@@ -16,6 +16,9 @@ const AVERAGED: f64 = 64.0;
 /// Stops whose cost is taken off later, at most.
 const MOST_OWED: u64 = 64;
 
+/// Threads of which Linux's counts are read: for each, a file is held open.
+const MOST_COUNTED: usize = 128;
+
 /// Of the stops of a calibration, this part is left out: those that took longest, by interrupts.
 const LEFT_OUT: usize = 50;
 
@@ -37,7 +40,7 @@ struct Turns {
 
 /// A thread under the recorder.
 #[derive(Debug, Default)]
-struct Held {
+struct HeldThread {
     /// For how long it was kept from its work so far.
     total: u64,
     /// When it was resumed, and whether it was in a call then.
@@ -56,7 +59,7 @@ pub struct Stops {
     way: Option<f64>,
     /// When the recorder was told of the stop that it handles now.
     woke: u64,
-    held: HashMap<libc::pid_t, Held>,
+    held: HashMap<libc::pid_t, HeldThread>,
     /// How many stops there were, when the first began and the last ended.
     pub count: u64,
     pub first: Option<u64>,
@@ -76,8 +79,9 @@ impl Stops {
     pub fn begin(&mut self, thread: libc::pid_t, now: u64) {
         self.woke = now;
         self.first.get_or_insert(now);
+        let counted = self.held.len() <= MOST_COUNTED;
         let held = self.held.entry(thread).or_default();
-        if held.schedule.is_none() {
+        if held.schedule.is_none() && counted {
             held.schedule = File::open(format!("/proc/{thread}/task/{thread}/schedstat")).ok();
         }
         let turns = held.schedule.as_ref().and_then(turns);
@@ -176,7 +180,7 @@ mod tests {
         let file = File::options().read(true).write(true).open(&path).unwrap();
         std::fs::remove_file(&path).unwrap();
         let schedule = Some(file.try_clone().unwrap());
-        stops.held.insert(THREAD, Held { schedule, ..Held::default() });
+        stops.held.insert(THREAD, HeldThread { schedule, ..HeldThread::default() });
         stops.begin(THREAD, 900);
         stops.end(THREAD, 1000, in_call);
         assert_eq!(stops.until(THREAD, 900), 100);

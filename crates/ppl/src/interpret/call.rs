@@ -8,7 +8,7 @@ use crate::value::Value;
 use super::arguments::{self, Argument};
 use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Halt, Machine, Reply, StatementReply, Wait};
-use super::prepared::{Readiness, Sources};
+use super::prepared::{Readiness, ValueSources};
 
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes a command as a statement: nobody needs its value, and it may still be in flight afterwards.
@@ -69,7 +69,7 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Puts the arguments of the statement at the current step in their places, if it was prepared.
     #[inline(always)]
     fn prepared_arguments(&mut self) -> Readiness {
-        let sources = Sources {
+        let sources = ValueSources {
             variables: &self.variables,
             locals: &self.locals,
             base: self.base,

@@ -34,8 +34,8 @@ pub(super) struct PreparedStatements {
 /// The arguments of a statement.
 #[derive(Debug)]
 struct PreparedStatement {
-    fixed: Box<[(u8, Fixed)]>,
-    moving: Box<[(u8, Moving)]>,
+    fixed: Box<[(u8, FixedArgument)]>,
+    moving: Box<[(u8, MovingArgument)]>,
     count: usize,
     /// One of them is drawn.
     draws: bool,
@@ -43,7 +43,7 @@ struct PreparedStatement {
 
 /// Always the same.
 #[derive(Clone, Copy, Debug)]
-enum Fixed {
+enum FixedArgument {
     Integer(i64),
     /// An index into the texts of the code.
     Text(u32),
@@ -51,7 +51,7 @@ enum Fixed {
 
 /// Evaluated each time.
 #[derive(Debug)]
-enum Moving {
+enum MovingArgument {
     File(Slot),
     /// A number of bytes within bounds, or memory.
     Amount(Slot, (i64, i64)),
@@ -78,7 +78,7 @@ enum Operand {
 }
 
 /// Where values come from.
-pub(super) struct Sources<'v> {
+pub(super) struct ValueSources<'v> {
     pub(super) variables: &'v [Value],
     pub(super) locals: &'v [Value],
     /// The first local of the innermost function.
@@ -86,7 +86,7 @@ pub(super) struct Sources<'v> {
     pub(super) random: &'v mut RandomSequence,
 }
 
-impl Sources<'_> {
+impl ValueSources<'_> {
     #[inline(always)]
     fn get(&self, slot: Slot) -> Option<&Value> {
         if slot.0 & Slot::LOCAL == 0 {
@@ -133,7 +133,7 @@ impl PreparedStatements {
         &mut self,
         code: &Code,
         step: u32,
-        mut sources: Sources<'_>,
+        mut sources: ValueSources<'_>,
         out: &mut Arguments,
     ) -> Readiness {
         let Some(mark) = self.marks.get_mut(step as usize) else { return Readiness::Unevaluated };
@@ -148,18 +148,18 @@ impl PreparedStatements {
         let before = prepared.draws.then(|| sources.random.clone());
         for (index, moving) in &prepared.moving {
             let argument = match moving {
-                Moving::File(slot) => match sources.get(*slot) {
+                MovingArgument::File(slot) => match sources.get(*slot) {
                     Some(Value::File(file)) => Some(Argument::File(*file)),
                     _ => None,
                 },
-                Moving::Amount(slot, (least, most)) => match sources.get(*slot) {
+                MovingArgument::Amount(slot, (least, most)) => match sources.get(*slot) {
                     Some(Value::Buffer(buffer)) => Some(Argument::Buffer(*buffer)),
                     Some(Value::Int(number)) if least <= number && number <= most => {
                         Some(Argument::Int(*number))
                     }
                     _ => None,
                 },
-                Moving::Integer { formula, least, most } => match formula.value(&mut sources) {
+                MovingArgument::Integer { formula, least, most } => match formula.value(&mut sources) {
                     Some(number) if *least <= number && number <= *most => Some(Argument::Int(number)),
                     _ => None,
                 },
@@ -220,8 +220,8 @@ impl PreparedStatement {
         out.clear();
         for (index, fixed) in &self.fixed {
             let argument = match fixed {
-                Fixed::Integer(number) => Argument::Int(*number),
-                Fixed::Text(at) => {
+                FixedArgument::Integer(number) => Argument::Int(*number),
+                FixedArgument::Text(at) => {
                     let start = out.text.len();
                     out.text.extend_from_slice(code.text(*at).as_bytes());
                     out.end_text(start)
@@ -234,39 +234,39 @@ impl PreparedStatement {
     }
 }
 
-fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Fixed> {
+fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<FixedArgument> {
     match expr {
         // Other strings are looked at before they are passed.
         Expr::Text(at) => {
-            matches!(spec.kind, Kind::Path | Kind::Text | Kind::Mode).then_some(Fixed::Text(at))
+            matches!(spec.kind, Kind::Path | Kind::Text | Kind::Mode).then_some(FixedArgument::Text(at))
         }
         _ => {
             let ((least, most), formula) = (spec.bounds?, Formula::of(code, expr)?);
             let Formula { first: Operand::Constant(number), rest } = formula else { return None };
-            (rest.is_empty() && least <= number && number <= most).then_some(Fixed::Integer(number))
+            (rest.is_empty() && least <= number && number <= most).then_some(FixedArgument::Integer(number))
         }
     }
 }
 
-fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Moving> {
+fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<MovingArgument> {
     match (spec.bounds, expr) {
         (Some(bounds), Expr::Slot(slot)) if spec.kind == Kind::BytesOrBuffer => {
-            Some(Moving::Amount(slot, bounds))
+            Some(MovingArgument::Amount(slot, bounds))
         }
         (Some((least, most)), _) => {
-            Formula::of(code, expr).map(|formula| Moving::Integer { formula, least, most })
+            Formula::of(code, expr).map(|formula| MovingArgument::Integer { formula, least, most })
         }
-        (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(Moving::File(slot)),
+        (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(MovingArgument::File(slot)),
         _ => None,
     }
 }
 
-impl Moving {
+impl MovingArgument {
     /// So many of its operands are drawn.
     fn draws(&self) -> usize {
         match self {
-            Moving::File(_) | Moving::Amount(..) => 0,
-            Moving::Integer { formula, .. } => formula.draws(),
+            MovingArgument::File(_) | MovingArgument::Amount(..) => 0,
+            MovingArgument::Integer { formula, .. } => formula.draws(),
         }
     }
 }
@@ -337,7 +337,7 @@ impl Formula {
 
     /// Its value; `None` where a variable is no integer, or an operator has no integer result.
     #[inline(always)]
-    fn value(&self, sources: &mut Sources<'_>) -> Option<i64> {
+    fn value(&self, sources: &mut ValueSources<'_>) -> Option<i64> {
         let mut value = sources.integer(self.first)?;
         for (op, operand) in &self.rest {
             value = arithmetic::integers(*op, value, sources.integer(*operand)?)?;

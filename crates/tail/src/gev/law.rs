@@ -1,6 +1,6 @@
 //! Defines the generalised extreme-value distribution.
 
-use lanes::{Arithmetic, Work, widest};
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel;
@@ -25,7 +25,7 @@ struct Intensities<'a> {
     values: &'a [f64],
 }
 
-impl Work for Intensities<'_> {
+impl LaneWork for Intensities<'_> {
     type Output = Vec<f64>;
 
     #[inline(always)]

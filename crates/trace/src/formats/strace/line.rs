@@ -7,12 +7,12 @@ const MOST_ARGUMENTS: usize = 16;
 
 /// The arguments of a call.
 #[derive(Default)]
-struct Arguments<'a> {
+struct CallTexts<'a> {
     texts: [&'a [u8]; MOST_ARGUMENTS],
     count: usize,
 }
 
-impl<'a> Arguments<'a> {
+impl<'a> CallTexts<'a> {
     fn push(&mut self, text: &'a [u8]) {
         if let Some(place) = self.texts.get_mut(self.count) {
             *place = trim(text);
@@ -48,7 +48,7 @@ pub enum Line<'a> {
 /// One call, cut into its parts.
 pub struct LineParts<'a> {
     pub name: &'a [u8],
-    arguments: Arguments<'a>,
+    arguments: CallTexts<'a>,
     /// What it returned; `None` where the line says `?`.
     pub result: Option<i64>,
     /// Where the resulting descriptor leads (`-y`).
@@ -142,8 +142,8 @@ pub fn kind(rest: &[u8]) -> Line<'_> {
 }
 
 /// The arguments of a call, split at the commas outside of strings and brackets, and what follows the bracket.
-fn arguments(text: &[u8]) -> Option<(Arguments<'_>, &[u8])> {
-    let (mut out, mut from, mut depth, mut at) = (Arguments::default(), 0, 0_i32, 0);
+fn arguments(text: &[u8]) -> Option<(CallTexts<'_>, &[u8])> {
+    let (mut out, mut from, mut depth, mut at) = (CallTexts::default(), 0, 0_i32, 0);
     while at < text.len() {
         match text[at] {
             b'"' => at = end_of_string(text, at)?,
