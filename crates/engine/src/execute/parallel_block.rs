@@ -60,6 +60,7 @@ impl Parent<'_> {
         if !latch.wait_for_all() {
             return (Ok(()), WorkerTally::default());
         }
+        session.resumes();
         let mut result = work(index, &mut session);
         let rest = session.complete_all();
         result = result.and(rest);
@@ -102,6 +103,7 @@ impl Session<'_> {
         let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
         self.recorder.joined();
         self.instrument.joined();
+        self.resumes();
         self.standing.set_recorded(self.recorder.total(), self.bytes);
         self.standing.set_progress(self.operations, self.planned);
         result
@@ -117,6 +119,7 @@ impl Session<'_> {
         let mut all = Vec::with_capacity(count as usize);
         for index in 0..count {
             self.instrument.rewind(begin);
+            self.resumes();
             work(index, self)?;
             self.complete_all()?;
             end = end.max(self.instrument.now());
@@ -124,6 +127,7 @@ impl Session<'_> {
         }
         self.paces.join(&all);
         self.instrument.rewind(end);
+        self.resumes();
         Ok(())
     }
 
