@@ -4,6 +4,8 @@
 //! region, so that their samples outlive the rank as its own do; files that were open stay open for
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
+use std::num::NonZeroUsize;
+
 use super::instrument::Seed;
 use super::session::{Paces, Session, SessionSettings, Stop, WorkDone};
 use super::start_latch::{CountedExit, StartLatch, WorkerComm};
@@ -33,6 +35,8 @@ type Ended = (Result<(), Stop>, WorkerTally);
 struct Parent<'a> {
     session: SessionSettings<'a>,
     latch: &'a StartLatch,
+    /// Workers of the block.
+    count: u32,
 }
 
 impl Parent<'_> {
@@ -59,6 +63,10 @@ impl Parent<'_> {
         session.watch_failures();
         if !latch.wait_for_all() {
             return (Ok(()), WorkerTally::default());
+        }
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if self.count as usize > processors {
+            session.instrument.shares_processors();
         }
         session.resumes();
         let mut result = work(index, &mut session);
@@ -144,7 +152,7 @@ impl Session<'_> {
         let count = seeds.len() as u32;
         let latch = StartLatch::new(self.comm.stop_flag());
         let standings: Vec<RankStatus> = (0..count).map(|_| RankStatus::default()).collect();
-        let parent = Parent { session: self.settings(), latch: &latch };
+        let parent = Parent { session: self.settings(), latch: &latch, count };
         let (comm, own_standing) = (self.comm, self.standing);
         let (operations, planned, bytes) = (self.operations, self.planned, self.bytes);
         let results: Vec<Result<Ended, String>> = std::thread::scope(|scope| {
