@@ -46,10 +46,56 @@ impl LaneWork for FromIntensity<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
         let Probabilities { intensity, ln_survival, below } = self.0;
+        // First -(1 - F); F itself needs no more digits, since it is only compared and added up.
         ln_survival.clear();
-        ln_survival.extend(intensity.iter().map(|t| lanes::ln::<A>(-lanes::exp_m1::<A>(-t))));
+        ln_survival.extend(intensity.iter().map(|t| lanes::exp_m1::<A>(-t)));
         below.clear();
-        below.extend(intensity.iter().map(|t| lanes::exp::<A>(-t)));
+        below.extend(ln_survival.iter().map(|less_1| 1.0 + less_1));
+        ln_survival.iter_mut().for_each(|s| *s = lanes::ln::<A>(-*s));
+    }
+}
+
+/// Two for each lane of the widest instructions: one is computed while the other is added.
+const LANES: usize = 8;
+
+/// The sums over all values that the statistics are made of: those of W² and A², of F, and of AU².
+struct OrderedSums<'a>(&'a Probabilities);
+
+impl LaneWork for OrderedSums<'_> {
+    type Output = [f64; 4];
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> [f64; 4] {
+        let Probabilities { intensity, ln_survival, below } = self.0;
+        let n = intensity.len() as f64;
+        let (double, half) = (2.0 * n, 0.5 / n);
+        let terms = |i: f64, (intensity, ln_s, u): (f64, f64, f64)| {
+            let odd = 2.0 * i + 1.0;
+            let off = u - odd * half;
+            [off * off, (double - odd) * ln_s - odd * intensity, u, (2.0 - odd * (2.0 * half)) * ln_s]
+        };
+        let mut sums = [[0.0; LANES]; 4];
+        let mut index: [f64; LANES] = std::array::from_fn(|lane| lane as f64);
+        let (mut intensities, mut survivals) =
+            (intensity.chunks_exact(LANES), ln_survival.chunks_exact(LANES));
+        let mut belows = below.chunks_exact(LANES);
+        for ((intensity, ln_s), u) in intensities.by_ref().zip(survivals.by_ref()).zip(belows.by_ref()) {
+            for lane in 0..LANES {
+                let terms = terms(index[lane], (intensity[lane], ln_s[lane], u[lane]));
+                for (sum, term) in sums.iter_mut().zip(terms) {
+                    sum[lane] += term;
+                }
+                index[lane] += LANES as f64;
+            }
+        }
+        let mut total = sums.map(|lanes| lanes.iter().sum::<f64>());
+        let rest = intensities.remainder().iter().zip(survivals.remainder()).zip(belows.remainder());
+        for (((intensity, ln_s), u), i) in rest.zip(index) {
+            for (total, term) in total.iter_mut().zip(terms(i, (*intensity, *ln_s, *u))) {
+                *total += term;
+            }
+        }
+        total
     }
 }
 
@@ -72,18 +118,18 @@ impl Statistics {
 
     fn of(found: &Probabilities) -> Statistics {
         let n = found.intensity.len() as f64;
-        let (mut d, mut w2, mut a2, mut sum_u, mut upper) = (0.0f64, 1.0 / (12.0 * n), 0.0, 0.0, 0.0);
-        let rows = found.intensity.iter().zip(&found.ln_survival).zip(&found.below);
-        for (i, ((intensity, ln_s), u)) in rows.enumerate() {
+        let [w2, a2, sum_u, upper] = widest(OrderedSums(found));
+        let a2 = -n - a2 / n;
+        let d = found.below.iter().enumerate().fold(0.0f64, |d, (i, u)| {
             let i = i as f64;
-            let odd = 2.0 * i + 1.0;
-            d = d.max((i + 1.0) / n - u).max(u - i / n);
-            w2 += (u - odd / (2.0 * n)).powi(2);
-            a2 += (2.0 * n - odd) * ln_s - odd * intensity;
-            sum_u += u;
-            upper += (2.0 - odd / n) * ln_s;
+            d.max((i + 1.0) / n - u).max(u - i / n)
+        });
+        Statistics {
+            sqrt_n_d: n.sqrt() * d,
+            w2: 1.0 / (12.0 * n) + w2,
+            a2,
+            au2: 0.5 * n - 2.0 * sum_u - upper,
         }
-        Statistics { sqrt_n_d: n.sqrt() * d, w2, a2: -n - a2 / n, au2: 0.5 * n - 2.0 * sum_u - upper }
     }
 
     /// Statistics of ascending values for a distribution.
