@@ -2,9 +2,10 @@
 """Compares how long applications and their replays take: on the file system of the recording, on tmpfs and over NFS.
 
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
-                                         [--places disk,tmpfs,nfs] [NAME …]
+                                         [--places disk,tmpfs,nfs] [--recorder quiet|complete] [NAME …]
 
-Each application is recorded once in `--on`, a directory of the file system in question. In each place the application
+Each application is recorded once in `--on`, a directory of the file system in question: quietly, which costs least, or
+completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
 itself (bare, without a recorder) and its replays run in turn, `--rounds` times at most, and the medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
@@ -12,8 +13,10 @@ itself (bare, without a recorder) and its replays run in turn, `--rounds` times 
     bare       how long the application takes in this place
     paused     the replay as a closed loop: each call begins behind the one before and the pause of the application
     starts     the replay `--as-recorded`, an open loop: each call begins when it began in the recording, without what the
-               recorder added; elsewhere it cannot be faster than the recording, and says so by its ratio
-    ratio      of both replays to the bare application
+               recorder added; only where it was recorded, since elsewhere it asks another question
+    ratio      of both replays to the bare application; the closed loop is the one to judge by in another place
+
+bare, paused and starts are medians, followed by the ratio of the least times, which other work on the machine disturbs less.
 
 An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
 recording says of these times, without the recorder, is added to the replays. Over NFS everything runs in User-Mode Linux,
@@ -94,8 +97,7 @@ class Recorded:
     """A recording with its programs."""
 
     folder: Path
-    took: float
-    outside: float
+    quiet: bool
 
     def program(self, way: str) -> Path:
         return self.folder / f"{way}.ppl"
@@ -181,15 +183,29 @@ def told(lastrank: Path, folder: Path, only: Path, run_file: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def record(lastrank: Path, application: Application, place: Here, folder: Path) -> tuple[Recorded, Path]:
-    with place.home(application) as home:
-        recording = folder / "app.parquet"
-        # The recorder's own start is not the application's time: the recording tells how long it ran.
-        place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
-        for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
-            words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
-            place.run(words, folder)
-        return Recorded(folder, 0.0, 0.0), home
+def recorded_quietly(lastrank: Path, application: Application, recording: Path, home: Path) -> bool:
+    """Records without stops; whether all processes and enough of their reads and writes were seen."""
+    words = [lastrank, "record", "--quiet", "-o", recording, "--", *application.command]
+    done = subprocess.run([str(word) for word in words], cwd=home, capture_output=True, text=True, check=False)
+    return done.returncode == 0 and "cannot be preloaded" not in done.stderr
+
+
+def record(lastrank: Path, application: Application, place: Here, how: tuple[Path, str]) -> tuple[Recorded, Path]:
+    folder, recorder = how
+    recording = folder / "app.parquet"
+    for quiet in [True, False] if recorder == "quiet" else [False]:
+        with place.home(application) as home:
+            # The recorder's own start is not the application's time: the recording tells how long it ran.
+            if not quiet:
+                place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
+            elif not recorded_quietly(lastrank, application, recording, home):
+                recording.unlink(missing_ok=True)
+                continue
+            for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
+                words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
+                place.run(words, folder)
+            return Recorded(folder, quiet), home
+    raise Failed("not recorded")
 
 
 def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[Path, Path]) -> None:
@@ -203,15 +219,15 @@ def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[
 
 
 def rows(lastrank: Path, application: Application, places: dict, limits: tuple, shared: Path | None) -> None:
-    rounds, share, until = limits
+    rounds, share, until, recorder = limits
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
         folder = Path(scratch)
         os.chmod(folder, 0o755)
-        recorded, only = record(lastrank, application, places["disk"], folder)
+        recorded, only = record(lastrank, application, places["disk"], (folder, recorder))
         for number, (name, place) in enumerate(places.items(), 1):
             if time.monotonic() > until:
-                print(f"{application.name:25} {name:6} skipped: the time is over (--seconds)")
+                print(f"{application.name:24} {name:6} skipped: the time is over (--seconds)")
                 continue
             inside = folder
             if isinstance(place, OverNfs):
@@ -222,7 +238,8 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
                 folder_here, inside = shared, place.client.work_inside
             else:
                 folder_here = folder
-            bare, found = [], {"paused": [], "starts": []}
+            ways = ["paused", "starts"] if name == "disk" else ["paused"]
+            bare, found = [], {way: [] for way in ways}
             differs = set()
             first = None
             # Of User-Mode Linux one round is enough: it is slow, and rough anyway.
@@ -241,12 +258,14 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
                         word for word in ("same_calls", "same_bytes") if not first[word]
                     } | {word for word in ("more_failures", "more_successes") if first[word]}
             alone = statistics.median(bare)
-            paused, starts = (statistics.median(found[way]) for way in ("paused", "starts"))
             own = first["application"]
-            ms = [own["recorded_s"], own["ran_s"], alone, paused, starts]
+            ms = [own["recorded_s"], own["ran_s"], alone, *(statistics.median(times) for times in found.values())]
+            ratios = [text for times in found.values() for text in (
+                f"{statistics.median(times) / alone:.2f}", f"{min(times) / min(bare):.2f}")]
+            cells = [f"{value * 1e3:.1f}" for value in ms] + [""] * (5 - len(ms)) + ratios + [""] * (4 - len(ratios))
             print(
-                f"{application.name:25} {name:6}" + "".join(f"{value * 1e3:9.1f}" for value in ms)
-                + f"{paused / alone:8.2f}{starts / alone:8.2f}  {', '.join(sorted(differs)) or 'the same'}",
+                f"{application.name:24} {'quiet' if recorded.quiet else 'complete':9}{name:6}"
+                + "".join(f"{cell:>9}" for cell in cells) + f"  {', '.join(sorted(differs)) or 'the same'}",
                 flush=True,
             )
 
@@ -259,6 +278,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=300, help="no place is begun after so long")
     parser.add_argument("--places", default="disk,tmpfs,nfs")
+    parser.add_argument("--recorder", choices=["quiet", "complete"], default="quiet")
     args = parser.parse_args()
     wanted = args.places.split(",")
     until = time.monotonic() + args.seconds
@@ -282,16 +302,16 @@ def main() -> int:
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 print(f"no NFS: {error}")
-        heads = "".join(f"{word:>9}" for word in ("recorded", "less", "bare", "paused", "starts"))
-        print(f"{'times in ms':25} {'place':6}{heads}{'ratio':>8}{'ratio':>8}")
+        heads = ("recorded", "less", "bare", "paused", "starts", "paused", "of least", "starts", "of least")
+        print(f"{'times in ms, ratios':24} {'recorder':9}{'place':6}" + "".join(f"{word:>9}" for word in heads))
         for application in chosen:
             if absent := missing(application):
-                print(f"{application.name:25} skipped: {', '.join(absent)} is not installed")
+                print(f"{application.name:24} skipped: {', '.join(absent)} is not installed")
                 continue
             try:
-                rows(lastrank, application, places, (args.rounds, share, until), shared)
+                rows(lastrank, application, places, (args.rounds, share, until, args.recorder), shared)
             except (Failed, RuntimeError, subprocess.SubprocessError) as error:
-                print(f"{application.name:25} failed: {error}", flush=True)
+                print(f"{application.name:24} failed: {error}", flush=True)
     return 0
 
 

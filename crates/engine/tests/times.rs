@@ -67,6 +67,34 @@ fn under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service(
 }
 
 #[test]
+fn in_virtual_time_a_replay_lasts_as_long_as_its_operations_and_pauses() {
+    let said = alone("in_virtual_time_a_replay_lasts_as_long_as_its_operations_and_pauses", || {
+        let of = |text: &str| {
+            let outcome = simulated(text, 2);
+            let ms: Vec<String> = outcome
+                .run
+                .facts
+                .spans
+                .iter()
+                .map(|span| {
+                    let ran = span.end_ns.saturating_sub(span.begin_ns);
+                    format!("{} ms, {} of them paused", ran / 1_000_000, span.paused_ns / 1_000_000)
+                })
+                .collect();
+            format!("{text} {}", ms.join("; "))
+        };
+        let texts = [
+            "repeat 10 { stat(\"f\"); think 5ms; }",
+            "think 3ms; barrier; think 5ms; stat(\"f\"); think 7ms;",
+            "repeat 3 parallel 2 { stat(\"f\"); think ($$worker + 1) * 5ms; }",
+            "if $$rank == 0 { think 9ms; signal(\"a\"); } else { await(\"a\"); think 2ms; }",
+        ];
+        texts.map(of).join("\n")
+    });
+    insta::assert_snapshot!(said);
+}
+
+#[test]
 fn a_wait_below_0_or_beyond_292_years_ends_the_program_and_a_long_one_waits() {
     let said = alone("a_wait_below_0_or_beyond_292_years_ends_the_program_and_a_long_one_waits", || {
         let of = |text: &str| {

@@ -71,6 +71,19 @@ pub enum Kind {
     Times,
 }
 
+/// Calls in which a thread sleeps for as long as it asks. They are not recorded, but the recorder is told of them: such a
+/// thread does not wait for others.
+pub const SLEEPS: [libc::c_long; 2] = [libc::SYS_nanosleep, libc::SYS_clock_nanosleep];
+
+/// Calls by which a thread works with processors. They are not recorded.
+pub const PROCESSORS: [libc::c_long; 2] = [libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity];
+
+/// Calls in which a thread sleeps so if it waits for no descriptor.
+#[cfg(target_arch = "x86_64")]
+pub const SELECTS: &[libc::c_long] = &[libc::SYS_select, libc::SYS_pselect6];
+#[cfg(not(target_arch = "x86_64"))]
+pub const SELECTS: &[libc::c_long] = &[libc::SYS_pselect6];
+
 macro_rules! listed {
     ($($number:ident $kind:ident,)* ; $($old:ident $old_kind:ident,)*) => {
         /// The recorded calls by number. The filter stops these and `mmap` of a file.

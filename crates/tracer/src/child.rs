@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::calls::LISTED;
+use crate::calls::{LISTED, PROCESSORS, SELECTS, SLEEPS};
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -22,7 +22,7 @@ fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: listed calls stop, `mmap` of memory without a file does not, all others run freely.
+/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, all others run freely.
 pub fn filter() -> Vec<libc::sock_filter> {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
     let stop = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);
@@ -38,9 +38,14 @@ pub fn filter() -> Vec<libc::sock_filter> {
         allow,
         stop,
     ];
-    for (number, _) in LISTED {
+    for number in LISTED.iter().map(|(number, _)| number).chain(&SLEEPS).chain(&PROCESSORS) {
         all.push(step(EQUAL, *number as u32, 0, 1));
         all.push(stop);
+    }
+    // The first argument is the number of descriptors.
+    for number in SELECTS {
+        all.push(step(EQUAL, *number as u32, 0, 4));
+        all.extend([step(LOAD, 16, 0, 0), step(EQUAL, 0, 0, 1), stop, allow]);
     }
     all.push(allow);
     all

@@ -11,6 +11,7 @@ mod calls;
 mod child;
 mod look;
 mod memory;
+mod one_processor;
 mod ptrace;
 mod quiet;
 mod record;

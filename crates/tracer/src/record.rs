@@ -5,12 +5,14 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
+use crate::calls::PROCESSORS;
 use crate::child::{self, MOST_ARGUMENTS, Task};
 use crate::look::look_after;
+use crate::one_processor::OneProcessor;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
 use crate::state::State;
-use crate::stops::StopCost;
+use crate::stops::{StopCost, StopCosts, Stops};
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
@@ -35,15 +37,16 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         .map(|word| CString::new(word.as_bytes()).map_err(|_| RecordError::Command("a word holds a NUL")))
         .collect::<Result<_, _>>()?;
     let filter = child::filter();
-    let calibrated = run(&Task::Calibration(CALIBRATION), (&filter, None))?.0.stops;
-    let cost_ns = 2 * calibrated.last.saturating_sub(calibrated.first.unwrap_or(0)) / calibrated.count.max(1);
-    let cost = calibrated.cost(bare());
+    let bare = bare();
+    let (together, one) = calibrated(&filter, OneProcessor::new(), bare)?;
+    let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
+    let (costs, cost_ns) = (StopCosts { together, apart }, one.max(other));
     // Ctrl-C goes to the application; calls recorded until then are kept.
     let keyboard = [libc::SIGINT, libc::SIGQUIT];
     // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
     let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
     let begun = Instant::now();
-    let done = run(&Task::Command(&file, &words), (&filter, Some(cost)));
+    let done = run(&Task::Command(&file, &words), &filter, Some(costs), OneProcessor::new());
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     for (signal, handler) in keyboard.into_iter().zip(old) {
         // SAFETY: the handler that was there before.
@@ -61,6 +64,18 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
 }
 
+/// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these
+/// processors; `bare`: as [`bare()`] says.
+fn calibrated(
+    filter: &[libc::sock_filter],
+    processor: OneProcessor,
+    bare: (u64, u64),
+) -> Result<(StopCost, u64), RecordError> {
+    let stops: Stops = run(&Task::Calibration(CALIBRATION), filter, None, processor)?.0.stops;
+    let call_ns = 2 * stops.last.saturating_sub(stops.first.unwrap_or(0)) / stops.count.max(1);
+    Ok((stops.cost(bare), call_ns))
+}
+
 /// What a call of the calibration and the work before it take without a recorder, in nanoseconds: each the least of five
 /// means.
 fn bare() -> (u64, u64) {
@@ -75,12 +90,16 @@ fn bare() -> (u64, u64) {
     (least(child::call), least(child::work))
 }
 
-/// Runs a task to its end; returns what was recorded, and its status. `how`: the filter, and what a stop costs, unless the
-/// task tells that.
-fn run(task: &Task<'_>, how: (&[libc::sock_filter], Option<StopCost>)) -> Result<(State, i32), RecordError> {
-    let (filter, cost) = how;
+/// Runs a task to its end; returns what was recorded, and its status. `costs`: what a stop costs, unless the task tells
+/// that.
+fn run(
+    task: &Task<'_>,
+    filter: &[libc::sock_filter],
+    costs: Option<StopCosts>,
+    processor: OneProcessor,
+) -> Result<(State, i32), RecordError> {
     let directory = std::env::current_dir().unwrap_or_default();
-    let mut state = State::new(directory.as_os_str().as_bytes(), cost);
+    let mut state = State::new(directory.as_os_str().as_bytes(), costs, processor);
     // SAFETY: this process has one thread; the child makes system calls alone.
     let main = unsafe { libc::fork() };
     if main < 0 {
@@ -101,7 +120,7 @@ fn run(task: &Task<'_>, how: (&[libc::sock_filter], Option<StopCost>)) -> Result
         if matches!(change, Change::Stop(..)) {
             ptrace::settle(thread);
         }
-        state.stops.begin(thread, now);
+        state.stopped(thread, now);
         match change {
             Change::Ended(status) => {
                 if thread == main {
@@ -113,6 +132,7 @@ fn run(task: &Task<'_>, how: (&[libc::sock_filter], Option<StopCost>)) -> Result
                 begun = true;
                 ptrace::set_options(main).map_err(RecordError::Refused)?;
                 state.inherit(main);
+                state.alone(main);
                 state.resume(main, 0);
             }
             Change::Stop(signal, event) => stop(&mut state, thread, signal, event),
@@ -130,8 +150,13 @@ fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
     let mut deliver = 0;
     match (signal, event) {
         (libc::SIGTRAP, libc::PTRACE_EVENT_SECCOMP) => {
-            if let Stopped::Entry(number, arguments) = ptrace::stopped_at(thread) {
-                state.begin(thread, number, arguments);
+            if let Stopped::Entry(number, arguments) = ptrace::stopped_at(thread)
+                && !state.begin(thread, number, arguments)
+            {
+                match PROCESSORS.iter().any(|known| *known as u64 == number) {
+                    true => state.leave_processors_alone(),
+                    false => state.stops.sleeps(thread),
+                }
             }
         }
         (libc::SIGTRAP, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {

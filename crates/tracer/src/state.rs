@@ -9,9 +9,10 @@ use trace::follow::Follower;
 
 use crate::calls::{self, Begun, Kind, Submitted};
 use crate::look::look;
+use crate::one_processor::OneProcessor;
 use crate::ptrace;
 use crate::rings::{Entered, Rings};
-use crate::stops::{StopCost, Stops};
+use crate::stops::{StopCosts, Stops};
 
 /// What is known while the application runs.
 pub struct State {
@@ -41,6 +42,9 @@ pub struct State {
     /// The processes of threads.
     groups: HashMap<libc::pid_t, u32>,
     pub stops: Stops,
+    processor: OneProcessor,
+    /// `None`: a calibration finds out.
+    costs: Option<StopCosts>,
 }
 
 /// When a call began and ended, for how long its thread had been held until it began, and by how much the recorder made the
@@ -54,9 +58,12 @@ struct Times {
 }
 
 impl State {
-    pub fn new(directory: &[u8], cost: Option<StopCost>) -> Self {
+    /// Nothing happened yet. Without `costs` this is a calibration. `processor`: where recorder and application run.
+    pub fn new(directory: &[u8], costs: Option<StopCosts>, processor: OneProcessor) -> Self {
         Self {
-            stops: Stops::new(cost),
+            stops: Stops::new(costs.map(|costs| costs.apart)),
+            processor,
+            costs,
             follower: Follower::new("lastrank record", Some(directory)),
             begun: Instant::now(),
             under_way: HashMap::new(),
@@ -85,6 +92,35 @@ impl State {
         let in_call = self.under_way.contains_key(&thread);
         self.stops.end(thread, self.now(), in_call);
         ptrace::resume(thread, in_call, signal);
+    }
+
+    /// The application has one thread.
+    pub fn alone(&mut self, thread: libc::pid_t) {
+        if self.processor.join(thread)
+            && let Some(costs) = self.costs
+        {
+            self.stops.set_cost(costs.together);
+        }
+    }
+
+    fn apart(&mut self, were_together: bool) {
+        if were_together && let Some(costs) = self.costs {
+            self.stops.set_cost(costs.apart);
+        }
+    }
+
+    /// The application, or another one, works with processors: it must not see that the recorder did.
+    pub fn leave_processors_alone(&mut self) {
+        let were_together = self.processor.give_up();
+        self.apart(were_together);
+    }
+
+    /// The recorder was told of a stop or end of a thread at `now`.
+    pub fn stopped(&mut self, thread: libc::pid_t, now: u64) {
+        self.stops.begin(thread, now);
+        if self.processor.delayed(self.stops.delay) {
+            self.leave_processors_alone();
+        }
     }
 
     /// A call begins: examines the files behind its names before it changes them.
@@ -239,6 +275,8 @@ impl State {
             Asked::Spawn { shares_memory: shares, shares_descriptors: shares, shares_directory: shares };
         self.take(parent, now, (i64::from(child), 0), asked);
         self.known.insert(child);
+        let were_together = self.processor.part_with(child);
+        self.apart(were_together);
         if self.early.remove(&child) {
             self.stops.end_early(child, self.now());
             ptrace::resume(child, false, 0);
@@ -275,6 +313,10 @@ impl State {
         self.stops.forget(thread);
         if self.known.remove(&thread) {
             self.take(thread, now, (0, 0), Asked::Exit);
+            self.processor.ended(thread);
+            if let (1, Some(left)) = (self.known.len(), self.known.iter().next().copied()) {
+                self.alone(left);
+            }
         }
     }
 

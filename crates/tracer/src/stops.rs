@@ -4,9 +4,10 @@
 //! until idle processors run again. Linux counts how often a thread came to a processor, and for how long it ran: a thread
 //! that came to one once between two stops ran without a break, so that without the recorder it would have taken its
 //! processor time, less what the stop itself took of it. A thread that slept in between would have taken the time that
-//! passed, less what the ways of other stops took on average.
+//! passed, less what the ways of other stops took on average, and less the time for which the recorder kept other threads from
+//! their work meanwhile: between its calls a thread sleeps for others (locks, sockets), unless it asked to sleep for a time.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
@@ -18,6 +19,9 @@ const MOST_OWED: u64 = 64;
 
 /// Threads of which Linux's counts are read: for each, a file is held open.
 const MOST_COUNTED: usize = 128;
+
+/// Times during which threads stood still that are kept: a thread that sleeps longer is compared with the last ones.
+const MOST_KEPT: usize = 1 << 16;
 
 /// Of the stops of a calibration, this part is left out: those that took longest, by interrupts.
 const LEFT_OUT: usize = 50;
@@ -31,11 +35,57 @@ pub struct StopCost {
     pub elsewhere: u64,
 }
 
+/// What stops cost where recorder and thread share a processor, and where they do not.
+#[derive(Clone, Copy, Debug)]
+pub struct StopCosts {
+    /// On one processor.
+    pub together: StopCost,
+    /// On several.
+    pub apart: StopCost,
+}
+
 /// Processor time of a thread in nanoseconds, and how often it came to a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Turns {
     processor: u64,
+    /// For how long it was ready to run and did not.
+    delay: u64,
     count: u64,
+}
+
+/// When any thread stood still because of the recorder: times that do not overlap, in order, each with the sum of those
+/// before it.
+#[derive(Debug, Default)]
+struct StoodStill {
+    times: VecDeque<(u64, u64, u64)>,
+}
+
+impl StoodStill {
+    fn total(&self) -> u64 {
+        self.times.back().map_or(0, |(start, end, before)| before + end - start)
+    }
+
+    /// A thread stood still from `start` to `end`, which is no earlier than all ends so far.
+    fn add(&mut self, mut start: u64, end: u64) {
+        let mut before = self.total();
+        while let Some((first, last, earlier)) = self.times.back().copied()
+            && start <= last
+        {
+            (start, before) = (start.min(first), earlier);
+            self.times.pop_back();
+        }
+        self.times.push_back((start, end, before));
+        if self.times.len() > MOST_KEPT {
+            self.times.pop_front();
+        }
+    }
+
+    /// For how long since `from` at least one thread stood still.
+    fn since(&self, from: u64) -> u64 {
+        let at = self.times.partition_point(|(_, end, _)| *end <= from);
+        let Some((start, _, before)) = self.times.get(at) else { return 0 };
+        self.total() - before - from.saturating_sub(*start)
+    }
 }
 
 /// A thread under the recorder.
@@ -45,6 +95,10 @@ struct HeldThread {
     total: u64,
     /// When it was resumed, and whether it was in a call then.
     resumed: Option<(u64, bool)>,
+    /// For how long it was kept from its work when it was resumed last.
+    before: u64,
+    /// Whether it asked to sleep for some time, for which it needs no other thread.
+    sleeps: bool,
     /// What stops cost on average, beyond what its processor time since then had room for.
     owed: u64,
     turns: Option<Turns>,
@@ -60,10 +114,13 @@ pub struct Stops {
     /// When the recorder was told of the stop that it handles now.
     woke: u64,
     held: HashMap<libc::pid_t, HeldThread>,
+    stood_still: StoodStill,
     /// How many stops there were, when the first began and the last ended.
     pub count: u64,
     pub first: Option<u64>,
     pub last: u64,
+    /// For how long the thread that stopped last was ready to run since its stop before, and did not.
+    pub delay: u64,
     /// Processor time between stops of a calibration, in calls and elsewhere.
     observed: Option<[Vec<u64>; 2]>,
 }
@@ -73,6 +130,11 @@ impl Stops {
     pub fn new(cost: Option<StopCost>) -> Self {
         let observed = cost.is_none().then(Default::default);
         Self { cost: cost.unwrap_or_default(), observed, ..Self::default() }
+    }
+
+    /// From now on a stop costs so much.
+    pub fn set_cost(&mut self, cost: StopCost) {
+        (self.cost, self.way) = (cost, None);
     }
 
     /// The recorder was told at `now` that a thread stopped or ended.
@@ -91,11 +153,18 @@ impl Stops {
         let cost = if in_call { self.cost.in_call } else { self.cost.elsewhere };
         let ran = turns.zip(before).map(|(now, before)| Turns {
             processor: now.processor.saturating_sub(before.processor),
+            delay: now.delay.saturating_sub(before.delay),
             count: now.count.saturating_sub(before.count),
         });
+        self.delay = ran.map_or(0, |ran| ran.delay);
         let way = self.way.unwrap_or(0.0) as u64;
+        // Between its calls it slept for others: those stood still meanwhile.
+        let others = match in_call || std::mem::take(&mut held.sleeps) {
+            true => 0,
+            false => self.stood_still.since(resumed),
+        };
         let spent = match ran {
-            Some(Turns { processor, count: 0 | 1 }) => {
+            Some(Turns { processor, count: 0 | 1, .. }) => {
                 let way = passed.saturating_sub(processor) as f64;
                 let known = self.way.unwrap_or(way);
                 self.way = Some(known + (way - known) / AVERAGED);
@@ -104,7 +173,7 @@ impl Stops {
                 }
                 processor
             }
-            Some(Turns { processor, .. }) => passed.saturating_sub(way).max(processor),
+            Some(Turns { processor, .. }) => passed.saturating_sub(way.max(others)).max(processor),
             None => passed.saturating_sub(way),
         };
         // Some stops cost less than the average and some more: what is too much for one is taken off later.
@@ -118,8 +187,16 @@ impl Stops {
         let held = self.held.entry(thread).or_default();
         held.total += now.saturating_sub(self.woke);
         held.resumed = Some((now, in_call));
+        let stood_still = held.total.saturating_sub(held.before);
+        held.before = held.total;
+        self.stood_still.add(now.saturating_sub(stood_still), now);
         self.count += 1;
         self.last = now;
+    }
+
+    /// The thread, which stopped, asks to sleep for some time.
+    pub fn sleeps(&mut self, thread: libc::pid_t) {
+        self.held.entry(thread).or_default().sleeps = true;
     }
 
     /// A thread that was not told of stopped before: it is resumed at `now`.
@@ -157,13 +234,13 @@ fn turns(schedule: &File) -> Option<Turns> {
     let count = schedule.read_at(&mut text, 0).ok()?;
     let text = std::str::from_utf8(text.get(..count)?).ok()?;
     let mut numbers = text.split_ascii_whitespace().map(str::parse);
-    let (Some(Ok(processor)), Some(Ok(_)), Some(Ok(count))) =
+    let (Some(Ok(processor)), Some(Ok(delay)), Some(Ok(count))) =
         (numbers.next(), numbers.next(), numbers.next())
     else {
         return None;
     };
     // A kernel that does not count gives zeros.
-    (count > 0).then_some(Turns { processor, count })
+    (count > 0).then_some(Turns { processor, delay, count })
 }
 
 #[cfg(test)]
@@ -220,6 +297,40 @@ mod tests {
         stops.begin(THREAD, 4000);
         // It ran for 1000, of which 200 were for this stop and 150 are those that the one before did not take.
         assert_eq!(stops.until(THREAD, 4000), 100 + 1000 + 2000 - 650);
+    }
+
+    #[test]
+    fn a_thread_that_slept_for_others_would_have_slept_less_by_the_time_in_which_they_stood_still() {
+        let (mut stops, file) = resumed(false);
+        let other = libc::pid_t::MAX;
+        for begun in [5000, 6000, 20_000] {
+            stops.begin(other, begun);
+            stops.end(other, begun + 800, false);
+        }
+        file.write_at(b"7000 0 5\n", 0).unwrap();
+        let before = stops.until(THREAD, stops.woke);
+        stops.begin(THREAD, 31_000);
+        // The other one was stopped for 800 three times, and two stops cost 200 more.
+        assert_eq!(stops.until(THREAD, 31_000) - before, 2800 + 200);
+        stops.sleeps(THREAD);
+        stops.end(THREAD, 31_000, false);
+        stops.begin(other, 40_000);
+        stops.end(other, 45_000, false);
+        file.write_at(b"7400 0 7\n", 0).unwrap();
+        let before = stops.until(THREAD, stops.woke);
+        stops.begin(THREAD, 50_000);
+        // It asked to sleep so long.
+        assert_eq!(stops.until(THREAD, 50_000) - before, 200);
+    }
+
+    #[test]
+    fn times_of_several_threads_that_overlap_count_once() {
+        let mut still = StoodStill::default();
+        for (start, end) in [(10, 20), (15, 30), (40, 50), (60, 70), (35, 75), (80, 90)] {
+            still.add(start, end);
+        }
+        let since: Vec<u64> = [0, 12, 30, 37, 75, 85, 95].map(|from| still.since(from)).to_vec();
+        assert_eq!(since, [70, 68, 50, 48, 10, 5, 0]);
     }
 
     #[test]

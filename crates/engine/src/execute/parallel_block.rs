@@ -4,6 +4,8 @@
 //! region, so that their samples outlive the rank as its own do; files that were open stay open for
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
+use std::num::NonZeroUsize;
+
 use super::instrument::Seed;
 use super::session::{Paces, Session, SessionSettings, Stop, WorkDone};
 use super::start_latch::{CountedExit, StartLatch, WorkerComm};
@@ -33,6 +35,8 @@ type Ended = (Result<(), Stop>, WorkerTally);
 struct Parent<'a> {
     session: SessionSettings<'a>,
     latch: &'a StartLatch,
+    /// Workers of the block.
+    count: u32,
 }
 
 impl Parent<'_> {
@@ -60,6 +64,11 @@ impl Parent<'_> {
         if !latch.wait_for_all() {
             return (Ok(()), WorkerTally::default());
         }
+        let processors = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        if self.count as usize > processors {
+            session.instrument.shares_processors();
+        }
+        session.resumes();
         let mut result = work(index, &mut session);
         let rest = session.complete_all();
         result = result.and(rest);
@@ -102,6 +111,7 @@ impl Session<'_> {
         let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
         self.recorder.joined();
         self.instrument.joined();
+        self.resumes();
         self.standing.set_recorded(self.recorder.total(), self.bytes);
         self.standing.set_progress(self.operations, self.planned);
         result
@@ -117,6 +127,7 @@ impl Session<'_> {
         let mut all = Vec::with_capacity(count as usize);
         for index in 0..count {
             self.instrument.rewind(begin);
+            self.resumes();
             work(index, self)?;
             self.complete_all()?;
             end = end.max(self.instrument.now());
@@ -124,6 +135,7 @@ impl Session<'_> {
         }
         self.paces.join(&all);
         self.instrument.rewind(end);
+        self.resumes();
         Ok(())
     }
 
@@ -140,7 +152,7 @@ impl Session<'_> {
         let count = seeds.len() as u32;
         let latch = StartLatch::new(self.comm.stop_flag());
         let standings: Vec<RankStatus> = (0..count).map(|_| RankStatus::default()).collect();
-        let parent = Parent { session: self.settings(), latch: &latch };
+        let parent = Parent { session: self.settings(), latch: &latch, count };
         let (comm, own_standing) = (self.comm, self.standing);
         let (operations, planned, bytes) = (self.operations, self.planned, self.bytes);
         let results: Vec<Result<Ended, String>> = std::thread::scope(|scope| {

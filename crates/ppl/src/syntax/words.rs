@@ -113,7 +113,7 @@ mod list {
             "Starts the statement n times a second when a loop repeats it: at even intervals, or with exponential gaps. A late start does not delay later ones; each sample has its intended start, from which the response time counts."
             example "repeat 5 rate 1000/s getpid();";
         Think "think" "think time;"
-            "Waits for the given time, outside of every sample."
+            "Waits outside of every sample, so that the next operation begins the given time after the one before has ended. What lastrank itself takes in between is part of it, up to 1 ms."
             example "think 1ms; think exp(10us);";
         At "at" "at time S"
             "Starts the statement at the given time after the start of the run, for replays. The lateness of a late start is kept in the sample."

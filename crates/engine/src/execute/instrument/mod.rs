@@ -197,6 +197,11 @@ impl Instrument {
         self.layer.bracket.clock.ns_to_ticks(ns)
     }
 
+    /// There are fewer processors than threads that work beside this one: it sleeps where it would spin.
+    pub fn shares_processors(&mut self) {
+        self.layer.bracket.shares_processors();
+    }
+
     /// Lets time pass until `ticks`, or until `comm` says stop.
     pub fn wait_until(&mut self, ticks: u64, comm: &dyn Comm) {
         self.layer.bracket.wait_until(ticks, comm);

@@ -140,7 +140,8 @@ impl Machine for Rank<'_, '_> {
     fn wait(&mut self, ns: u64, reason: Wait) {
         let waited = match reason {
             Wait::Sleep => self.session.sleep(ns),
-            Wait::Think | Wait::Pace => self.session.pause(ns),
+            Wait::Think => self.session.pause(ns),
+            Wait::Pace => self.session.wait(ns),
         };
         self.note(waited);
     }
@@ -327,6 +328,7 @@ impl Machine for Rank<'_, '_> {
             stop.is_some()
         });
         self.stop = stop;
+        self.session.resumes();
         if let Err(error) = waited {
             self.stop(Stop::Failed(error.to_string()));
         }

@@ -36,6 +36,7 @@ impl Session<'_> {
         // Waiting for other ranks does not count as a command.
         self.commands_ps = commands_ps;
         self.operations -= 1;
+        self.own_time.count_from(end, commands_ps);
         Ok(())
     }
 
@@ -51,6 +52,7 @@ impl Session<'_> {
         self.standing.set_activity(Activity::Waiting);
         let met = self.instrument.agree(group.unwrap_or(self.comm), value);
         self.standing.set_activity(Activity::Running);
+        self.own_time.forget();
         Ok(met?)
     }
 
@@ -149,18 +151,42 @@ impl Session<'_> {
 
     /// Sleeps, unless sleeps are to be left out.
     pub fn sleep(&mut self, ns: u64) -> Result<(), Stop> {
-        if self.skip_sleep { Ok(()) } else { self.pause(ns) }
+        if self.skip_sleep { Ok(()) } else { self.wait(ns) }
     }
 
     /// Lets so many nanoseconds pass.
-    pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
-        let until = self.instrument.now().saturating_add(self.instrument.ticks(ns));
-        self.wait_until(until)
+    pub fn wait(&mut self, ns: u64) -> Result<(), Stop> {
+        let now = self.instrument.now();
+        let waited = self.wait_until(now, now.saturating_add(self.instrument.ticks(ns)));
+        self.own_time.forget();
+        waited
     }
 
-    /// Lets time pass until `ticks`.
-    pub fn wait_until(&mut self, ticks: u64) -> Result<(), Stop> {
-        let begin = self.instrument.now();
+    /// Pauses so that the next operation begins `ns` nanoseconds after the end of the one before: what this rank itself
+    /// took since then is part of the pause, up to [`super::own_time::MOST_NS`].
+    pub fn pause(&mut self, ns: u64) -> Result<(), Stop> {
+        if self.own_time.covers(ns) {
+            return Ok(());
+        }
+        let now = self.instrument.now();
+        let instrument = &self.instrument;
+        let passed = |begin, end| instrument.picoseconds(begin, end);
+        let left = self.own_time.left_of(ns, (now, self.commands_ps), passed);
+        if left == 0 {
+            return Ok(());
+        }
+        let until = now.saturating_add(self.instrument.ticks(left));
+        self.own_time.ends_at(until);
+        self.wait_until(now, until)
+    }
+
+    /// It was with other ranks, or others were at work: its own time counts from now.
+    pub(in crate::execute) fn resumes(&mut self) {
+        self.own_time.count_from(self.instrument.now(), self.commands_ps);
+    }
+
+    /// Lets time pass from now, `begin`, until `ticks`.
+    fn wait_until(&mut self, begin: u64, ticks: u64) -> Result<(), Stop> {
         let none_left = self.complete_until(ticks);
         if matches!(none_left, Ok(true)) {
             self.instrument.wait_until(ticks, self.comm);

@@ -5,6 +5,7 @@ mod blocks;
 mod failures;
 mod notes;
 mod open_blocks;
+mod own_time;
 mod paces;
 mod state;
 mod stop;

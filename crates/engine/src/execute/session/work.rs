@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicU64;
 use samples::{Outcome, RankSpan, Sample, Warning};
 
 use super::open_blocks::OpenBlocks;
+use super::own_time::OwnTime;
 use super::paces::Paces;
 use super::state::{InFlight, Spot};
 use super::stop::{OnError, Stop};
@@ -44,6 +45,7 @@ pub struct Session<'a> {
     /// When the program began, and how long it paused.
     began_ns: u64,
     pub(in crate::execute) paused_ps: u64,
+    pub(super) own_time: OwnTime,
     pub(in crate::execute) blocks: OpenBlocks,
     /// Failures by site.
     pub(in crate::execute) failures: Vec<u64>,
@@ -90,6 +92,7 @@ impl<'a> Session<'a> {
             planned: 0,
             began_ns: 0,
             paused_ps: 0,
+            own_time: OwnTime::default(),
             blocks: OpenBlocks::new(),
             failures: Vec::new(),
             noted: Vec::new(),
@@ -115,7 +118,9 @@ impl<'a> Session<'a> {
 
     /// The program begins now.
     pub fn begin(&mut self) {
-        self.began_ns = self.instrument.since_epoch_ns(self.instrument.now());
+        let now = self.instrument.now();
+        self.began_ns = self.instrument.since_epoch_ns(now);
+        self.own_time.count_from(now, self.commands_ps);
         let span = self.span(0);
         // An empty journal has room for it.
         drop(self.recorder.note(&Entry::Span(span)));
