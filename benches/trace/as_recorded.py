@@ -4,8 +4,8 @@
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
                                          [--places disk,tmpfs,nfs] [--recorder quiet|complete] [NAME …]
 
-Each application is recorded once in `--on`, a directory of the file system in question: quietly, which costs least, or
-completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
+Each application is recorded in `--on`, a directory of the file system in question (three times; the one in the middle
+counts): quietly, which costs least, or completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
 itself (bare, without a recorder) and its replays run in turn, `--rounds` times at most, and the medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
@@ -183,28 +183,40 @@ def told(lastrank: Path, folder: Path, only: Path, run_file: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def recorded_quietly(lastrank: Path, application: Application, recording: Path, home: Path) -> bool:
-    """Records without stops; whether all processes and enough of their reads and writes were seen."""
-    words = [lastrank, "record", "--quiet", "-o", recording, "--", *application.command]
-    done = subprocess.run([str(word) for word in words], cwd=home, capture_output=True, text=True, check=False)
-    return done.returncode == 0 and "cannot be preloaded" not in done.stderr
+def recorded_once(lastrank: Path, application: Application, how: tuple[Here, Path, bool]) -> tuple[float, Path] | None:
+    """Seconds of a recording, and the directory of the application; `None` where the quiet recorder saw too little."""
+    place, recording, quiet = how
+    with place.home(application) as home:
+        words = [lastrank, "record", *(["--quiet"] if quiet else []), "-o", recording, "--", *application.command]
+        begun = time.monotonic()
+        done = subprocess.run([str(word) for word in words], cwd=home, capture_output=True, text=True, check=False)
+        took = time.monotonic() - begun
+    if quiet and (done.returncode != 0 or "cannot be preloaded" in done.stderr):
+        return None
+    if done.returncode not in (0, 3):
+        raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
+    return took, home
 
 
 def record(lastrank: Path, application: Application, place: Here, how: tuple[Path, str]) -> tuple[Recorded, Path]:
+    """Three recordings, of which the one counts that took neither least nor longest."""
     folder, recorder = how
-    recording = folder / "app.parquet"
     for quiet in [True, False] if recorder == "quiet" else [False]:
-        with place.home(application) as home:
-            # The recorder's own start is not the application's time: the recording tells how long it ran.
-            if not quiet:
-                place.run([lastrank, "record", "-o", recording, "--", *application.command], home)
-            elif not recorded_quietly(lastrank, application, recording, home):
-                recording.unlink(missing_ok=True)
-                continue
-            for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
-                words = [lastrank, "import", recording, "-o", folder / f"{way}.ppl", "--only", home, *option]
-                place.run(words, folder)
-            return Recorded(folder, quiet), home
+        takes = []
+        for number in range(3):
+            recording = folder / f"take-{number}.parquet"
+            once = recorded_once(lastrank, application, (place, recording, quiet))
+            if once is None:
+                break
+            takes.append((*once, recording))
+        if len(takes) < 3:
+            continue
+        _, home, recording = sorted(takes)[1]
+        recording.rename(folder / "app.parquet")
+        for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
+            words = [lastrank, "import", "app.parquet", "-o", f"{way}.ppl", "--only", home, *option]
+            place.run(words, folder)
+        return Recorded(folder, quiet), home
     raise Failed("not recorded")
 
 

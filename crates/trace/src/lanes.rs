@@ -212,6 +212,16 @@ impl Period {
 }
 
 impl Lanes {
+    /// The strands of the segment before that of a strand.
+    pub fn before(&self, strand: u32) -> &[u32] {
+        let one = &self.strands[strand as usize];
+        let segments = &self.ranks[one.rank as usize].segments;
+        (one.segment as usize)
+            .checked_sub(1)
+            .and_then(|before| segments.get(before))
+            .map_or(&[], Vec::as_slice)
+    }
+
     /// Divides the calls of a rank into segments.
     fn divide(&mut self, trace: &Trace, rank: u32, calls: &[u32], mut periods: Vec<Period>) {
         periods.sort_by_key(|period| period.begin);

@@ -21,8 +21,10 @@ pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
     starts
 }
 
-/// How long the application paused before each call, in nanoseconds: without the time in which it waited for others, or in
-/// which the recorder held it.
+/// How long the application paused before each call, in nanoseconds, without the time in which the recorder held it. A call
+/// comes behind the one before of its strand, those of other strands for which a program waits, and the segments before: what
+/// passed since then is a pause, also where the application waited for what no program does (a process without calls on
+/// files, a socket).
 pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
     let mut gaps = vec![0; trace.calls.len()];
     let times = Undisturbed::of(trace);
@@ -32,35 +34,97 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             strand_of_thread.entry(trace.calls.get(*at as usize).thread).or_insert(strand as u32);
         }
     }
-    // Until when each strand was at work, and what it paused before that.
-    let mut state: Vec<Option<(u64, u64)>> = vec![None; lanes.strands.len()];
+    // Until when each strand was at work, and whether it has had a call.
+    let mut state: Vec<Option<(u64, bool)>> = vec![None; lanes.strands.len()];
     let begin = (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).min().unwrap_or(0);
     for at in trace.calls.by_start() {
         let call = trace.calls.get(at as usize);
         let strand = lanes.strand_of[at as usize];
         let (start, end) = (times.start(at, &call), times.end(at, &call));
         if strand == NONE {
-            let Some(own) = strand_of_thread.get(&call.thread) else { continue };
-            let waits_for_itself = call.op == Op::Wait && strand_of_thread.get(&call.file) == Some(own);
-            let blocks = matches!(call.op, Op::Wait | Op::PipeRead | Op::Receive) && !waits_for_itself;
-            if let (true, Some((until, paused))) = (blocks, &mut state[*own as usize]) {
-                *paused = paused.saturating_add(start.saturating_sub(*until));
-                *until = (*until).max(end);
-            }
             if call.op == Op::Spawn
                 && let Some(child) = strand_of_thread.get(&call.file)
             {
-                state[*child as usize].get_or_insert((start, 0));
+                state[*child as usize].get_or_insert((start, false));
             }
             continue;
         }
-        let (mut until, paused) = state[strand as usize].unwrap_or((begin, 0));
+        let (mut until, has_begun) = state[strand as usize].unwrap_or((begin, false));
+        if !has_begun {
+            for before in lanes.before(strand) {
+                until = until.max(state[*before as usize].map_or(0, |(until, _)| until));
+            }
+        }
         for (other, count) in order.waits.get(&at).into_iter().flatten() {
             let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
             until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
-        gaps[at as usize] = paused.saturating_add(start.saturating_sub(until)).min(LONGEST);
-        state[strand as usize] = Some((until.max(end), 0));
+        gaps[at as usize] = start.saturating_sub(until).min(LONGEST);
+        state[strand as usize] = Some((until.max(end), true));
     }
     gaps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lanes::lanes;
+    use crate::model::{Call, Thread};
+    use crate::order::order;
+
+    /// The pauses before the calls on files, of a process that starts two others and waits for them.
+    fn found(calls: &[Call], kept: &[u32]) -> Vec<u64> {
+        let mut trace = Trace::default();
+        for process in 0..3 {
+            trace.threads.push(Thread { id: process, process, name: String::new(), part: 0 });
+        }
+        let name = trace.names.intern(b"/d/f");
+        for call in calls {
+            let path = if call.op == Op::Stat { name } else { call.path };
+            trace.calls.push(Call { path, ..*call });
+        }
+        let lanes = lanes(&trace, kept);
+        let order = order(&trace, &lanes);
+        let gaps = gaps(&trace, &lanes, &order);
+        kept.iter().map(|at| gaps[*at as usize]).collect()
+    }
+
+    #[test]
+    fn a_wait_for_a_process_that_a_program_does_not_do_is_a_pause() {
+        let spawn = Call { file: 1, ..Call::new(Op::Spawn, 0, 1100, 0) };
+        let wait = Call { file: 1, ..Call::new(Op::Wait, 0, 1200, 7000) };
+        let calls = [
+            Call::new(Op::Stat, 0, 1000, 50),
+            spawn,
+            wait,
+            Call::new(Op::Exit, 1, 8100, 0),
+            Call::new(Op::Stat, 0, 9000, 50),
+        ];
+        assert_eq!(found(&calls, &[0, 4]), [0, 9000 - 1050]);
+    }
+
+    #[test]
+    fn what_a_process_did_behind_its_last_call_is_a_pause_of_the_one_that_waited() {
+        let spawn = Call { file: 1, ..Call::new(Op::Spawn, 0, 1100, 0) };
+        let wait = Call { file: 1, ..Call::new(Op::Wait, 0, 1200, 7000) };
+        let calls = [
+            Call::new(Op::Stat, 0, 1000, 50),
+            spawn,
+            wait,
+            Call::new(Op::Stat, 1, 2000, 100),
+            Call::new(Op::Exit, 1, 8100, 0),
+            Call::new(Op::Stat, 0, 9000, 50),
+        ];
+        assert_eq!(found(&calls, &[0, 3, 5]).iter().sum::<u64>(), 9050 - 1000 - 50 - 100 - 50);
+    }
+
+    #[test]
+    fn what_a_socket_brought_late_is_a_pause() {
+        let calls = [
+            Call::new(Op::Stat, 0, 1000, 50),
+            Call::new(Op::Receive, 0, 1100, 500),
+            Call::new(Op::Stat, 0, 1700, 50),
+        ];
+        assert_eq!(found(&calls, &[0, 2]), [0, 650]);
+    }
 }
