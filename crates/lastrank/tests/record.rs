@@ -289,3 +289,41 @@ fn the_quiet_recorder_preloads_nothing_of_half_a_name() {
         assert_eq!(std::fs::read_dir(&place).unwrap().count(), 0);
     }
 }
+
+#[test]
+fn an_application_sees_its_processors_as_without_the_recorder() {
+    let folder = tempfile::tempdir().unwrap();
+    // `nproc` asks the system which processors it may use, alone and as the child of a shell that waits for it.
+    let all = std::thread::available_parallelism().unwrap().to_string();
+    for command in [&["nproc"][..], &["sh", "-c", "nproc; nproc"]] {
+        let mut words = vec!["record", "-o", "app.parquet", "--"];
+        words.extend(command);
+        let recorded = lastrank(folder.path(), &words);
+        assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+        let seen: Vec<&str> = recorded.out.lines().collect();
+        assert!(!seen.is_empty() && seen.iter().all(|one| *one == all), "{seen:?} of {all}");
+    }
+}
+
+#[test]
+fn a_time_that_an_application_asked_to_sleep_stays_in_its_program() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let script = "echo a > a; sleep 0.2; echo b > b";
+    let words = ["record", "-o", "../app.parquet", "--", "sh", "-c", script];
+    let recorded = lastrank(&home, &words);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let here = home.canonicalize().unwrap();
+    let only = here.to_str().unwrap();
+    let made =
+        lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--verbatim", "--only", only]);
+    assert_eq!(made.status, Some(0), "{}", made.err);
+    let text = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
+    // `sleep` does nothing on files of the application, so that the shell's wait for it is a pause.
+    let pauses: Vec<u64> = text
+        .lines()
+        .filter_map(|line| line.trim().strip_prefix("think ")?.split_once("us ")?.0.parse().ok())
+        .collect();
+    assert!(pauses.iter().sum::<u64>() >= 190_000, "{text}");
+}
