@@ -6,7 +6,8 @@
 //!
 //! Some kernels record no tracepoints for interrupts on an idle processor, so the completion of a request can
 //! be missed: a waiting thread leaves its processor idle. In that case the request is taken to end when the
-//! thread is woken, provided the device has no request in flight.
+//! thread is woken, provided that the operation waited for it: a read that is no read-ahead, a synchronous write. Of
+//! other requests the device says whether it has any in flight.
 
 use std::fs::File;
 use std::io;
@@ -45,6 +46,8 @@ struct RequestStep {
     thread: u32,
     /// Device and first sector.
     location: (u32, u64),
+    /// Whether the thread that makes such a request waits for it.
+    awaited: bool,
 }
 
 /// A request of this thread that has not completed.
@@ -55,6 +58,15 @@ struct DeviceRequest {
     begin: Option<u64>,
     /// Whether the watched operation made it, not an earlier one.
     of_this_operation: bool,
+    /// Whether this thread made it and waits for it.
+    awaited: bool,
+}
+
+impl DeviceRequest {
+    /// One that this thread makes now.
+    fn of(seen: &RequestStep, begin: Option<u64>) -> Self {
+        Self { location: seen.location, begin, of_this_operation: true, awaited: seen.awaited }
+    }
 }
 
 /// Reads the requests to block devices on all processors.
@@ -103,6 +115,26 @@ impl Devices {
         })
     }
 
+    /// Stops the records of requests.
+    pub fn pause(&mut self) {
+        // On failure records go on, which costs time and is not wrong.
+        self.rings.iter().flat_map(|(_, events)| events).for_each(|event| drop(events::disable(event)));
+        self.requests.open.clear();
+        self.requests.done.clear();
+    }
+
+    /// Starts the records again, with none of those so far.
+    ///
+    /// # Errors
+    /// As ioctl(2).
+    pub fn resume(&mut self) -> io::Result<()> {
+        for (pages, events) in &mut self.rings {
+            events.iter().try_for_each(events::enable)?;
+            pages.skip();
+        }
+        Ok(())
+    }
+
     /// Starts an operation: discards the requests that completed before it.
     #[inline(always)]
     pub fn before(&mut self) {
@@ -134,7 +166,8 @@ impl Devices {
         records.clear();
         for (pages, events) in &mut self.rings {
             let meaning = |identifier: u64| {
-                events.iter().find(|event| event.identifier == identifier).map(|event| event.meaning)
+                let event = events.iter().find(|event| event.identifier == identifier)?;
+                Some((event.meaning, event.kind_at))
             };
             pages.drain(|kind, _, words| records.extend(decode(kind, words, meaning)));
         }
@@ -194,18 +227,18 @@ impl Requests {
                 let open = &mut self.open[index];
                 open.begin = Some(seen.time);
                 open.of_this_operation |= seen.thread == self.me;
+                open.awaited |= seen.thread == self.me && seen.awaited;
             }
             // The completion of the previous request at this sector was missed.
             (EventMeaning::RequestQueued, Some(index)) if seen.thread == self.me => {
-                self.open[index] =
-                    DeviceRequest { location: seen.location, begin: None, of_this_operation: true };
+                self.open[index] = DeviceRequest::of(&seen, None);
             }
             (EventMeaning::RequestBegins | EventMeaning::RequestQueued, None) if seen.thread == self.me => {
                 if self.open.len() == MOST_OPEN {
                     self.open.remove(0);
                 }
                 let begin = (seen.meaning == EventMeaning::RequestBegins).then_some(seen.time);
-                self.open.push(DeviceRequest { location: seen.location, begin, of_this_operation: true });
+                self.open.push(DeviceRequest::of(&seen, begin));
             }
             (EventMeaning::RequestEnds, Some(index)) => {
                 if let Some(begin) = self.open.swap_remove(index).begin {
@@ -216,8 +249,8 @@ impl Requests {
         }
     }
 
-    /// Completes at `end` the requests of this operation whose completion was missed, if their device is idle
-    /// now.
+    /// Completes at `end` the requests of this operation whose completion was missed: those that it waited for, the
+    /// others if their device is idle now.
     fn complete_missed(&mut self, end: u64, mut is_idle: impl FnMut(u32) -> bool) {
         let mut asked = None;
         let mut idle = |device: u32| match asked {
@@ -226,7 +259,9 @@ impl Requests {
         };
         let done = &mut self.done;
         self.open.retain(|open| match open.begin {
-            Some(begin) if open.of_this_operation && begin < end && idle(open.location.0) => {
+            Some(begin)
+                if open.of_this_operation && begin < end && (open.awaited || idle(open.location.0)) =>
+            {
                 done.push((begin, end));
                 false
             }
@@ -249,13 +284,36 @@ impl Requests {
 
 /// Decodes a record `[header, identifier, process and thread, time, raw size and first half word, …]`. In the
 /// raw data the device is at offset 8 and the sector at offset 16.
-fn decode(kind: u32, words: &Words, meaning: impl Fn(u64) -> Option<EventMeaning>) -> Option<RequestStep> {
+fn decode(
+    kind: u32,
+    words: &Words,
+    event: impl Fn(u64) -> Option<(EventMeaning, Option<usize>)>,
+) -> Option<RequestStep> {
     if kind != RECORD_SAMPLE {
         return None;
     }
     let location = ((words[5] >> 32) as u32, words[6] >> 32 | words[7] << 32);
     let thread = (words[2] >> 32) as u32;
-    Some(RequestStep { time: words[3], meaning: meaning(words[1])?, thread, location })
+    let (meaning, kind_at) = event(words[1])?;
+    let awaited = kind_at.is_some_and(|at| is_awaited(&words[4..], at + 4));
+    Some(RequestStep { time: words[3], meaning, thread, location, awaited })
+}
+
+/// Whether a request is of a kind that the thread which makes it waits for; `at`: where in `words` its letters begin, which
+/// end with a 0 (`R`, `W`, F before them: with a flush; A: read-ahead, S: synchronous, M: metadata).
+fn is_awaited(words: &[u64], at: usize) -> bool {
+    let letter = |at: usize| words.get(at / 8).map(|word| word.to_ne_bytes()[at % 8]);
+    let letters = (at..at + 8).map_while(letter).take_while(|letter| *letter != 0);
+    let (mut reads, mut ahead, mut synchronous) = (false, false, false);
+    for letter in letters {
+        match letter {
+            b'R' => reads = true,
+            b'A' => ahead = true,
+            b'S' => synchronous = true,
+            _ => {}
+        }
+    }
+    if reads { !ahead } else { synchronous }
 }
 
 #[cfg(test)]
@@ -263,7 +321,7 @@ mod tests {
     use super::*;
 
     fn seen(time: u64, meaning: EventMeaning, thread: u32, sector: u64) -> RequestStep {
-        RequestStep { time, meaning, thread, location: (8, sector) }
+        RequestStep { time, meaning, thread, location: (8, sector), awaited: false }
     }
 
     fn requests(all: &[RequestStep]) -> Requests {
@@ -319,14 +377,57 @@ mod tests {
     }
 
     #[test]
-    fn a_record_holds_thread_device_and_sector() {
-        let words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1];
-        let found = decode(RECORD_SAMPLE, &words, |id| (id == 5).then_some(EventMeaning::RequestEnds));
+    fn a_request_that_was_waited_for_is_done_whatever_else_the_device_does() {
+        let awaited = RequestStep { awaited: true, ..seen(5, EventMeaning::RequestQueued, 7, 1) };
+        let all = [
+            awaited,
+            seen(10, EventMeaning::RequestBegins, 9, 1),
+            seen(20, EventMeaning::RequestBegins, 7, 2),
+        ];
+        let mut found = requests(&all);
+        found.complete_missed(100, |_| false);
+        assert_eq!((found.busy_ns(0, 100), found.open.len()), (90, 1));
+    }
+
+    /// The words of a record whose raw data say `letters` at offset 34.
+    fn record(letters: &str) -> Words {
+        let mut words: Words = [0, 5, 7 << 32 | 6, 99, 0, 8 << 32, 0x1234 << 32, 1, 0, 0];
+        for (at, letter) in (38..).zip(letters.bytes()) {
+            words[4 + at / 8] |=
+                u64::from_ne_bytes([letter, 0, 0, 0, 0, 0, 0, 0]).rotate_left(8 * (at as u32 % 8));
+        }
+        words
+    }
+
+    #[test]
+    fn a_record_holds_thread_device_sector_and_kind() {
+        let found = |kind_at| {
+            decode(RECORD_SAMPLE, &record("WS"), |id| {
+                (id == 5).then_some((EventMeaning::RequestEnds, kind_at))
+            })
+        };
         let location = (8, 1 << 32 | 0x1234);
-        assert_eq!(
-            found,
-            Some(RequestStep { time: 99, meaning: EventMeaning::RequestEnds, thread: 7, location })
-        );
-        assert_eq!(decode(14, &words, |_| Some(EventMeaning::RequestEnds)), None);
+        let step =
+            RequestStep { time: 99, meaning: EventMeaning::RequestEnds, thread: 7, location, awaited: true };
+        assert_eq!(found(Some(34)), Some(step));
+        assert_eq!(found(None), Some(RequestStep { awaited: false, ..step }));
+        assert_eq!(decode(14, &record("WS"), |_| Some((EventMeaning::RequestEnds, Some(34)))), None);
+    }
+
+    #[test]
+    fn reads_but_for_read_ahead_and_synchronous_writes_are_awaited() {
+        for (letters, awaited) in [
+            ("R", true),
+            ("RM", true),
+            ("RA", false),
+            ("RAM", false),
+            ("W", false),
+            ("WS", true),
+            ("FWFSM", true),
+            ("", false),
+        ] {
+            assert_eq!(is_awaited(&record(letters)[4..], 38), awaited, "{letters}");
+        }
+        assert!(!is_awaited(&[], 38));
     }
 }

@@ -45,7 +45,7 @@ pub struct Pages {
 }
 
 /// The first words of a record: all that the decoders read.
-pub type Words = [u64; 8];
+pub type Words = [u64; 10];
 
 impl Pages {
     /// Maps the ring of `leader`.
@@ -83,7 +83,7 @@ impl Pages {
     pub fn drain(&mut self, mut see: impl FnMut(u32, u16, &Words)) {
         let head = self.head();
         while self.tail < head {
-            let mut words: Words = [0; 8];
+            let mut words: Words = [0; 10];
             words[0] = self.word(self.tail);
             let (kind, misc, size) = header(words[0]);
             if size < 8 {
@@ -98,6 +98,12 @@ impl Pages {
             self.tail += u64::from(size);
         }
         fence(Ordering::SeqCst);
+        self.counter(TAIL).store(self.tail, Ordering::Release);
+    }
+
+    /// Passes over every record so far, those that did not fit included.
+    pub fn skip(&mut self) {
+        self.tail = self.head();
         self.counter(TAIL).store(self.tail, Ordering::Release);
     }
 
@@ -136,6 +142,23 @@ impl EventRing {
         }
         ring.pages.tail = ring.pages.head();
         Ok(ring)
+    }
+
+    /// Stops all events. Until [`EventRing::resume`], which must come before the next drain, the ring is not quiet.
+    pub fn pause(&mut self) {
+        // On failure records go on, which costs time and is not wrong.
+        self.events.iter().for_each(|event| drop(events::disable(event)));
+        self.pages.tail = u64::MAX;
+    }
+
+    /// Starts the events again, with none of the records so far.
+    ///
+    /// # Errors
+    /// As ioctl(2).
+    pub fn resume(&mut self) -> io::Result<()> {
+        self.events.iter().try_for_each(events::enable)?;
+        self.pages.skip();
+        Ok(())
     }
 
     /// Enables or disables the page-fault events; the others stay enabled.
@@ -200,7 +223,7 @@ mod tests {
 
     #[test]
     fn a_preemption_is_distinguished_from_a_voluntary_switch() {
-        let words = [0, 77, 1, 0, 0, 0, 0, 0];
+        let words = [0, 77, 1, 0, 0, 0, 0, 0, 0, 0];
         let out = |misc| decode(RECORD_SWITCH, misc, &words, |_| None);
         assert_eq!(out(MISC_SWITCH_OUT), Some((77, EventRecord::Out { preempted: false })));
         assert_eq!(
@@ -212,7 +235,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_named_by_its_identifier() {
-        let words = [0, 5, 99, 0, 0, 0, 0, 0];
+        let words = [0, 5, 99, 0, 0, 0, 0, 0, 0, 0];
         let found = decode(RECORD_SAMPLE, 0, &words, |id| (id == 5).then_some(EventMeaning::MinorFault));
         assert_eq!(found, Some((99, EventRecord::Event(EventMeaning::MinorFault))));
     }

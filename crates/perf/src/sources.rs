@@ -46,9 +46,9 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
         Some(Ok((ring, meanings))) => {
             coverage.tier = if matches!(interrupts, Some(Ok(_))) { Tier::Tracepoints } else { Tier::Events };
             let pairs = [
-                (EventMeaning::TimerEnter, Cause::Timer),
-                (EventMeaning::SoftEnter, Cause::SoftInterrupt),
-                (EventMeaning::DeviceEnter, Cause::DeviceInterrupt),
+                (EventMeaning::Timer, Cause::Timer),
+                (EventMeaning::SoftInterrupt, Cause::SoftInterrupt),
+                (EventMeaning::DeviceInterrupt, Cause::DeviceInterrupt),
             ];
             let seen = pairs.iter().filter(|(meaning, _)| meanings.contains(meaning));
             coverage.sees.extend(seen.map(|(_, cause)| *cause));

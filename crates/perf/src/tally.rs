@@ -73,22 +73,18 @@ impl EventTally {
                 totals.major_faults += 1;
                 self.cause(Cause::MajorFault);
             }
-            EventMeaning::TimerEnter => {
+            EventMeaning::Timer => {
                 totals.timer += 1;
                 self.cause(Cause::Timer);
             }
-            EventMeaning::SoftEnter => {
+            EventMeaning::SoftInterrupt => {
                 totals.soft += 1;
                 self.cause(Cause::SoftInterrupt);
             }
-            EventMeaning::DeviceEnter => {
+            EventMeaning::DeviceInterrupt => {
                 totals.device += 1;
                 self.cause(Cause::DeviceInterrupt);
             }
-            // An interrupt may have begun before the operation.
-            EventMeaning::TimerLeave => self.cause(Cause::Timer),
-            EventMeaning::SoftLeave => self.cause(Cause::SoftInterrupt),
-            EventMeaning::DeviceLeave => self.cause(Cause::DeviceInterrupt),
             // Switches have records of their own, and requests have rings of their own.
             EventMeaning::Switches
             | EventMeaning::RequestQueued

@@ -199,3 +199,38 @@ fn the_processor_is_known_only_after_an_observation() {
     watch.before();
     assert_ne!(watch.after().cpu, u16::MAX);
 }
+
+#[test]
+fn events_stop_while_nothing_is_watched_and_start_again_with_the_next_operation() {
+    let mut watch = Watch::of_this_thread();
+    if !watch.is_cheap() {
+        eprintln!("skipped: {:?}", watch.coverage().blind);
+        return;
+    }
+    let before = watch.totals();
+    for _ in 0..2 * u32::from(UNWATCHED) {
+        watch.pass_over();
+    }
+    cause_switches_and_faults();
+    // They are not counted: the events stood still.
+    let passed = watch.totals();
+    assert_eq!(passed.lost, before.lost);
+    assert!(passed.voluntary < before.voluntary + 20, "{before:?} {passed:?}");
+    // A few do not stop them.
+    for _ in 1..UNWATCHED {
+        watch.pass_over();
+    }
+    watch.before();
+    cause_switches_and_faults();
+    let seen = watch.after();
+    assert!(seen.causes.has(Cause::Blocked) && seen.causes.has(Cause::MinorFault), "{seen:?}");
+    assert!(watch.totals().voluntary >= passed.voluntary + 20);
+    // What was waited before is not waited in the next operation.
+    for _ in 0..UNWATCHED {
+        watch.pass_over();
+    }
+    cause_switches_and_faults();
+    watch.before();
+    let seen = watch.after();
+    assert!(!seen.causes.has(Cause::Blocked), "{seen:?}");
+}

@@ -52,6 +52,8 @@ pub struct Watch {
     /// near a long one.
     began_ns: u64,
     near: u8,
+    /// Operations since the last one that was watched; [`UNWATCHED`] of them stop the events.
+    unwatched: u8,
     /// What was seen of the last operation that was not quiet. A result through memory of the caller would be read
     /// before it is there.
     seen: Observed,
@@ -62,6 +64,9 @@ const LONG_NS: u64 = 20_000;
 
 /// The number of operations after a long one that are read too.
 const NEAR: u8 = 64;
+
+/// So many operations in a row that nobody watches stop the events until the next that is watched.
+const UNWATCHED: u8 = 64;
 
 /// Waits of this length and longer may be throttling by a control group.
 const LONG_WAIT_NS: u64 = 1_000_000;
@@ -91,6 +96,7 @@ impl Watch {
             throttling: throttled(),
             began_ns: 0,
             near: NEAR,
+            unwatched: 0,
             seen: Observed::default(),
         }
     }
@@ -116,6 +122,44 @@ impl Watch {
                 ring.record_faults(!measured);
             }
         }
+    }
+
+    /// An operation is not watched, as of those that overlap. After a number of them the events are stopped: each costs
+    /// time at every switch and every request, and nobody reads it. [`Watch::before`] starts them again.
+    #[inline]
+    pub fn pass_over(&mut self) {
+        if self.unwatched < UNWATCHED {
+            self.unwatched += 1;
+            if self.unwatched == UNWATCHED {
+                self.pause();
+            }
+        }
+    }
+
+    #[cold]
+    fn pause(&mut self) {
+        if let Some(ring) = &mut self.ring {
+            ring.pause();
+        }
+        if let Some(devices) = &mut self.devices {
+            devices.pause();
+        }
+    }
+
+    /// After [`Watch::pause`].
+    #[cold]
+    fn resume(&mut self) {
+        let faults = !self.faults_measured;
+        let ring =
+            self.ring.as_mut().map_or(Ok(()), |ring| ring.resume().map(|()| ring.record_faults(faults)));
+        if let Err(error) = ring.and_then(|()| self.devices.as_mut().map_or(Ok(()), Devices::resume)) {
+            // The counters of the thread remain.
+            (self.ring, self.devices) = (None, None);
+            self.coverage.tier = Tier::Accounting;
+            self.coverage.blind.push(format!("what perf events tell: they did not start again ({error})"));
+        }
+        self.left = None;
+        self.before.queue_ns = self.accounting.queue_ns();
     }
 
     /// Starts an operation. Call just before the first clock read.
@@ -162,6 +206,9 @@ impl Watch {
     /// Discard the records in the ring: they belong to no timed operation.
     #[cold]
     fn before_records(&mut self) {
+        if std::mem::take(&mut self.unwatched) == UNWATCHED {
+            self.resume();
+        }
         if self.drain().switched {
             self.before.queue_ns = self.accounting.queue_ns();
         }

@@ -4,6 +4,7 @@
 //! the child for ever, so what runs there must not be ordinary code unless the process has one thread.
 
 use std::io;
+use std::time::Duration;
 
 use rustix::process::Pid;
 
@@ -41,9 +42,9 @@ pub enum ForkError {
 /// # Errors
 /// [`ForkError::Threads`] where the process has more; else as fork(2).
 pub fn fork() -> Result<Forked, ForkError> {
-    match std::fs::read_dir("/proc/self/task").map_err(ForkError::Uncounted)?.count() {
-        1 => {}
-        count => return Err(ForkError::Threads { count }),
+    let count = threads().map_err(ForkError::Uncounted)?;
+    if count != 1 {
+        return Err(ForkError::Threads { count });
     }
     // SAFETY: the process has one thread, so the child owns a consistent copy of everything.
     match unsafe { libc::fork() } {
@@ -55,6 +56,19 @@ pub fn fork() -> Result<Forked, ForkError> {
             .map(Forked::Parent)
             .ok_or_else(|| ForkError::System(io::Error::last_os_error())),
     }
+}
+
+/// The threads of this process. One that was joined is counted for a moment longer: where there are several, they are
+/// counted again.
+fn threads() -> io::Result<usize> {
+    let count = || std::fs::read_dir("/proc/self/task").map(Iterator::count);
+    for _ in 0..20 {
+        if count()? == 1 {
+            return Ok(1);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    count()
 }
 
 #[cfg(all(test, not(loom)))]

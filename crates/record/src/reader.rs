@@ -2,6 +2,7 @@
 
 use std::os::unix::fs::FileExt;
 
+use rustix::mm::{Advice, madvise};
 use samples::{Counted, Sample, Site};
 use serde::{Deserialize, Serialize};
 
@@ -158,8 +159,8 @@ pub fn read(region: &SampleRegion) -> Result<RankRecord, ReadError> {
         return Err(ReadError::Counts { rank, published, spilled, limit });
     }
     let (sites, entries) = read_journal(region)?;
-    let mut samples = read_spill(region, spilled)?;
     let in_memory = (published - spilled) as usize;
+    let mut samples = read_spill(region, spilled, in_memory)?;
     // SAFETY: the rank published that many samples before the acquire load above, all bit patterns
     // of `Sample` are valid, and the range is inside the mapping (checked against the limit).
     samples.extend_from_slice(unsafe { std::slice::from_raw_parts(region.samples().as_ptr(), in_memory) });
@@ -220,13 +221,32 @@ fn read_journal(region: &SampleRegion) -> Result<(Vec<Site>, Vec<Entry>), ReadEr
     Ok((sites, entries))
 }
 
-fn read_spill(region: &SampleRegion, spilled: u64) -> Result<Vec<Sample>, ReadError> {
+/// An empty vector with memory for `count` samples, in huge pages where the kernel has them: memory that is touched for the
+/// first time costs more than what is then written to it.
+pub fn room_for(count: usize) -> Vec<Sample> {
+    /// Less is not worth a huge page.
+    const LEAST: usize = 4 << 20;
+    const HUGE: usize = 2 << 20;
+    let room: Vec<Sample> = Vec::with_capacity(count);
+    let (begin, bytes) = (room.as_ptr() as usize, room.capacity() * size_of::<Sample>());
+    if bytes >= LEAST {
+        let (first, end) = (begin.next_multiple_of(HUGE), (begin + bytes) / HUGE * HUGE);
+        // SAFETY: whole pages inside of memory of the vector; the advice changes nothing that is stored in it. A kernel
+        // without huge pages refuses it.
+        let _ = unsafe { madvise(first as *mut _, end - first, Advice::LinuxHugepage) };
+    }
+    room
+}
+
+/// What was spilled, with room for as many as are in memory.
+fn read_spill(region: &SampleRegion, spilled: u64, in_memory: usize) -> Result<Vec<Sample>, ReadError> {
     let lie_there = region.spill().metadata().map_or(0, |file| file.len() / size_of::<Sample>() as u64);
     if spilled > lie_there {
         let why = "the file is shorter".to_owned();
         return Err(ReadError::Spill { rank: region.rank(), found: lie_there, expected: spilled, why });
     }
-    let mut samples = vec![Sample::default(); spilled as usize];
+    let mut samples = room_for(spilled as usize + in_memory);
+    samples.resize(spilled as usize, Sample::default());
     const AT_ONCE: usize = 1 << 16;
     let mut found = 0;
     for part in samples.chunks_mut(AT_ONCE) {

@@ -23,6 +23,7 @@
 
 mod columns;
 mod error;
+mod group;
 mod numbers;
 mod parts;
 mod read;

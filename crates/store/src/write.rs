@@ -4,29 +4,19 @@ use std::collections::{BTreeMap, HashMap};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-use bytes::Bytes;
-use parquet::column::writer::{ColumnCloseResult, get_column_writer, get_typed_column_writer_mut};
-use parquet::data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type};
-use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
-use parquet::file::properties::WriterPropertiesPtr;
-use parquet::file::writer::{
-    SerializedFileWriter, SerializedPageWriter, SerializedRowGroupWriter, TrackedWrite,
-};
+use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::SchemaDescriptor;
 use samples::{Facts, Run, Sample, Site};
 
-use crate::columns::{CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
-use crate::columns::{add_values, properties, schema, sum_of_texts};
+use crate::columns::{CHECKSUM_KEY, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
+use crate::columns::{properties, schema, sum_of_texts};
+use crate::group::{GroupWriter, RunOfRows, Table};
 use crate::{Error, Replacement};
 
 /// Rows of a row group: what the writer holds in memory besides the run (about 100 bytes a row).
 const GROUP_ROWS: usize = 1 << 18;
-
-/// Fewer rows are encoded by one thread: starting others takes longer.
-const FEW_ROWS: usize = 1 << 14;
 
 /// Writes `run` to `path`, replacing a file of that name only when everything is on disk.
 ///
@@ -87,8 +77,7 @@ fn order(samples: &[Sample]) -> Vec<u64> {
 pub struct Writer {
     path: PathBuf,
     file: SerializedFileWriter<Checksummed>,
-    schema: SchemaDescriptor,
-    properties: WriterPropertiesPtr,
+    groups: GroupWriter,
     sites: Vec<Site>,
     iterations: HashMap<(u32, u32), i64>,
     pending: Vec<Sample>,
@@ -116,8 +105,7 @@ impl Writer {
         Ok(Self {
             path: path.into(),
             file,
-            schema: SchemaDescriptor::new(schema),
-            properties,
+            groups: GroupWriter::new(SchemaDescriptor::new(schema), properties),
             sites: sites.into(),
             iterations: HashMap::new(),
             pending: Vec::new(),
@@ -131,20 +119,43 @@ impl Writer {
     /// # Errors
     /// [`Error::Io`] where the disk is full; [`Error::NoSuchSite`].
     pub fn append(&mut self, samples: &[Sample]) -> Result<(), Error> {
-        for sample in samples {
-            if sample.site as usize >= self.sites.len() {
-                return Err(Error::NoSuchSite {
-                    path: self.path.clone(),
-                    index: self.rows,
-                    site: sample.site,
-                    sites: self.sites.len(),
-                });
+        for alike in samples.chunk_by(|a, b| key(a) == key(b)) {
+            self.append_alike(alike)?;
+        }
+        Ok(())
+    }
+
+    /// Adds samples of one site and rank. A row group ends with those of a rank and site where it is half full already:
+    /// what all its rows have in common is then encoded once.
+    fn append_alike(&mut self, mut samples: &[Sample]) -> Result<(), Error> {
+        let Some(first) = samples.first() else { return Ok(()) };
+        if first.site as usize >= self.sites.len() {
+            return Err(Error::NoSuchSite {
+                path: self.path.clone(),
+                index: self.rows,
+                site: first.site,
+                sites: self.sites.len(),
+            });
+        }
+        self.rows += samples.len() as u64;
+        if self.pending.last().is_some_and(|last| key(last) != key(first))
+            && 2 * self.pending.len() >= GROUP_ROWS
+        {
+            self.flush()?;
+        }
+        if self.pending.is_empty() {
+            while let Some((group, rest)) = samples.split_at_checked(GROUP_ROWS) {
+                self.write_group(group)?;
+                samples = rest;
             }
-            self.rows += 1;
-            self.pending.push(*sample);
+        }
+        while !samples.is_empty() {
+            let (fits, rest) = samples.split_at(samples.len().min(GROUP_ROWS - self.pending.len()));
+            self.pending.extend_from_slice(fits);
             if self.pending.len() == GROUP_ROWS {
                 self.flush()?;
             }
+            samples = rest;
         }
         Ok(())
     }
@@ -186,119 +197,25 @@ impl Writer {
 
     fn flush(&mut self) -> Result<(), Error> {
         let rows = std::mem::take(&mut self.pending);
-        let mut first = Vec::with_capacity(rows.len());
-        for alike in rows.chunk_by(|a, b| key(a) == key(b)) {
-            let next = self.iterations.entry(key(&alike[0])).or_default();
-            first.extend(*next..*next + alike.len() as i64);
-            *next += alike.len() as i64;
-        }
-        let mut group =
-            self.file.next_row_group().map_err(|error| Error::parquet("write", &self.path, error))?;
-        let table = Table { rows: &rows, iterations: &first, sites: &self.sites };
-        write_group(&mut group, &table, &self.schema, &self.properties, &mut self.of_values)
-            .and_then(|()| group.close().map(drop))
-            .map_err(|error| Error::parquet("write", &self.path, error))?;
+        self.write_group(&rows)?;
         self.pending = rows;
         self.pending.clear();
         Ok(())
     }
-}
 
-/// The rows of a row group.
-struct Table<'a> {
-    rows: &'a [Sample],
-    iterations: &'a [i64],
-    sites: &'a [Site],
-}
-
-/// A column, encoded and compressed, what the footer says of it, and the checksum of its values.
-struct Encoded {
-    bytes: Bytes,
-    close: ColumnCloseResult,
-    sum: crc32fast::Hasher,
-}
-
-/// Encodes the columns on as many threads as there are processors, and puts them into the file.
-fn write_group(
-    group: &mut SerializedRowGroupWriter<'_, Checksummed>,
-    table: &Table<'_>,
-    schema: &SchemaDescriptor,
-    properties: &WriterPropertiesPtr,
-    sum: &mut crc32fast::Hasher,
-) -> Result<(), ParquetError> {
-    let threads = match table.rows.len() {
-        0..FEW_ROWS => 1,
-        _ => std::thread::available_parallelism().map_or(1, usize::from).min(COLUMNS.len()),
-    };
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let index = next.fetch_add(1, Ordering::Relaxed);
-            if index >= COLUMNS.len() {
-                break done;
-            }
-            done.push((index, encode(index, table, schema, properties)));
+    fn write_group(&mut self, rows: &[Sample]) -> Result<(), Error> {
+        let mut runs = Vec::new();
+        for alike in rows.chunk_by(|a, b| key(a) == key(b)) {
+            let next = self.iterations.entry(key(&alike[0])).or_default();
+            runs.push(RunOfRows { site: alike[0].site, first: *next, rows: alike.len() });
+            *next += alike.len() as i64;
         }
-    };
-    let mut encoded = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-        let mut encoded = work();
-        for worker in workers {
-            match worker.join() {
-                Ok(done) => encoded.extend(done),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        encoded
-    });
-    encoded.sort_by_key(|(index, _)| *index);
-    for (_, column) in encoded {
-        let column = column?;
-        sum.combine(&column.sum);
-        group.append_column(&column.bytes, column.close)?;
+        let table = Table { rows, runs: &runs, sites: &self.sites };
+        let failed = |error| Error::parquet("write", &self.path, error);
+        let mut group = self.file.next_row_group().map_err(failed)?;
+        self.groups.write(&mut group, &table, &mut self.of_values).map_err(failed)?;
+        group.close().map(drop).map_err(failed)
     }
-    Ok(())
-}
-
-fn encode(
-    index: usize,
-    table: &Table<'_>,
-    schema: &SchemaDescriptor,
-    properties: &WriterPropertiesPtr,
-) -> Result<Encoded, ParquetError> {
-    let Table { rows, iterations, sites } = table;
-    let mut sum = crc32fast::Hasher::new();
-    let mut sink = TrackedWrite::new(Vec::new());
-    let pages = Box::new(SerializedPageWriter::new(&mut sink));
-    let mut out = get_column_writer(schema.column(index), Arc::clone(properties), pages);
-    match COLUMNS[index].1 {
-        Column::Text(text) => {
-            let texts: Vec<ByteArray> =
-                sites.iter().map(|site| ByteArray::from(text(site).into_bytes())).collect();
-            let values: Vec<_> = rows.iter().map(|row| texts[row.site as usize].clone()).collect();
-            get_typed_column_writer_mut::<ByteArrayType>(&mut out).write_batch(&values, None, None)?;
-        }
-        Column::Line => {
-            let values: Vec<_> = rows.iter().map(|row| sites[row.site as usize].line as i32).collect();
-            get_typed_column_writer_mut::<Int32Type>(&mut out).write_batch(&values, None, None)?;
-        }
-        Column::Iteration => {
-            get_typed_column_writer_mut::<Int64Type>(&mut out).write_batch(iterations, None, None)?;
-        }
-        Column::Narrow(get, _) => {
-            let values: Vec<_> = rows.iter().map(get).collect();
-            add_values(&mut sum, values.iter().map(|value| value.to_le_bytes()));
-            get_typed_column_writer_mut::<Int32Type>(&mut out).write_batch(&values, None, None)?;
-        }
-        Column::Wide(get, _) => {
-            let values: Vec<_> = rows.iter().map(get).collect();
-            add_values(&mut sum, values.iter().map(|value| value.to_le_bytes()));
-            get_typed_column_writer_mut::<Int64Type>(&mut out).write_batch(&values, None, None)?;
-        }
-    }
-    let close = out.close()?;
-    Ok(Encoded { bytes: Bytes::from(sink.into_inner()?), close, sum })
 }
 
 /// A file and the checksum of what was written into it. The Parquet writer buffers before it.

@@ -52,6 +52,29 @@ fn more_rows_than_one_row_group_come_back() {
 }
 
 #[test]
+fn what_row_groups_have_in_common_comes_back_in_each() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let site = |line, operation: &str| Site { line, operation: operation.into(), ..Site::default() };
+    let run = Run { sites: vec![site(3, "stat"), site(4, "fread")], ..Run::default() };
+    // Whole row groups, parts that are alike on several ranks, and numbers that are the same in one of them only.
+    let samples = [(0, 0, 300_000), (1, 0, 300_000), (1, 1, 300_000), (2, 1, 300_000), (3, 0, 9), (3, 1, 9)]
+        .into_iter()
+        .flat_map(|(rank, site, count)| {
+            (0..count as u64).map(move |n| {
+                let late_ns = if rank == 2 { 7 } else { 0 };
+                let errno = if rank == 1 && n == 299_999 { 5 } else { 0 };
+                Sample { rank, site, start_ns: n * 40, late_ns, errno, batch: 1 + rank, ..Sample::default() }
+            })
+        });
+    let run = Run { samples: samples.collect(), ..run };
+    store::write(&path, &run).unwrap();
+    let back = store::read(&path).unwrap();
+    assert_eq!(back.sites, run.sites);
+    assert!(back.samples == run.samples);
+}
+
+#[test]
 fn a_run_without_samples_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.parquet");

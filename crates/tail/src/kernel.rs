@@ -339,11 +339,8 @@ fn add_block<A: Arithmetic>(
 
 /// The terms of a row in the support, with `p = 1 / (1 + q)` and the ratio `L(q)` with its derivatives.
 #[inline(always)]
-fn terms_of_row<A: Arithmetic>(
-    (z, p, (l, l1, l2)): (f64, f64, LogRatio),
-    at: &At,
-    (a, b): (f64, f64),
-) -> Terms {
+fn terms_of_row<A: Arithmetic>(row: (f64, f64, LogRatio), at: &At, (a, b): (f64, f64)) -> Terms {
+    let (z, p, (l, l1, l2)) = row;
     let &At { log_scale, rate, shape, .. } = at;
     let z2 = z * z;
     let h = z * l;

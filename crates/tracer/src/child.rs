@@ -22,7 +22,8 @@ fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, all others run freely.
+/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, all
+/// others run freely.
 pub fn filter() -> Vec<libc::sock_filter> {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
     let stop = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);

@@ -8,7 +8,7 @@ use super::{BLOCK, FILE, TimedCall};
 /// Nanoseconds of processor time an operation. `None` without fio.
 pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> Option<f64> {
     let (workload, engine) = match kind {
-        TimedCall::Write => ("write", "psync"),
+        TimedCall::Write | TimedCall::WriteMemory => ("write", "psync"),
         TimedCall::Read => ("read", "psync"),
         TimedCall::Stat => return filestat(),
         TimedCall::Open => return None,
@@ -20,7 +20,7 @@ pub fn ns(kind: TimedCall, path: &Path, operations: u64) -> Option<f64> {
         .args([format!("--io_size={}", operations * BLOCK)])
         .output()
         .ok()?;
-    job_ns(&output.stdout, if kind == TimedCall::Write { "write" } else { "read" })
+    job_ns(&output.stdout, workload)
 }
 
 fn filestat() -> Option<f64> {

@@ -28,10 +28,12 @@ impl Body for Loop {
     fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         let opened = session.operation(0, Call::Open { path: &self.path, flags: libc::O_RDWR, mode: 0 })?;
         let file = opened.value as u32;
+        let memory = session.operation(0, Call::TakeMemory { length: BLOCK })?.value as u32;
         let turn = |session: &mut Session<'_>, n: u64| {
             let offset = Some(n * BLOCK % FILE);
             let call = match self.kind {
                 TimedCall::Write => Call::Write { file, length: BLOCK, offset, buffer: None },
+                TimedCall::WriteMemory => Call::Write { file, length: BLOCK, offset, buffer: Some(memory) },
                 TimedCall::Read => Call::Read { file, length: Some(BLOCK), offset },
                 TimedCall::Stat => Call::Stat { path: &self.path },
                 TimedCall::Open => {

@@ -12,7 +12,8 @@
 //!
 //! The raw loop writes and reads as the engine does: block after block of content that repeats after 1 MiB
 //! (one block again and again, as fio writes it, is faster only since it stays in the nearest cache), from
-//! and to memory that begins on a page. `engine` is a loop in Rust around the engine's operation, `program` a loop
+//! and to memory that begins on a page. `pwrite memory` writes one block of memory again and again, raw and by the engine:
+//! what `pwrite` costs without the making of content that says what it is. `engine` is a loop in Rust around the engine's operation, `program` a loop
 //! in the language: what a user gets. Its time is that from the start of one operation to that of the next, as
 //! the samples say; memory for them is made ready before the program begins.
 
@@ -36,18 +37,22 @@ const BLOCK: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TimedCall {
+    /// Of new content.
     Write,
+    /// Of memory of the program: nothing is made for it.
+    WriteMemory,
     Read,
     Stat,
     Open,
 }
 
 impl TimedCall {
-    const ALL: [Self; 4] = [Self::Write, Self::Read, Self::Stat, Self::Open];
+    const ALL: [Self; 5] = [Self::Write, Self::WriteMemory, Self::Read, Self::Stat, Self::Open];
 
     fn name(self) -> &'static str {
         match self {
             TimedCall::Write => "pwrite 4 KiB",
+            TimedCall::WriteMemory => "pwrite memory",
             TimedCall::Read => "pread 4 KiB",
             TimedCall::Stat => "stat",
             TimedCall::Open => "fopen+fclose",

@@ -42,6 +42,7 @@ pub fn cost(kind: TimedCall, path: &Path, operations: u64) -> Cost {
                     let from = content.pointer().add(offset as usize % PERIOD);
                     libc::pwrite(fd, from.cast(), BLOCK as usize, offset)
                 }
+                TimedCall::WriteMemory => libc::pwrite(fd, buffer.pointer().cast(), BLOCK as usize, offset),
                 TimedCall::Read => libc::pread(fd, buffer.pointer().cast(), BLOCK as usize, offset),
                 TimedCall::Stat => libc::stat(name.as_ptr(), &mut found) as isize,
                 TimedCall::Open => {

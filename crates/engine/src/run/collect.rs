@@ -13,7 +13,7 @@ use super::facts::Timing;
 use super::{Clean, Options, RunOutcome, SiteFailures};
 use crate::files::{self, Cleaned};
 use ranks::{RankEnd, RankEnds};
-use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read};
+use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read, room_for};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
@@ -34,7 +34,7 @@ pub(super) fn leftovers(
     regions: &[Arc<SampleRegion>],
     complete: bool,
 ) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
-    let records: Vec<_> = regions.iter().map(|region| read(region)).collect();
+    let records = read_all(regions);
     let local = options.backend.capabilities().local_files;
     let cleaned = match (options.clean, complete) {
         (Clean::Never, _) | (Clean::WhenIncomplete, true) => None,
@@ -45,6 +45,32 @@ pub(super) fn leftovers(
         }
     };
     (records, cleaned)
+}
+
+/// Reads regions, on as many threads as there are processors where they hold much: memory that is touched for the first
+/// time takes most of it.
+fn read_all(regions: &[Arc<SampleRegion>]) -> Vec<Result<RankRecord, ReadError>> {
+    /// Samples that are worth a thread.
+    const MANY: u64 = 1 << 18;
+    let samples = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.progress()));
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
+    let threads = usize::try_from(samples / MANY).unwrap_or(processors).min(processors).max(1);
+    let share = regions.len().div_ceil(threads).max(1);
+    std::thread::scope(|scope| {
+        let mut shares = regions.chunks(share);
+        let own = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares
+            .map(|share| scope.spawn(move || share.iter().map(|region| read(region)).collect::<Vec<_>>()))
+            .collect();
+        let mut records: Vec<_> = own.iter().map(|region| read(region)).collect();
+        for other in others {
+            match other.join() {
+                Ok(more) => records.extend(more),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        records
+    })
 }
 
 /// What ranks left whose supervisor was killed; `known` is what was known before the run.
@@ -86,7 +112,9 @@ fn together(
 ) -> RunOutcome {
     let mut together = Together::default();
     let mut problems = Vec::new();
-    together.samples.reserve_exact(records.iter().flatten().map(|record| record.samples.len()).sum());
+    if records.len() > 1 {
+        together.samples = room_for(records.iter().flatten().map(|record| record.samples.len()).sum());
+    }
     for record in records {
         match record {
             Ok(record) => together.add(record),
@@ -183,12 +211,20 @@ impl Together {
         self.ranks.insert(rank, Progress { samples: record.samples.len(), last_site });
         // A rank that was killed could not count its failures.
         let killed = !matches!(record.state, RecordState::Finished | RecordState::Stopped);
-        for sample in record.samples {
-            let site = own[sample.site as usize];
-            if killed && sample.failed() {
-                *self.counted.entry(site).or_default() += 1;
+        if killed {
+            for sample in record.samples.iter().filter(|sample| sample.failed()) {
+                *self.counted.entry(own[sample.site as usize]).or_default() += 1;
             }
-            self.samples.push(Sample { site, ..sample });
+        }
+        let mut samples = record.samples;
+        // Ranks mostly come to the sites of a program in the same order.
+        if !own.iter().copied().eq(0..own.len() as u32) {
+            samples.iter_mut().for_each(|sample| sample.site = own[sample.site as usize]);
+        }
+        if self.samples.capacity() == 0 {
+            self.samples = samples;
+        } else {
+            self.samples.append(&mut samples);
         }
         self.spilled += record.spilled;
         for entry in record.entries {

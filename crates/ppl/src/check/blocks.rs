@@ -184,8 +184,8 @@ impl Checker<'_> {
         let outer = self.stonewall.replace(place);
         let body = self.body(body);
         self.stonewall = outer;
-        let base = self.pending.len();
-        self.pending.push((Step::Stonewall { limit, body }, span.start));
+        let base = self.start_block();
+        self.push_step(Step::Stonewall { limit, body }, span.start);
         let block = self.finish_block(base);
         self.push_block(block)
     }

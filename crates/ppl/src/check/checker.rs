@@ -5,7 +5,7 @@ use samples::SiteKind;
 use crate::code::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
 use crate::commands::Command;
 use crate::diagnostic::{Diagnostic, Span, nearest};
-use crate::syntax::{ExprId, Symbol, Tree, template};
+use crate::syntax::{ExprId, Symbol, Tree, put_behind, template};
 use crate::value::Value;
 
 use super::definitions::Definitions;
@@ -51,7 +51,8 @@ pub(super) struct Checker<'a> {
     pub asked: Vec<(Span, String)>,
     /// The enclosing `parallel`.
     pub workers: Option<Span>,
-    pub pending: Vec<(Step, u32)>,
+    /// Steps of blocks that are still open, and the offsets of their statements.
+    pub pending: (Vec<Step>, Vec<u32>),
     pub pending_exprs: Vec<Expr>,
     pub longest_name: usize,
 }
@@ -76,7 +77,7 @@ impl<'a> Checker<'a> {
             stonewall: None,
             asked: Vec::new(),
             workers: None,
-            pending: Vec::new(),
+            pending: (Vec::new(), Vec::new()),
             pending_exprs: Vec::new(),
             longest_name: tree.names().iter().map(str::len).max().unwrap_or(0),
         }
@@ -213,13 +214,29 @@ impl Checker<'_> {
         self.code.blocks.len() as u32 - 1
     }
 
+    /// Adds a step to the innermost open block.
+    pub fn push_step(&mut self, step: Step, origin: u32) {
+        self.pending.0.push(step);
+        self.pending.1.push(origin);
+    }
+
+    /// The steps of a block are those that are added from now on.
+    pub fn start_block(&self) -> usize {
+        self.pending.0.len()
+    }
+
     /// Moves the steps collected since `base` into the code.
     pub fn finish_block(&mut self, base: usize) -> (u32, u32) {
         let first = self.code.steps.len() as u32;
-        let count = (self.pending.len() - base) as u32;
-        for (step, origin) in self.pending.drain(base..) {
-            self.code.steps.push(step);
-            self.code.origins.push(origin);
+        let (steps, origins) = &mut self.pending;
+        let count = (steps.len() - base) as u32;
+        if base == 0 {
+            // The top level, which has most: nothing is copied.
+            put_behind(&mut self.code.steps, std::mem::take(steps));
+            put_behind(&mut self.code.origins, std::mem::take(origins));
+        } else {
+            self.code.steps.extend(steps.drain(base..));
+            self.code.origins.extend(origins.drain(base..));
         }
         (first, count)
     }

@@ -13,7 +13,7 @@ impl Checker<'_> {
     pub(super) fn program(&mut self) {
         self.definitions_first(self.tree.top());
         self.procedures();
-        let base = self.pending.len();
+        let base = self.start_block();
         self.statements(self.tree.top());
         let block = self.finish_block(base);
         self.code.main = self.push_block(block);
@@ -114,7 +114,7 @@ impl Checker<'_> {
 
     /// Compiles the body of another statement and returns its steps.
     pub(super) fn body_block(&mut self, id: StatementId) -> (u32, u32) {
-        let base = self.pending.len();
+        let base = self.start_block();
         self.scoped(|me| {
             let statement = me.tree.statement(id);
             match statement.kind {
@@ -261,7 +261,7 @@ impl Checker<'_> {
             }
             StatementKind::OnError { stop } => Step::OnError { stop },
         };
-        self.pending.push((step, span.start));
+        self.push_step(step, span.start);
     }
 
     /// Ends the scope of variables that `inside` declares with `let`; their slots are reused.

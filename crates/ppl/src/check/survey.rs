@@ -88,6 +88,9 @@ impl Surveyor<'_> {
 
     /// Records the calls inside an expression for the current function, and whether they are collective.
     fn expression(&mut self, id: ExprId) {
+        if self.tree.expr_kind(id).is_leaf() {
+            return;
+        }
         for (_, kind) in self.tree.exprs_in(id) {
             let ExprKind::Call(callee, _) = kind else { continue };
             match (callee, self.inside) {

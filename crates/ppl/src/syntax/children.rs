@@ -128,6 +128,13 @@ impl Define {
 }
 
 impl ExprKind {
+    /// Whether it has no operands, arguments or items.
+    #[inline]
+    pub fn is_leaf(self) -> bool {
+        let (operands, list) = self.parts();
+        operands[0].is_none() && list.is_empty()
+    }
+
     /// Its operands, arguments or items, in the order of the text.
     pub fn children(self) -> impl DoubleEndedIterator<Item = ExprId> {
         let (operands, list) = self.parts();

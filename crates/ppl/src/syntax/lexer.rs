@@ -99,6 +99,7 @@ impl<'a> Lexer<'a> {
         self.text.get(self.position + ahead).copied().unwrap_or(0)
     }
 
+    #[inline]
     fn skip_while(&mut self, keep: impl Fn(u8) -> bool) {
         while let Some(&byte) = self.text.get(self.position) {
             if !keep(byte) {
@@ -224,8 +225,20 @@ pub fn is_closed(token: &str, classic: bool) -> bool {
     !is_escaped(inside.bytes().rev().take_while(|byte| *byte == b'\\').count(), classic)
 }
 
+/// Bytes of names, so that most bytes of a program cost one load.
+const NAME: [bool; 256] = {
+    let mut name = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        name[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    name
+};
+
+#[inline]
 fn is_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    NAME[usize::from(byte)]
 }
 
 /// The error of a comment that is never closed.

@@ -29,4 +29,5 @@ pub use outline::{Defined, Definition, outline};
 pub use parse::{Parse, parse, parse_with};
 pub use parser::{MAX_NESTING, MAX_OPERATORS};
 pub use tree::Tree;
+pub(crate) use tree::put_behind;
 pub use words::{Keyword, KeywordSpec, Word};

@@ -162,7 +162,9 @@ impl<'a, 't> Parser<'a, 't> {
         let token = self.token;
         self.last_end = token.end;
         self.token = self.lexer.token();
-        self.skip_unknown();
+        if self.classic || self.token.kind == TokenKind::Unknown {
+            self.skip_unknown();
+        }
         token
     }
 

@@ -123,22 +123,26 @@ impl Tree {
         }
     }
 
-    /// Adds the statements of the top level, which are most: those of blocks are moved to their front, not they behind them.
-    pub(super) fn push_top(&mut self, mut statements: Vec<Statement>) {
-        let (first, count) = (self.statements.len(), statements.len() as u32);
-        if first <= statements.len() {
-            statements.splice(0..0, self.statements.drain(..));
-            self.statements = statements;
-        } else {
-            self.statements.extend(statements);
-        }
-        self.top = Statements { first: first as u32, count };
+    /// Adds the statements of the top level.
+    pub(super) fn push_top(&mut self, statements: Vec<Statement>) {
+        self.top = Statements { first: self.statements.len() as u32, count: statements.len() as u32 };
+        put_behind(&mut self.statements, statements);
     }
 
     pub(super) fn push_statements(&mut self, statements: &[Statement]) -> Statements {
         let first = self.statements.len() as u32;
         self.statements.extend_from_slice(statements);
         Statements { first, count: statements.len() as u32 }
+    }
+}
+
+/// Puts `back` behind `front`, and copies the fewer of them.
+pub(crate) fn put_behind<T>(front: &mut Vec<T>, mut back: Vec<T>) {
+    if front.len() <= back.len() {
+        back.splice(0..0, front.drain(..));
+        *front = back;
+    } else {
+        front.append(&mut back);
     }
 }
 

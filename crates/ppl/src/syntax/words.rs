@@ -138,15 +138,21 @@ mod list {
             example "phase \"write\" stonewall 1s { repeat $i 100 append(\"a-$$rank\", 4k); }\nphase \"delete\" { delete(\"a-$$rank\"); }";
     }
 
-    /// All words, for one look-up instead of a hundred comparisons.
-    static TABLE: LazyLock<HashMap<&'static str, Word, BuildHasherDefault<WordHasher>>> =
-        LazyLock::new(|| {
-            let functions = Function::all().map(|function| (function.spec().name, Word::Function(function)));
-            let keywords = Keyword::ALL.iter().map(|(keyword, text)| (*text, Word::Keyword(*keyword)));
-            let commands = Command::all().map(|command| (command.name(), Word::Command(command)));
-            // The last entry of a name is used.
-            functions.chain(keywords).chain(commands).collect()
-        });
+    /// All words by their letters, for one look-up instead of a hundred comparisons.
+    static TABLE: LazyLock<HashMap<u128, Word, BuildHasherDefault<WordHasher>>> = LazyLock::new(|| {
+        let functions = Function::all().map(|function| (function.spec().name, Word::Function(function)));
+        let keywords = Keyword::ALL.iter().map(|(keyword, text)| (*text, Word::Keyword(*keyword)));
+        let commands = Command::all().map(|command| (command.name(), Word::Command(command)));
+        // The last entry of a name is used.
+        let all = functions.chain(keywords).chain(commands);
+        all.filter_map(|(name, word)| Some((letters(name)?, word))).collect()
+    });
+
+    /// The bytes of a word as one number, letters in lower case; `None` if it is longer than all words.
+    fn letters(text: &str) -> Option<u128> {
+        let bytes = (text.len() <= 16).then(|| text.bytes())?;
+        Some(bytes.fold(0, |all, byte| all << 8 | u128::from(byte.to_ascii_lowercase())))
+    }
 
     /// A bare word with a meaning where a statement or a value may begin.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -162,11 +168,7 @@ mod list {
     impl Word {
         /// The word that `text` spells, in any case.
         pub fn find(text: &str) -> Option<Self> {
-            let mut lower = [0u8; 16];
-            let lower = lower.get_mut(..text.len())?;
-            lower.copy_from_slice(text.as_bytes());
-            lower.make_ascii_lowercase();
-            TABLE.get(std::str::from_utf8(lower).ok()?).copied()
+            TABLE.get(&letters(text)?).copied()
         }
     }
 }

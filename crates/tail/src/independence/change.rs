@@ -104,20 +104,21 @@ pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
     let mut best = vec![f64::INFINITY; blocks + 1];
     let mut previous = vec![0usize; blocks + 1];
     best[0] = -penalty;
-    let mut candidates = vec![0usize];
+    // Where the last segment may begin, and what it would all cost without the penalty.
+    let mut candidates = vec![(0usize, 0.0)];
     for to in shortest..=blocks {
         let mut choice = (f64::INFINITY, 0);
-        for &from in &candidates {
-            let value = best[from] + cost(from, to) + penalty;
-            if value < choice.0 {
-                choice = (value, from);
+        for (from, total) in &mut candidates {
+            *total = best[*from] + cost(*from, to);
+            if *total < choice.0 {
+                choice = (*total, *from);
             }
         }
-        (best[to], previous[to]) = choice;
-        candidates.retain(|&from| best[from] + cost(from, to) <= choice.0);
+        (best[to], previous[to]) = (choice.0 + penalty, choice.1);
+        candidates.retain(|(_, total)| *total <= best[to]);
         let next = (to + 1).saturating_sub(shortest);
         if next >= shortest && best[next].is_finite() {
-            candidates.push(next);
+            candidates.push((next, 0.0));
         }
     }
     let mut found = Vec::new();

@@ -4,6 +4,8 @@
 //! 0.4 in 100 values it has half the power of lag 1 alone. So lag 1 has most of the error, mainly on the
 //! positive side, which a lasting disturbance causes; the portmanteau has the rest.
 
+use lanes::{Arithmetic, LaneWork, widest};
+
 use super::autocorrelation::{autocorrelations, ljung_box};
 use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
@@ -99,13 +101,27 @@ impl Orders {
         for i in (1..self.n).rev() {
             self.centred.swap(i, random.below(i + 1));
         }
+        let mut sums = widest(LaggedProducts(&self.centred));
+        sums[..lags].iter_mut().for_each(|sum| *sum /= self.square);
+        sums
+    }
+}
+
+/// `Σ x_i x_(i + lag)` for each lag from 1 on, over values with zeros behind them.
+struct LaggedProducts<'a>(&'a [f64]);
+
+impl LaneWork for LaggedProducts<'_> {
+    type Output = [f64; MOST_LAGS];
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> [f64; MOST_LAGS] {
         let mut sums = [0.0; MOST_LAGS];
-        for window in self.centred.windows(MOST_LAGS + 1) {
-            for (sum, later) in sums.iter_mut().zip(&window[1..]) {
-                *sum += window[0] * later;
+        for window in self.0.windows(MOST_LAGS + 1) {
+            let Some(later) = window[1..].first_chunk::<MOST_LAGS>() else { continue };
+            for (sum, later) in sums.iter_mut().zip(later) {
+                *sum = A::mul_add(window[0], *later, *sum);
             }
         }
-        sums[..lags].iter_mut().for_each(|sum| *sum /= self.square);
         sums
     }
 }

@@ -3,8 +3,6 @@
 //! For instance, a flush at every hundredth operation causes no autocorrelation of the ranks and does not
 //! affect fits of the pooled values.
 
-use std::collections::HashSet;
-
 use serde::{Deserialize, Serialize};
 
 use super::montecarlo::{MonteCarlo, probability};
@@ -209,20 +207,21 @@ fn relative_variance(times: &[usize]) -> f64 {
 
 /// `k` different places of `n`, ascending, each set of them equally likely (Floyd's method).
 fn random_places(k: usize, n: usize, random: &mut Xoshiro) -> Vec<usize> {
-    let mut chosen = HashSet::with_capacity(k);
+    let mut places: Vec<usize> = Vec::with_capacity(k);
     for last in n - k..n {
         let place = random.below(last + 1);
-        if !chosen.insert(place) {
-            chosen.insert(last);
+        match places.binary_search(&place) {
+            Ok(_) => places.push(last),
+            Err(at) => places.insert(at, place),
         }
     }
-    let mut places: Vec<usize> = chosen.into_iter().collect();
-    places.sort_unstable();
     places
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashSet;
+
     use super::*;
 
     fn of(values: &[f64]) -> SlowValues {

@@ -2,8 +2,7 @@
 //!
 //! A shifted family is its unshifted one at each trial distance `d` of the shift below the smallest value;
 //! the distance is then found by a scan for the best interior minimum and Brent's method. (The likelihood of
-//! the shifted families is unbounded as d goes to 0, so the interior maximum is the estimate; Hill 1963,
-//! Smith
+//! the shifted families is unbounded as d goes to 0, so the interior maximum is the estimate; Hill 1963, Smith
 //! 1985.) Everything is computed from `u = x - min` and `ln(1 + u / d)`, which is accurate even if the best
 //! shift diverges to the family's limit.
 
@@ -11,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grouped::Grouped;
 use crate::newton::{Newton, Objective, brent_minimum};
-use crate::rivals::{Family, Law};
+use crate::rivals::{Family, Law, sums};
 use crate::special::{LN_SQRT_2PI, ln_minus_digamma, stirling_error, trigamma};
 use crate::{Error, Series, Status, gev};
 
@@ -58,7 +57,7 @@ pub fn fit(series: &Series, family: Family) -> Result<RivalFit, Error> {
     let sorted = series.sorted();
     let n = sorted.len();
     if family == Family::Normal {
-        let (mean, sd) = mean_sd(sorted, &vec![1.0; n], n as f64);
+        let (mean, sd) = sums::mean_sd(sorted, &vec![1.0; n], n as f64);
         let law = Law { family, shift: 0.0, a: mean, b: sd };
         let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
         return Ok(RivalFit { law, n, negative_log_likelihood: nll, status: Status::Ok });
@@ -172,8 +171,8 @@ fn shifted(family: Family, sample: &Sample) -> (f64, Inner, Status) {
 fn at_distance(family: Family, sample: &Sample, d: f64) -> Inner {
     let n = sample.n;
     let weights = &sample.weights;
-    let v: Vec<f64> = sample.u.iter().map(|u| (u / d).ln_1p()).collect();
-    let (mean, sd) = mean_sd(&v, weights, n);
+    let v = sums::log_excesses(&sample.u, d);
+    let (mean, sd) = sums::mean_sd(&v, weights, n);
     let mean_log = d.ln() + mean;
     match family {
         Family::Normal | Family::LogNormal | Family::LogNormal3 => {
@@ -228,21 +227,10 @@ fn gamma_shape(gap: f64) -> f64 {
 
 /// The Weibull shape for logarithms `v` (ascending), and the mean of exp(shape (v - max)).
 fn weibull_shape(v: &[f64], weights: &[f64], n: f64, mean: f64, sd: f64) -> (f64, f64) {
-    let top = v[v.len() - 1];
-    let sums = |k: f64| {
-        let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
-        for (v, weight) in v.iter().zip(weights) {
-            let e = weight * (k * (v - top)).exp();
-            let c = v - mean;
-            s0 += e;
-            s1 += e * c;
-            s2 += e * c * c;
-        }
-        (s0, s1, s2)
-    };
+    let sums = |k: f64| sums::power_sums(v, weights, k, mean);
     let mut k = 1.2825 / sd;
     for _ in 0..100 {
-        let (s0, s1, s2) = sums(k);
+        let [s0, s1, s2] = sums(k);
         let off = s1 / s0 - 1.0 / k;
         let slope = k * (s2 / s0 - (s1 / s0).powi(2)) + 1.0 / k;
         let step = (off / slope).clamp(-1.0, 1.0);
@@ -251,7 +239,7 @@ fn weibull_shape(v: &[f64], weights: &[f64], n: f64, mean: f64, sd: f64) -> (f64
             break;
         }
     }
-    (k, sums(k).0 / n)
+    (k, sums(k)[0] / n)
 }
 
 /// Logistic law of standardised values, in location and ln scale.
@@ -266,35 +254,9 @@ impl Objective for Logistic<'_> {
     }
 
     fn evaluate(&self, at: &[f64], gradient: &mut [f64], hessian: &mut [f64]) -> f64 {
-        let rate = (-at[1]).exp();
-        let (mut value, mut g0, mut g1, mut h00, mut h01, mut h11) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
-        for (x, weight) in self.z.iter().zip(self.weights) {
-            let z = (x - at[0]) * rate;
-            let e = (-z.abs()).exp();
-            value += weight * (at[1] + z.abs() + 2.0 * e.ln_1p());
-            // tanh(z/2) and its derivative by z.
-            let t = (1.0 - e) / (1.0 + e) * z.signum();
-            let c = 2.0 * e / (1.0 + e).powi(2);
-            g0 -= weight * rate * t;
-            g1 += weight * (1.0 - z * t);
-            h00 += weight * rate * rate * c;
-            h01 += weight * rate * (c * z + t);
-            h11 += weight * z * (c * z + t);
-        }
+        let [value, g0, g1, h00, h01, h11] = sums::logistic_sums(self.z, self.weights, at[0], at[1]);
         gradient.copy_from_slice(&[g0, g1]);
         hessian.copy_from_slice(&[h00, h01, h01, h11]);
         value
     }
-}
-
-/// Mean and standard deviation (divisor n) in two passes.
-fn mean_sd(values: &[f64], weights: &[f64], n: f64) -> (f64, f64) {
-    let first = values[0];
-    let mean = first + values.iter().zip(weights).map(|(x, w)| w * (x - first)).sum::<f64>() / n;
-    let (mut square, mut rest) = (0.0, 0.0);
-    for (x, weight) in values.iter().zip(weights) {
-        square += weight * (x - mean) * (x - mean);
-        rest += weight * (x - mean);
-    }
-    (mean + rest / n, ((square - rest * rest / n) / n).sqrt())
 }

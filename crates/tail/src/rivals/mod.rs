@@ -1,6 +1,7 @@
 //! Defines the distributions that a GEV is compared with.
 
 mod fit;
+mod sums;
 
 pub use fit::{RivalFit, fit, fit_all};
 

@@ -21,10 +21,31 @@ impl Ring {
     /// # Errors
     /// Where the kernel has no io_uring, or refuses it (seccomp, `kernel.io_uring_disabled`, limits).
     pub fn new(depth: u32) -> io::Result<Self> {
-        let ring = IoUring::builder().dontfork().build(depth.next_power_of_two())?;
+        let ring = Self::build(depth.next_power_of_two())?;
         let mut probe = Probe::new();
         ring.submitter().register_probe(&mut probe)?;
         Ok(Self { ring, probe })
+    }
+
+    /// Completions are handed over when this thread enters the kernel, or asks for them because the ring says that there
+    /// are some: an interrupt of the thread for each would cost more than a small transfer. Kernels before 6.1 interrupt
+    /// less or always.
+    fn build(entries: u32) -> io::Result<IoUring> {
+        let on_request = IoUring::builder()
+            .dontfork()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .build(entries);
+        let refused = |error: &io::Error| error.raw_os_error() == Some(libc::EINVAL);
+        match on_request {
+            Err(error) if refused(&error) => {}
+            made => return made,
+        }
+        match IoUring::builder().dontfork().setup_coop_taskrun().setup_taskrun_flag().build(entries) {
+            Err(error) if refused(&error) => IoUring::builder().dontfork().build(entries),
+            made => made,
+        }
     }
 
     /// Does this kernel know that operation (`opcode::Read::CODE` …)?
@@ -62,6 +83,14 @@ impl Ring {
     /// The next completion, if there is one: the entry's number and the call's result.
     #[inline]
     pub fn completed(&mut self) -> Option<(u64, i32)> {
+        if let Some(entry) = self.ring.completion().next() {
+            return Some((entry.user_data(), entry.result()));
+        }
+        if !self.ring.submission().taskrun() {
+            return None;
+        }
+        // An error is no completion: the caller asks again.
+        drop(self.ring.submit());
         self.ring.completion().next().map(|entry| (entry.user_data(), entry.result()))
     }
 

@@ -68,6 +68,14 @@ impl Bracket {
         }
     }
 
+    /// An operation begins that overlaps with others: what happens to the thread says nothing about it.
+    #[inline(always)]
+    pub(super) fn pass_over(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.pass_over();
+        }
+    }
+
     pub(super) fn is_watching(&self) -> bool {
         self.watch.is_some()
     }

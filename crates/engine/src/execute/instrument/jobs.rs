@@ -126,6 +126,7 @@ impl Layer {
             open.position += length;
             open.moved = true;
         }
+        self.bracket.pass_over();
         let begin = self.bracket.clock.now();
         // SAFETY: reads go to memory of the job, which only `done` reads; writes come from memory of the job, or from a
         // buffer of the program, which is given back in the ordinary way, after all jobs.
@@ -135,7 +136,7 @@ impl Layer {
             let timed = Timed { begin, end, outcome: Outcome::error(errno), ..Timed::default() };
             jobs.failed = Some(Completed { number, timed, wrong: None });
         } else {
-            jobs.active.push(number);
+            jobs.started(job);
         }
         job.begin = begin;
         jobs.total += 1;
@@ -335,7 +336,7 @@ impl Layer {
         loop {
             if let Some((number, outcome)) = driver.completed() {
                 let end = self.bracket.clock.now();
-                jobs.active.retain(|active| *active != number);
+                jobs.ended(number);
                 if patience == Patience::Look && number == jobs.fresh {
                     jobs.at_once += 1;
                 }
@@ -344,7 +345,7 @@ impl Layer {
                 jobs.jobs[number as usize] = job;
                 return Some(done);
             }
-            if jobs.active.is_empty() {
+            if jobs.active == 0 {
                 return None;
             }
             match patience {

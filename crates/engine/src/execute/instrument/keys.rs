@@ -36,6 +36,15 @@ impl Key {
         }
     }
 
+    /// Can it have to wait for a job that is under way, or one that follows for it? Two jobs of which neither does go
+    /// beside each other.
+    pub(super) fn orders(&self) -> bool {
+        match self {
+            Key::File { waits, holds, .. } => *waits || *holds,
+            Key::Name { changes, .. } => *changes,
+        }
+    }
+
     /// Of a call that can be submitted.
     pub(super) fn of(call: &Call<'_>) -> Option<Self> {
         let file = |number: u32, waits, holds| Some(Self::File { number, waits, holds });

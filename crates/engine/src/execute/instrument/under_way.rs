@@ -31,6 +31,7 @@ pub(super) enum Again {
 #[derive(Default)]
 pub(super) struct AsyncJob {
     pub(super) key: Option<Key>,
+    pub(super) under_way: bool,
     pub(super) begin: u64,
     pub(super) meaning: Meaning,
     pub(super) after: After,
@@ -78,8 +79,9 @@ impl AsyncJob {
 pub(super) struct Jobs {
     pub(super) depth: u32,
     pub(super) jobs: Vec<AsyncJob>,
-    /// The numbers of the jobs under way.
-    pub(super) active: Vec<u32>,
+    /// How many are under way, and how many of those others may have to wait for.
+    pub(super) active: u32,
+    holding: u32,
     /// Jobs so far, and those of them that were done when their submission returned.
     pub(super) total: u64,
     pub(super) at_once: u64,
@@ -95,7 +97,8 @@ impl Jobs {
         Self {
             depth,
             jobs: (0..depth).map(|_| AsyncJob::default()).collect(),
-            active: Vec::with_capacity(depth as usize),
+            active: 0,
+            holding: 0,
             total: 0,
             at_once: 0,
             fresh: u32::MAX,
@@ -104,9 +107,29 @@ impl Jobs {
         }
     }
 
-    /// Must a job with this key wait for one that is under way?
+    /// A job was handed over.
+    pub(super) fn started(&mut self, job: &mut AsyncJob) {
+        job.under_way = true;
+        self.active += 1;
+        self.holding += u32::from(job.key.is_some_and(|key| key.orders()));
+    }
+
+    /// A job is done.
+    pub(super) fn ended(&mut self, number: u32) {
+        let job = &mut self.jobs[number as usize];
+        if std::mem::take(&mut job.under_way) {
+            self.active -= 1;
+            self.holding -= u32::from(job.key.is_some_and(|key| key.orders()));
+        }
+    }
+
+    /// Must a job with this key wait for one that is under way? Where neither it nor any of those orders others, as in a
+    /// block of reads and writes, nobody is asked.
     pub(super) fn conflict(&self, key: &Key) -> bool {
-        let mut keys = self.active.iter().filter_map(|&number| self.jobs[number as usize].key.as_ref());
-        keys.any(|taken| key.waits_for(taken))
+        if self.holding == 0 && !key.orders() {
+            return false;
+        }
+        let taken = self.jobs.iter().filter(|job| job.under_way).filter_map(|job| job.key.as_ref());
+        taken.into_iter().any(|taken| key.waits_for(taken))
     }
 }

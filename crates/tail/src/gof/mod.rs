@@ -4,7 +4,8 @@
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
 
-use lanes::{Arithmetic, LaneWork, widest};
+mod statistics;
+
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap;
@@ -15,91 +16,7 @@ use crate::newton::Newton;
 use crate::surface::Maxima;
 use crate::{Error, Gev, Series, Status, Xoshiro};
 
-/// Statistics of the distance between the empirical and a fitted distribution.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Statistics {
-    /// √n times the Kolmogorov–Smirnov distance.
-    pub sqrt_n_d: f64,
-    /// Cramér–von Mises W².
-    pub w2: f64,
-    /// Anderson–Darling A².
-    pub a2: f64,
-    /// Upper-tail Anderson–Darling AU² (Sinclair, Spurr, Ahmad 1990).
-    pub au2: f64,
-}
-
-/// ln(1 - F) and F of ascending values.
-#[derive(Default)]
-struct Probabilities {
-    /// -ln F.
-    intensity: Vec<f64>,
-    ln_survival: Vec<f64>,
-    below: Vec<f64>,
-}
-
-/// Fills in what follows from the intensities.
-struct FromIntensity<'a>(&'a mut Probabilities);
-
-impl LaneWork for FromIntensity<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) {
-        let Probabilities { intensity, ln_survival, below } = self.0;
-        ln_survival.clear();
-        ln_survival.extend(intensity.iter().map(|t| lanes::ln::<A>(-lanes::exp_m1::<A>(-t))));
-        below.clear();
-        below.extend(intensity.iter().map(|t| lanes::exp::<A>(-t)));
-    }
-}
-
-impl Statistics {
-    /// Statistics of ascending pairs (ln F, ln(1 - F)).
-    pub fn from_logs(logs: &[(f64, f64)]) -> Statistics {
-        Statistics::of(&Probabilities {
-            intensity: logs.iter().map(|(ln_f, _)| -ln_f).collect(),
-            ln_survival: logs.iter().map(|(_, ln_s)| *ln_s).collect(),
-            below: logs.iter().map(|(ln_f, _)| ln_f.exp()).collect(),
-        })
-    }
-
-    /// Statistics of ascending values from their -ln F.
-    fn of_intensities(intensity: Vec<f64>) -> Statistics {
-        let mut found = Probabilities { intensity, ..Probabilities::default() };
-        widest(FromIntensity(&mut found));
-        Statistics::of(&found)
-    }
-
-    fn of(found: &Probabilities) -> Statistics {
-        let n = found.intensity.len() as f64;
-        let (mut d, mut w2, mut a2, mut sum_u, mut upper) = (0.0f64, 1.0 / (12.0 * n), 0.0, 0.0, 0.0);
-        let rows = found.intensity.iter().zip(&found.ln_survival).zip(&found.below);
-        for (i, ((intensity, ln_s), u)) in rows.enumerate() {
-            let i = i as f64;
-            let odd = 2.0 * i + 1.0;
-            d = d.max((i + 1.0) / n - u).max(u - i / n);
-            w2 += (u - odd / (2.0 * n)).powi(2);
-            a2 += (2.0 * n - odd) * ln_s - odd * intensity;
-            sum_u += u;
-            upper += (2.0 - odd / n) * ln_s;
-        }
-        Statistics { sqrt_n_d: n.sqrt() * d, w2, a2: -n - a2 / n, au2: 0.5 * n - 2.0 * sum_u - upper }
-    }
-
-    /// Statistics of ascending values for a distribution.
-    pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
-        Statistics::of_intensities(law.intensities(sorted))
-    }
-
-    /// Statistics of ascending probabilities F(x).
-    pub fn of_uniform(sorted: &[f64]) -> Statistics {
-        Statistics::of(&Probabilities {
-            intensity: sorted.iter().map(|u| -u.ln()).collect(),
-            ln_survival: sorted.iter().map(|u| (-u).ln_1p()).collect(),
-            below: sorted.to_vec(),
-        })
-    }
-}
+pub use statistics::Statistics;
 
 /// p-values that belong to [`Statistics`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
