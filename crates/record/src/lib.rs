@@ -21,7 +21,7 @@ mod witness;
 
 pub use follow::Follower;
 pub use journal::{Entry, Stonewalled};
-pub use reader::{RankRecord, ReadError, read, room_for};
+pub use reader::{CountedRecord, RankRecord, ReadError, read, read_together, room_for};
 pub use recorder::Recorder;
 pub use region::{RecordState, SampleRegion, unnamed_file};
 pub use sites::{MORE, SiteTable, StaticSite};

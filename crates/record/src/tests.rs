@@ -90,6 +90,32 @@ fn damage_is_told_and_not_read() {
 }
 
 #[test]
+fn regions_read_together_give_each_its_own_samples_and_a_damaged_one_none() {
+    let recorded = |sites: usize, samples: &[Sample]| {
+        let region = region(100_000);
+        let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
+        if sites > 0 {
+            recorder.site(&Site::default()).expect("room");
+        }
+        recorder.note(&Entry::Unordered).expect("room");
+        samples.iter().for_each(|sample| recorder.push(*sample).expect("room"));
+        region
+    };
+    // Some of them in the spill file; those of a worker's places that stayed empty do not count.
+    let many: Vec<_> = (0..190_000).map(sample).collect();
+    let gaps = [sample(9), Sample { batch: 0, ..sample(7) }, sample(8)];
+    let regions = [recorded(1, &many), recorded(0, &many[..50]), recorded(1, &gaps), recorded(1, &many)];
+    let (records, samples) = read_together(regions.iter().map(AsRef::as_ref));
+    let counts: Vec<_> = records.iter().map(|record| record.as_ref().ok().map(|(_, count)| *count)).collect();
+    assert_eq!(counts, [Some(many.len()), None, Some(2), Some(many.len())]);
+    assert!(matches!(records[1], Err(ReadError::Sample { index: 0, sites: 0, .. })));
+    let (first, rest) = samples.split_at(many.len());
+    let (second, third) = rest.split_at(2);
+    assert!(first == many && third == many);
+    assert_eq!(second, [sample(8), sample(9)]);
+}
+
+#[test]
 fn a_site_is_one_place_under_one_stack_of_labels() {
     let region = region(100);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");

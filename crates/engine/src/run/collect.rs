@@ -13,14 +13,47 @@ use super::facts::Timing;
 use super::{Clean, Options, RunOutcome, SiteFailures};
 use crate::files::{self, Cleaned};
 use ranks::{RankEnd, RankEnds};
-use record::{Entry, RankRecord, ReadError, RecordState, SampleRegion, Stonewalled, read, room_for};
+use record::{
+    CountedRecord, Entry, RankRecord, RecordState, SampleRegion, Stonewalled, read_together, room_for,
+};
 
 /// Examples of failures kept for each site, over all ranks.
 const EXAMPLES: usize = 5;
 
+/// What ranks left: of each its record and the number of its samples, which stand in one vector, rank after rank.
+pub(super) struct Left {
+    records: Vec<CountedRecord>,
+    samples: Vec<Sample>,
+}
+
+impl Left {
+    /// What lies in regions.
+    pub(super) fn in_regions<'r>(regions: impl IntoIterator<Item = &'r SampleRegion>) -> Self {
+        let (records, samples) = read_together(regions);
+        Self { records, samples }
+    }
+
+    /// Of how many ranks.
+    pub(super) fn ranks(&self) -> usize {
+        self.records.len()
+    }
+
+    /// Of records that have their samples.
+    pub(super) fn of(records: Vec<RankRecord>) -> Self {
+        let mut samples = room_for(records.iter().map(|record| record.samples.len()).sum());
+        let mut take = |mut record: RankRecord| {
+            let count = record.samples.len();
+            samples.append(&mut std::mem::take(&mut record.samples));
+            Ok((record, count))
+        };
+        let records = records.into_iter().map(&mut take).collect();
+        Self { records, samples }
+    }
+}
+
 /// What there is to put together.
 pub(super) struct Parts {
-    pub(super) records: Vec<Result<RankRecord, ReadError>>,
+    pub(super) left: Left,
     pub(super) ended: ranks::RankEnds,
     pub(super) timing: Timing,
     pub(super) cleaned: Option<Cleaned>,
@@ -33,8 +66,8 @@ pub(super) fn leftovers(
     options: &Options,
     regions: &[Arc<SampleRegion>],
     complete: bool,
-) -> (Vec<Result<RankRecord, ReadError>>, Option<Cleaned>) {
-    let records = read_all(regions);
+) -> (Left, Option<Cleaned>) {
+    let left = Left::in_regions(regions.iter().map(AsRef::as_ref));
     let local = options.backend.capabilities().local_files;
     let cleaned = match (options.clean, complete) {
         (Clean::Never, _) | (Clean::WhenIncomplete, true) => None,
@@ -44,43 +77,12 @@ pub(super) fn leftovers(
             (local || !created.is_empty()).then(|| files::clean(&created))
         }
     };
-    (records, cleaned)
-}
-
-/// Reads regions, on as many threads as there are processors where they hold much: memory that is touched for the first
-/// time takes most of it.
-fn read_all(regions: &[Arc<SampleRegion>]) -> Vec<Result<RankRecord, ReadError>> {
-    /// Samples that are worth a thread.
-    const MANY: u64 = 1 << 18;
-    let samples = regions.iter().fold(0u64, |sum, region| sum.saturating_add(region.progress()));
-    let processors = std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = usize::try_from(samples / MANY).unwrap_or(processors).min(processors).max(1);
-    let share = regions.len().div_ceil(threads).max(1);
-    std::thread::scope(|scope| {
-        let mut shares = regions.chunks(share);
-        let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| scope.spawn(move || share.iter().map(|region| read(region)).collect::<Vec<_>>()))
-            .collect();
-        let mut records: Vec<_> = own.iter().map(|region| read(region)).collect();
-        for other in others {
-            match other.join() {
-                Ok(more) => records.extend(more),
-                Err(panic) => std::panic::resume_unwind(panic),
-            }
-        }
-        records
-    })
+    (left, cleaned)
 }
 
 /// What ranks left whose supervisor was killed; `known` is what was known before the run.
-pub(super) fn collect_left(
-    options: &Options,
-    records: Vec<Result<RankRecord, ReadError>>,
-    ended: RankEnds,
-    known: Facts,
-) -> RunOutcome {
-    let mut outcome = together(options, (records, ended, None, known.ranks), |virtual_s| {
+pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known: Facts) -> RunOutcome {
+    let mut outcome = together(options, (left, ended, None, known.ranks), |virtual_s| {
         (known.started.clone(), virtual_s, known.clock.clone().unwrap_or_default())
     });
     let found = std::mem::take(&mut outcome.run.facts);
@@ -101,26 +103,30 @@ pub(super) fn collect_left(
 }
 
 pub(super) fn collect(options: &Options, parts: Parts) -> RunOutcome {
-    let Parts { records, ended, timing, cleaned, ranks } = parts;
-    together(options, (records, ended, cleaned, ranks), |virtual_s| timing.facts(virtual_s))
+    let Parts { left, ended, timing, cleaned, ranks } = parts;
+    together(options, (left, ended, cleaned, ranks), |virtual_s| timing.facts(virtual_s))
 }
 
 fn together(
     options: &Options,
-    (records, ended, cleaned, ranks): (Vec<Result<RankRecord, ReadError>>, RankEnds, Option<Cleaned>, u32),
+    (left, ended, cleaned, ranks): (Left, RankEnds, Option<Cleaned>, u32),
     timing: impl FnOnce(f64) -> (String, f64, ClockFacts),
 ) -> RunOutcome {
     let mut together = Together::default();
     let mut problems = Vec::new();
-    if records.len() > 1 {
-        together.samples = room_for(records.iter().flatten().map(|record| record.samples.len()).sum());
-    }
+    let Left { records, mut samples } = left;
+    let mut rest = &mut samples[..];
     for record in records {
         match record {
-            Ok(record) => together.add(record),
+            Ok((record, count)) => {
+                let (own, others) = std::mem::take(&mut rest).split_at_mut(count);
+                together.add(record, own);
+                rest = others;
+            }
             Err(error) => problems.push(error.to_string()),
         }
     }
+    together.samples = samples;
     histogram::keep_slowest(&mut together.samples, &together.histograms);
     let complete = ended.complete() && problems.is_empty();
     problems.splice(0..0, together.explain(&ended));
@@ -199,7 +205,8 @@ struct Progress {
 }
 
 impl Together {
-    fn add(&mut self, record: RankRecord) {
+    /// A rank's record, and its samples.
+    fn add(&mut self, record: RankRecord, samples: &mut [Sample]) {
         let rank = record.rank;
         let own: Vec<u32> = record.sites.into_iter().map(|site| self.number(site)).collect();
         let global = |site: u32| own.get(site as usize).copied();
@@ -208,23 +215,17 @@ impl Together {
             histogram::join(&mut self.histograms, Counted { site, ..counted });
         }
         let last_site = record.last_site.and_then(global);
-        self.ranks.insert(rank, Progress { samples: record.samples.len(), last_site });
+        self.ranks.insert(rank, Progress { samples: samples.len(), last_site });
         // A rank that was killed could not count its failures.
         let killed = !matches!(record.state, RecordState::Finished | RecordState::Stopped);
         if killed {
-            for sample in record.samples.iter().filter(|sample| sample.failed()) {
+            for sample in samples.iter().filter(|sample| sample.failed()) {
                 *self.counted.entry(own[sample.site as usize]).or_default() += 1;
             }
         }
-        let mut samples = record.samples;
         // Ranks mostly come to the sites of a program in the same order.
         if !own.iter().copied().eq(0..own.len() as u32) {
             samples.iter_mut().for_each(|sample| sample.site = own[sample.site as usize]);
-        }
-        if self.samples.capacity() == 0 {
-            self.samples = samples;
-        } else {
-            self.samples.append(&mut samples);
         }
         self.spilled += record.spilled;
         for entry in record.entries {

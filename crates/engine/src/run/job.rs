@@ -95,13 +95,13 @@ pub fn job<T: Body>(
                 None if elsewhere && rank > 0 => JobShare::AtRankZero,
                 found => {
                     let is_whole = found.is_some();
-                    let records = found.map_or(own, |all| all.into_iter().map(Ok).collect());
-                    let ranks = job.ranks().unwrap_or(records.len() as u32);
+                    let left = found.map_or(own, collect::Left::of);
+                    let ranks = job.ranks().unwrap_or(left.ranks() as u32);
                     let mut ended = ended.clone();
                     if is_whole {
-                        ended.ends = vec![RankEnd::Finished; records.len()];
+                        ended.ends = vec![RankEnd::Finished; left.ranks()];
                     }
-                    let parts = collect::Parts { records, ended, timing, cleaned, ranks };
+                    let parts = collect::Parts { left, ended, timing, cleaned, ranks };
                     let mut outcome = Box::new(collect::collect(options, parts));
                     outcome.run.facts.confinement = told(options, confined.facts.clone());
                     body.judge(&mut outcome);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::live::{Found, LeftFolder, LiveFolder, sweep};
-use record::{RecordState, SampleRegion, read};
+use record::{RecordState, SampleRegion};
 use samples::Facts;
 use serde::{Deserialize, Serialize};
 
@@ -211,9 +211,9 @@ impl LeftRun {
         let cleaned = (self.manifest.local_files && !created.is_empty()).then(|| {
             if self.is_ours() { files::clean_in(from, &created) } else { left_alone(from, &created) }
         });
-        let records = regions.iter().map(read).collect();
+        let left = collect::Left::in_regions(&regions);
         let options = Options { seed: self.manifest.facts.seed, ..Options::new(ranks) };
-        let mut outcome = collect::collect_left(&options, records, ended, self.manifest.facts.clone());
+        let mut outcome = collect::collect_left(&options, left, ended, self.manifest.facts.clone());
         let facts = &mut outcome.run.facts;
         facts.complete = false;
         let mut why = vec!["lastrank itself was killed; the samples were recovered".to_owned()];

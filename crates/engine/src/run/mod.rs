@@ -235,8 +235,8 @@ pub fn ranks<T: Body>(
     if let Some(tap) = &options.tap {
         tap.close();
     }
-    let (records, cleaned) = collect::leftovers(options, &regions, ended.complete());
-    let parts = collect::Parts { records, ended, timing, cleaned, ranks: options.launch.ranks };
+    let (left, cleaned) = collect::leftovers(options, &regions, ended.complete());
+    let parts = collect::Parts { left, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL)) {
         outcome.run.facts.failures.extend(told_of_memory(options::killed_for_memory() - out_of_memory));
