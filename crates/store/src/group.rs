@@ -25,6 +25,9 @@ const MOST_KEPT: usize = 1 << 12;
 /// Longer ones are not kept: what repeats is short.
 const LONGEST_KEPT: usize = 1 << 16;
 
+/// A group of more runs of rows, as of a program with many sites, hardly repeats, and what it is known by would fill memory.
+const MOST_RUNS: usize = 256;
+
 /// Rows in a row that are samples of one site on one rank.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct RunOfRows {
@@ -176,15 +179,12 @@ fn repeatable(index: usize, table: &Table<'_>) -> Option<Repeatable> {
         rows.iter().all(|row| get(row) == first).then_some(first)
     }
     let Table { rows, runs, .. } = table;
+    let of_runs = |part: fn(&RunOfRows) -> RunOfRows| {
+        (runs.len() <= MOST_RUNS).then(|| Repeatable::Runs(runs.iter().map(part).collect()))
+    };
     match COLUMNS[index].1 {
-        Column::Text(_) | Column::Line => {
-            let runs = runs.iter().map(|run| RunOfRows { first: 0, ..*run });
-            Some(Repeatable::Runs(runs.collect()))
-        }
-        Column::Iteration => {
-            let runs = runs.iter().map(|run| RunOfRows { site: 0, ..*run });
-            Some(Repeatable::Runs(runs.collect()))
-        }
+        Column::Text(_) | Column::Line => of_runs(|run| RunOfRows { first: 0, ..*run }),
+        Column::Iteration => of_runs(|run| RunOfRows { site: 0, ..*run }),
         Column::Narrow(get, _) => Some(Repeatable::Same(same(rows, get)?.into(), rows.len())),
         Column::Wide(get, _) => Some(Repeatable::Same(same(rows, get)?, rows.len())),
     }

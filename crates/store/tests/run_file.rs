@@ -75,6 +75,22 @@ fn what_row_groups_have_in_common_comes_back_in_each() {
 }
 
 #[test]
+fn groups_of_a_program_with_many_sites_come_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let sites: Vec<Site> =
+        (0..1000).map(|line| Site { line, operation: "stat".into(), ..Site::default() }).collect();
+    // Two groups, each of more runs than are compared with other groups.
+    let samples = (0..600 * 2).flat_map(|run: u32| {
+        (0..300).map(move |n| Sample { rank: run / 600, site: run % 600, start_ns: n, ..Sample::default() })
+    });
+    let run = Run { sites, samples: samples.collect(), ..Run::default() };
+    store::write(&path, &run).unwrap();
+    let back = store::read(&path).unwrap();
+    assert!(back.samples == run.samples && back.sites == run.sites);
+}
+
+#[test]
 fn a_run_without_samples_comes_back() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("run.parquet");
