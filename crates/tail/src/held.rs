@@ -9,7 +9,7 @@ use crate::kernel;
 use crate::newton::{Newton, Objective};
 use crate::status::{End, Interval};
 use crate::surface::{FAR_LEVEL, Fixed, HeldFixed, Surface};
-use crate::{Error, argument, linalg, special};
+use crate::{Error, argument, linalg, short_tail, special};
 
 /// A fitted point of a surface, from which to profile.
 #[derive(Debug, Clone, Copy)]
@@ -167,8 +167,14 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
     fn climb(&mut self, from: [f64; 3], value: f64) -> Option<(f64, [f64; 3])> {
         let fixed = self.fixed(value);
         let start = fixed.free(from);
-        let outcome = self.newton.minimize(&fixed, &start, 1e-11 * self.surface.len() as f64, 1);
-        let law = fixed.full(&[self.newton.at[0], self.newton.at[1]]);
+        let tolerance = 1e-11 * self.surface.len() as f64;
+        let (outcome, found) = if self.what == HeldFixed::Shape {
+            short_tail::minimize(&fixed, start, &mut self.newton, tolerance, 1)
+        } else {
+            let outcome = self.newton.minimize(&fixed, &start, tolerance, 1);
+            (outcome, [self.newton.at[0], self.newton.at[1]])
+        };
+        let law = fixed.full(&found);
         outcome.converged.then(|| (self.root(outcome.value), law))
     }
 

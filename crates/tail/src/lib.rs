@@ -33,6 +33,7 @@ mod interval_end;
 mod nullable;
 mod return_period;
 mod series;
+mod short_tail;
 mod status;
 mod surface;
 

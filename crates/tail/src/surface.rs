@@ -4,6 +4,7 @@
 use crate::Status;
 use crate::kernel::{self, At, Terms};
 use crate::newton::{Newton, Objective, Outcome};
+use crate::short_tail;
 
 /// A negative log-likelihood in location, ln scale and shape, of standardised values.
 pub(crate) trait Surface {
@@ -373,13 +374,13 @@ fn scan<S: Surface>(
             let fixed = Fixed { surface, what: HeldFixed::Shape, value: grid[at] };
             for from in [near, base] {
                 let start = [from[0], grow_scale(surface.ends(), from[0], from[1], grid[at])];
-                let outcome = two.minimize(&fixed, &start, tolerance, 0);
+                let (outcome, found) = short_tail::minimize(&fixed, start, &mut two, tolerance, 0);
                 iterations += outcome.iterations;
                 if outcome.value < profile[at].1 {
-                    profile[at] = ([two.at[0], two.at[1], grid[at]], outcome.value);
+                    profile[at] = ([found[0], found[1], grid[at]], outcome.value);
                 }
                 if outcome.converged {
-                    near = [two.at[0], two.at[1]];
+                    near = found;
                     break;
                 }
             }
