@@ -113,15 +113,20 @@ impl Refit {
         widest(SortedDraw { y: &mut self.y, location: m, scale: phi.exp(), shape });
     }
 
-    /// Refit what `y` holds, starting at `start`.
+    /// Refit what `y` holds, starting at `start`. The likelihood is unbounded beyond shape n - 1, and
+    /// close to it the maximum lies at a distance from the smallest value that has no digits left.
     pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> StandardMaximum {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
+        let shape_max = shape_max.min(0.9 * (self.y.len() - 1) as f64);
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
         at[1] = surface::grow_scale(ends, at[0], at[1], at[2]);
         match surface::refit(&maxima, at, quantile_start(), &mut self.newton) {
             Refitted::Found(best) => best,
-            Refitted::AtLeastShape { iterations } => at_least_shape(&maxima, iterations),
+            Refitted::AtBound { greatest, iterations } => {
+                let least = at_least_shape(&maxima, iterations);
+                greatest.filter(|greatest| greatest.value < least.value).unwrap_or(least)
+            }
             Refitted::Unknown => maximize_maxima(&maxima, &mut self.newton),
         }
     }

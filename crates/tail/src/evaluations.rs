@@ -60,7 +60,8 @@ proptest! {
 
     #[test]
     fn a_refit_takes_few_evaluations_wherever_it_ends(
-        seed in 0u64..1_000_000, shape in -0.999f64..0.5, n in 20usize..400
+        seed in 0u64..1_000_000, shape in prop_oneof![-0.999f64..0.5, 0.5f64..3.0],
+        n in prop_oneof![8usize..30, 20usize..400]
     ) {
         let series = sample(shape, n, seed);
         let likelihood = Likelihood::new(&series).unwrap();
@@ -68,7 +69,7 @@ proptest! {
         let first = [0.0, surface::grow_scale(counted.ends(), 0.0, -0.4, shape), shape];
         let found = surface::refit(&counted, first, gev::quantile_start(), &mut Newton::new(3));
         let known = !matches!(found, Refitted::Unknown);
-        prop_assert!(counted.evaluations.get() <= 250, "known {known}: {}", counted.evaluations.get());
+        prop_assert!(counted.evaluations.get() <= 500, "known {known}: {}", counted.evaluations.get());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::kernel;
 use crate::newton::{Newton, Objective};
 use crate::status::{End, Interval};
 use crate::surface::{FAR_LEVEL, Fixed, HeldFixed, Surface};
-use crate::{Error, argument, linalg, short_tail, special};
+use crate::{Error, argument, end_distance, linalg, special};
 
 /// A fitted point of a surface, from which to profile.
 #[derive(Debug, Clone, Copy)]
@@ -169,7 +169,7 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
         let start = fixed.free(from);
         let tolerance = 1e-11 * self.surface.len() as f64;
         let (outcome, found) = if self.what == HeldFixed::Shape {
-            short_tail::minimize(&fixed, start, &mut self.newton, tolerance, 1)
+            end_distance::minimize(&fixed, start, &mut self.newton, tolerance, 1)
         } else {
             let outcome = self.newton.minimize(&fixed, &start, tolerance, 1);
             (outcome, [self.newton.at[0], self.newton.at[1]])

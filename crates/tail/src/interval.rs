@@ -159,7 +159,7 @@ pub(crate) fn maximize_from(
     let base = [start[0], start[1]];
     let found = match surface::refit(censored, first, base, newton) {
         Refitted::Found(best) => best,
-        Refitted::AtLeastShape { .. } => return None,
+        Refitted::AtBound { .. } => return None,
         Refitted::Unknown => surface::maximize(censored, first, base, newton),
     };
     (found.status != Status::Boundary).then_some(found)

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod argument;
+mod end_distance;
 mod error;
 #[cfg(test)]
 mod evaluations;
@@ -33,7 +34,6 @@ mod interval_end;
 mod nullable;
 mod return_period;
 mod series;
-mod short_tail;
 mod status;
 mod surface;
 

@@ -2,9 +2,9 @@
 //! three-parameter models.
 
 use crate::Status;
+use crate::end_distance;
 use crate::kernel::{self, At, Terms};
 use crate::newton::{Newton, Objective, Outcome};
-use crate::short_tail;
 
 /// A negative log-likelihood in location, ln scale and shape, of standardised values.
 pub(crate) trait Surface {
@@ -294,8 +294,8 @@ pub(crate) fn maximize<S: Surface>(
 pub(crate) enum Refitted {
     /// An interior maximum.
     Found(StandardMaximum),
-    /// No interior maximum: the searches ended at shape -1.
-    AtLeastShape { iterations: usize },
+    /// No interior maximum: the searches ended at shape -1, or at the largest shape, with the best law of that.
+    AtBound { greatest: Option<StandardMaximum>, iterations: usize },
     /// Neither: [`maximize`] tells.
     Unknown,
 }
@@ -310,12 +310,15 @@ fn holds((low, high): (f64, f64), [m, phi, shape]: [f64; 3]) -> bool {
     [low, high].iter().all(|y| 1.0 + shape * (y - m) / scale > 1e-9)
 }
 
+/// Above this shape a refit searches by the distance of the lower end first.
+const HEAVY: f64 = 1.0;
+
 /// The shape of the second start of [`refit`].
 const MIDDLE: f64 = -0.3;
 
 /// The maximum of one of many similar samples, from `first` (location, ln scale, shape), which is nearly the maximum of
-/// most. Where that ends at shape -1, one more start around `base` (location, ln scale) decides: a search of all shapes
-/// would cost as much as a hundred refits.
+/// most. Where that ends at a bound of the shape, one more start around `base` (location, ln scale) decides: a search of
+/// all shapes would cost as much as a hundred refits.
 pub(crate) fn refit<S: Surface>(
     surface: &S,
     first: [f64; 3],
@@ -323,9 +326,17 @@ pub(crate) fn refit<S: Surface>(
     newton: &mut Newton,
 ) -> Refitted {
     let second = [base[0], grow_scale(surface.ends(), base[0], base[1], MIDDLE), MIDDLE];
-    let mut iterations = 0;
-    for start in [first, second] {
-        let outcome = newton.minimize(&Free(surface), &start, CLOSE, 0);
+    let (mut iterations, mut greatest) = (0, None);
+    if first[2] > HEAVY {
+        match heavy(surface, first, newton, &mut iterations) {
+            Some(found) if found.status == Status::Boundary => greatest = Some(found),
+            Some(found) => return Refitted::Found(found),
+            None => {}
+        }
+    }
+    let starts = if greatest.is_some() { &[second][..] } else { &[first, second] };
+    for start in starts {
+        let outcome = newton.minimize(&Free(surface), start, CLOSE, 0);
         iterations += outcome.iterations;
         if outcome.converged {
             let mut best = accept(&outcome, newton, iterations);
@@ -338,11 +349,63 @@ pub(crate) fn refit<S: Surface>(
             }
             return Refitted::Found(best);
         }
-        if !outcome.at_bound {
-            return Refitted::Unknown;
+        if outcome.at_bound || greatest.is_some() {
+            continue;
+        }
+        // Such a search creeps towards a law that begins just before the smallest value.
+        let crept = [newton.at[0], newton.at[1], newton.at[2]];
+        let from = if crept[2] > 0.0 { crept } else { heavy_start(surface, base) };
+        match heavy(surface, from, newton, &mut iterations) {
+            Some(found) if found.status == Status::Boundary => greatest = Some(found),
+            Some(found) => return Refitted::Found(found),
+            None => return Refitted::Unknown,
         }
     }
-    Refitted::AtLeastShape { iterations }
+    Refitted::AtBound { greatest, iterations }
+}
+
+/// A law of a heavy tail whose support contains all values.
+fn heavy_start<S: Surface>(surface: &S, base: [f64; 2]) -> [f64; 3] {
+    let shape = 1.0f64.min(0.5 * surface.shape_max());
+    [base[0], grow_scale(surface.ends(), base[0], base[1], shape), shape]
+}
+
+/// The maximum among heavy tails, interior or at the largest shape; `None` if neither is found.
+fn heavy<S: Surface>(
+    surface: &S,
+    from: [f64; 3],
+    newton: &mut Newton,
+    iterations: &mut usize,
+) -> Option<StandardMaximum> {
+    let tolerance = 1e-12 * surface.len() as f64;
+    let (outcome, at) = end_distance::minimize_heavy(surface, from, newton, tolerance);
+    *iterations += outcome.iterations;
+    if outcome.converged {
+        return Some(StandardMaximum {
+            at,
+            value: outcome.value,
+            iterations: *iterations,
+            status: Status::Ok,
+        });
+    }
+    if !outcome.at_bound {
+        return None;
+    }
+    let fixed = Fixed { surface, what: HeldFixed::Shape, value: greatest_shape(surface) };
+    let (outcome, [m, phi]) =
+        end_distance::minimize(&fixed, [at[0], at[1]], &mut Newton::new(2), tolerance, 1);
+    *iterations += outcome.iterations;
+    outcome.converged.then_some(StandardMaximum {
+        at: [m, phi, fixed.value],
+        value: outcome.value,
+        iterations: *iterations,
+        status: Status::Boundary,
+    })
+}
+
+/// The largest shape that is searched.
+fn greatest_shape<S: Surface>(surface: &S) -> f64 {
+    surface.shape_max() - 1e-3
 }
 
 /// Profiles the shape over its whole range: restarts from every interior minimum, otherwise returns the
@@ -354,16 +417,16 @@ fn scan<S: Surface>(
     mut iterations: usize,
 ) -> StandardMaximum {
     let tolerance = 1e-12 * surface.len() as f64;
-    let shape_max = surface.shape_max();
+    let most = greatest_shape(surface);
     let mut grid: Vec<f64> =
         std::iter::once(-1.0).chain((0..40).map(|i| -0.995 + 0.03 * f64::from(i))).collect();
     let mut shape = 0.25;
-    while shape < shape_max - 1e-3 {
+    while shape < most {
         grid.push(shape);
         shape += 0.1;
     }
-    grid.retain(|&s| s < shape_max - 1e-3);
-    grid.push(shape_max - 1e-3);
+    grid.retain(|&s| s < most);
+    grid.push(most);
     let mut two = Newton::new(2);
     let mut profile = vec![([f64::NAN; 3], f64::INFINITY); grid.len()];
     // From the middle outward, each from the law of the shape before.
@@ -374,7 +437,7 @@ fn scan<S: Surface>(
             let fixed = Fixed { surface, what: HeldFixed::Shape, value: grid[at] };
             for from in [near, base] {
                 let start = [from[0], grow_scale(surface.ends(), from[0], from[1], grid[at])];
-                let (outcome, found) = short_tail::minimize(&fixed, start, &mut two, tolerance, 0);
+                let (outcome, found) = end_distance::minimize(&fixed, start, &mut two, tolerance, 0);
                 iterations += outcome.iterations;
                 if outcome.value < profile[at].1 {
                     profile[at] = ([found[0], found[1], grid[at]], outcome.value);
