@@ -99,6 +99,10 @@ impl LaneWork for SortedDraw<'_> {
     }
 }
 
+/// The part of the shapes with a bounded likelihood that a refit searches: those up to (n - k) / k, where k of n values
+/// are the smallest. Close to the bound the maximum lies at a distance from the smallest value that has no digits left.
+const SEARCHED: f64 = 0.9;
+
 impl Refit {
     pub fn new(n: usize) -> Refit {
         Refit { y: Vec::with_capacity(n), newton: Newton::new(3) }
@@ -113,11 +117,10 @@ impl Refit {
         widest(SortedDraw { y: &mut self.y, location: m, scale: phi.exp(), shape });
     }
 
-    /// Refit what `y` holds, starting at `start`. The likelihood is unbounded beyond shape n - 1, and
-    /// close to it the maximum lies at a distance from the smallest value that has no digits left.
+    /// Refit what `y` holds, starting at `start`, with shapes up to `shape_max`.
     pub fn fit(&mut self, start: [f64; 3], shape_max: f64) -> StandardMaximum {
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
-        let shape_max = shape_max.min(0.9 * (self.y.len() - 1) as f64);
+        let shape_max = shape_max.min(crate::gev::fit::SHAPE_MAX).min(SEARCHED * (self.y.len() - 1) as f64);
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
         at[1] = surface::grow_scale(ends, at[0], at[1], at[2]);
@@ -190,7 +193,7 @@ pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Resu
         // Ties at the minimum bound the shape; they are frequent in resamples.
         let minimum = refit.y.iter().copied().fold(f64::INFINITY, f64::min);
         let k = refit.y.iter().filter(|&&v| v == minimum).count() as f64;
-        refit.fit(start, crate::gev::fit::SHAPE_MAX.min((n as f64 - k) / k))
+        refit.fit(start, SEARCHED * (n as f64 - k) / k)
     };
     // A resample without an interior maximum costs as much as a thousand others.
     let pilot = run(replicates.min(PILOT), n, resampled);
