@@ -11,9 +11,10 @@ use crate::gev::fit::{at_least_shape, maximize_maxima};
 use crate::gev::{GevFit, Likelihood, Parameters, quantile_start};
 use crate::kernel;
 use crate::newton::Newton;
+use crate::search::{self, Refitted, StandardMaximum};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{self, Maxima, Refitted, StandardMaximum};
+use crate::surface::{Maxima, grow_scale};
 use crate::{Error, Gev, Series, Status, Xoshiro};
 
 /// Refits of resampled data.
@@ -123,8 +124,8 @@ impl Refit {
         let shape_max = shape_max.min(crate::gev::fit::SHAPE_MAX).min(SEARCHED * (self.y.len() - 1) as f64);
         let maxima = Maxima { y: &self.y, weights: &[], ends, shape_max };
         let mut at = start;
-        at[1] = surface::grow_scale(ends, at[0], at[1], at[2]);
-        match surface::refit(&maxima, at, quantile_start(), &mut self.newton) {
+        at[1] = grow_scale(ends, at[0], at[1], at[2]);
+        match search::refit(&maxima, at, quantile_start(), &mut self.newton) {
             Refitted::Found(best) => best,
             Refitted::AtBound { greatest, iterations } => {
                 let least = at_least_shape(&maxima, iterations);

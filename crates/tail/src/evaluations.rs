@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use crate::held;
 use crate::kernel::Terms;
 use crate::newton::Newton;
-use crate::surface::{self, HeldFixed, Maxima, Refitted, Surface};
+use crate::search::{self, Refitted};
+use crate::surface::{HeldFixed, Maxima, Surface, grow_scale};
 use crate::{End, Gev, Likelihood, Series, Status, Xoshiro, gev};
 
 /// A sample that counts how often its likelihood is evaluated.
@@ -53,7 +54,7 @@ proptest! {
         let likelihood = Likelihood::new(&series).unwrap();
         let counted = Counted { maxima: likelihood.maxima(), evaluations: Cell::new(0) };
         let [location, scale] = gev::quantile_start();
-        let best = surface::maximize(&counted, [location, scale, 0.05], [location, scale], &mut Newton::new(3));
+        let best = search::maximize(&counted, [location, scale, 0.05], [location, scale], &mut Newton::new(3));
         let most = if best.status == Status::Boundary { 3_000 } else { 1_000 };
         prop_assert!(counted.evaluations.get() <= most, "{:?}: {}", best.status, counted.evaluations.get());
     }
@@ -66,8 +67,8 @@ proptest! {
         let series = sample(shape, n, seed);
         let likelihood = Likelihood::new(&series).unwrap();
         let counted = Counted { maxima: likelihood.maxima(), evaluations: Cell::new(0) };
-        let first = [0.0, surface::grow_scale(counted.ends(), 0.0, -0.4, shape), shape];
-        let found = surface::refit(&counted, first, gev::quantile_start(), &mut Newton::new(3));
+        let first = [0.0, grow_scale(counted.ends(), 0.0, -0.4, shape), shape];
+        let found = search::refit(&counted, first, gev::quantile_start(), &mut Newton::new(3));
         let known = !matches!(found, Refitted::Unknown);
         prop_assert!(counted.evaluations.get() <= 500, "known {known}: {}", counted.evaluations.get());
     }

@@ -10,8 +10,9 @@ use crate::gev::{self, GevFit, GevTarget};
 use crate::held;
 use crate::kernel::{self, At, Terms};
 use crate::newton::Newton;
+use crate::search;
 use crate::status::Interval;
-use crate::surface::{self, Surface, grow_scale};
+use crate::surface::{Surface, grow_scale};
 use crate::{Error, Series, gpd};
 
 /// Weighted rows of the likelihood kernel.
@@ -133,7 +134,7 @@ impl Model {
         let mut first = self.start;
         first[1] = grow_scale(self.rows.ends(), first[0], first[1], first[2]);
         let base = [self.start[0], self.start[1]];
-        let best = surface::maximize(&self.rows, first, base, &mut Newton::new(3));
+        let best = search::maximize(&self.rows, first, base, &mut Newton::new(3));
         let (mut fit, _) = in_units(&self.rows, &best, &self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.weight * self.spread.ln();
         fit.n = self.blocks;

@@ -10,8 +10,9 @@ use crate::gev::{self, GevFit, GevTarget};
 use crate::held;
 use crate::kernel::{Terms, log_ratio};
 use crate::newton::Newton;
+use crate::search::{self, Refitted, StandardMaximum};
 use crate::status::Interval;
-use crate::surface::{self, Refitted, StandardMaximum, Surface, grow_scale};
+use crate::surface::{Surface, grow_scale};
 use crate::{Error, Series, Status};
 
 /// Rounding of the clock to its tick.
@@ -145,7 +146,7 @@ impl Surface for Censored {
 pub(crate) fn maximize(censored: &Censored, newton: &mut Newton) -> StandardMaximum {
     let base = quantile_start();
     let first = [base[0], grow_scale(censored.ends(), base[0], base[1], 0.05), 0.05];
-    surface::maximize(censored, first, base, newton)
+    search::maximize(censored, first, base, newton)
 }
 
 /// The interior maximum of an interval likelihood next to a known one, if there is one.
@@ -157,10 +158,10 @@ pub(crate) fn maximize_from(
     let mut first = start;
     first[1] = grow_scale(censored.ends(), first[0], first[1], first[2]);
     let base = [start[0], start[1]];
-    let found = match surface::refit(censored, first, base, newton) {
+    let found = match search::refit(censored, first, base, newton) {
         Refitted::Found(best) => best,
         Refitted::AtBound { .. } => return None,
-        Refitted::Unknown => surface::maximize(censored, first, base, newton),
+        Refitted::Unknown => search::maximize(censored, first, base, newton),
     };
     (found.status != Status::Boundary).then_some(found)
 }

@@ -33,6 +33,7 @@ mod held;
 mod interval_end;
 mod nullable;
 mod return_period;
+mod search;
 mod series;
 mod status;
 mod surface;

@@ -6,8 +6,9 @@ use crate::gev::{SHAPE_MAX, maximize_maxima};
 use crate::grouped::Grouped;
 use crate::interval_end::{RootDeviance, unbounded_end};
 use crate::newton::{Newton, brent_minimum};
+use crate::search::StandardMaximum;
 use crate::status::Interval;
-use crate::surface::{Free, Maxima, StandardMaximum};
+use crate::surface::{Free, Maxima};
 use crate::{Gev, Series};
 
 /// The transformation of quiet values into congested ones.

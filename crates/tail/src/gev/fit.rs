@@ -10,9 +10,10 @@ use crate::grouped::Grouped;
 use crate::kernel;
 use crate::newton::Newton;
 use crate::return_period::{gumbel_level, return_period_to_probability};
+use crate::search::{self, StandardMaximum};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
-use crate::surface::{self, Free, Maxima, StandardMaximum, Surface, grow_scale};
+use crate::surface::{Free, Maxima, Surface, grow_scale};
 use crate::{Dropped, Error, Gev, Series, Status, argument, linalg, special};
 
 /// Largest shape searched.
@@ -404,7 +405,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardM
             first = [m, grow_scale(maxima.ends(), m, phi, shape), shape];
         }
     }
-    let mut best = surface::maximize(maxima, first, base, newton);
+    let mut best = search::maximize(maxima, first, base, newton);
     best.iterations += spent;
     if best.status == Status::Boundary {
         let least = at_least_shape(maxima, best.iterations);
