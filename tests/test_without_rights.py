@@ -173,8 +173,10 @@ def test_throttling_by_a_control_group_is_seen_where_it_happens(
     samples = pandas.read_parquet(place / "run.parquet")
     throttled = samples[samples.causes & 256 != 0]
     assert len(throttled) > 0, done.stdout
-    # Throttled operations lasted milliseconds, during which the thread was runnable.
-    assert (throttled.queue_ns >= 1_000_000).all()
+    # The thread was runnable and waited: up to 80 ms, and little where others took the processor before, so that its
+    # share ended with the period.
+    assert (throttled.queue_ns > 0).all()
+    assert throttled.queue_ns.max() >= 1_000_000
     codes = {warning["code"] for warning in seen["warnings"]}
     assert {"throttled", "cgroup-processor"} <= codes, codes
     assert "throttled" in done.stdout + done.stderr

@@ -40,38 +40,6 @@ fn past_the_limit_samples_go_to_a_file_and_come_back_in_order() {
 }
 
 #[test]
-fn a_killed_process_loses_none_of_its_published_samples() {
-    let region = region(1 << 20);
-    // SAFETY: the child only pushes samples and waits to be killed.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-        recorder.site(&Site::default()).expect("room");
-        recorder.begin(0);
-        for n in 0..70_000 {
-            recorder.push(sample(n)).expect("room");
-        }
-        loop {
-            // SAFETY: waits for a signal.
-            unsafe { libc::pause() };
-        }
-    }
-    while region.progress() < 70_000 {
-        std::thread::sleep(std::time::Duration::from_millis(1));
-    }
-    // SAFETY: our own child.
-    unsafe {
-        libc::kill(child, libc::SIGKILL);
-        libc::waitpid(child, std::ptr::null_mut(), 0);
-    }
-    let record = read(&region).expect("whole");
-    assert_eq!(
-        (record.samples.len(), record.state, record.last_site),
-        (70_000, RecordState::Running, Some(0))
-    );
-}
-
-#[test]
 fn damage_is_told_and_not_read() {
     let region = region(100);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
