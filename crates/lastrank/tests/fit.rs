@@ -272,6 +272,11 @@ fn the_first_screen_of_a_fit_says_whether_to_extrapolate() {
     assert!(said.contains("Do not extrapolate: the level jumps up after value 1"), "{said}");
     let newest = said.lines().find(|line| line.contains("Since value 1")).unwrap_or_default();
     assert!(newest.contains("median 15.") && newest.contains(" ms"), "{said}");
+    // Of few values the law is told no further than a few times their number.
+    let text: String = (0..12).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect();
+    std::fs::write(folder.path().join("few.txt"), text).unwrap();
+    let said = lastrank(folder.path(), &["fit", "few.txt", "--unit", "ms"]).out;
+    assert!(said.contains("Once in 10 values") && !said.contains("Once in 100 values"), "{said}");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use results::{QuantileInterval, Quantiles, of_values};
 use tail::assess::{AssessOptions, Assessment};
+use tail::verdict::VerdictCode;
 
 use super::ScreenOptions;
 use super::law::{self, Show};
@@ -16,6 +17,10 @@ const MOST_ADVICE: usize = 3;
 
 /// Stretches that a screen has room for.
 const MOST_STRETCHES: usize = 6;
+
+/// Of too few values for a verdict, levels are shown up to this many times their number: as far as hydrologists trust a
+/// record of floods.
+const FARTHEST_OF_FEW: f64 = 4.0;
 
 /// What the first screen of a fit of maxima says.
 pub struct FitAnswer<'a> {
@@ -86,7 +91,11 @@ impl FitAnswer<'_> {
     fn levels(&self, canvas: &mut Canvas, show: Show) {
         let found = self.found;
         canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(&found.law(), show)), 2);
-        for level in &found.return_levels {
+        let farthest = match found.verdict.code {
+            VerdictCode::TooFew => FARTHEST_OF_FEW * self.values.len() as f64,
+            _ => f64::INFINITY,
+        };
+        for level in found.return_levels.iter().filter(|level| level.period <= farthest) {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
             let ends = ends.map_or(String::new(), |ends| {
                 format!(" ({} to {}, {})", show(ends.lower), show(ends.upper), confidence(ends.level))

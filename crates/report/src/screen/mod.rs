@@ -215,16 +215,17 @@ impl Report {
             (Some(wall), Some(span)) if wall < 0.9 * span => " with pauses",
             (Some(_) | None, Some(_) | None) => "",
         };
-        let text = format!(
-            "{} to {} in bins of {}{pauses}; {}",
-            three(least),
-            three(most),
-            time(series.bin_seconds),
-            trust::steadiness(row.steady.as_ref())
-        );
-        let room = columns.saturating_sub(width(&name) + width(&text) + 6).min(PICTURE);
-        let picture = if room < 8 { String::new() } else { picture(&rates, room) };
-        let line = format!("  {name}  {picture}  {text}");
+        let range = format!("{} to {}", three(least), three(most));
+        let steady = trust::steadiness(row.steady.as_ref());
+        let bins = format!(" in bins of {}", time(series.bin_seconds));
+        // On a narrow screen the words make way for the bars.
+        let texts = [format!("{bins}{pauses}"), pauses.into(), String::new()];
+        let texts = texts.map(|more| format!("{range}{more}; {steady}"));
+        let room = |text: &str| columns.saturating_sub(width(&name) + width(text) + 6).min(PICTURE);
+        let line = match texts.iter().find(|text| room(text) >= 8) {
+            Some(text) => format!("  {name}  {}  {text}", picture(&rates, room(text))),
+            None => format!("  {name}  {}", texts[2]),
+        };
         Some(paint::cut(&line, columns))
     }
 }
