@@ -13,7 +13,7 @@ class Lastrank(Package):
 
     license("MIT OR Apache-2.0")
 
-    depends_on("rust@1.88:", type="build")
+    depends_on("rust@1.89:", type="build")
     # MPI is found at run time: the binary runs with whatever MPI the job's launcher belongs to.
 
     def install(self, spec, prefix):

@@ -44,9 +44,10 @@ pub trait Arithmetic: Sized {
     }
 }
 
-/// In one instruction, rounded once.
+/// In one instruction, rounded once; a type for each number of lanes, since code that two of them shared would be compiled
+/// for the narrowest.
 #[cfg(any(test, target_arch = "x86_64", target_arch = "aarch64"))]
-struct Fused;
+struct Fused<const LANES: usize>;
 /// In two.
 #[cfg(any(test, not(target_arch = "aarch64")))]
 struct Plain;
@@ -66,7 +67,7 @@ impl Arithmetic for System {
 }
 
 #[cfg(any(test, target_arch = "x86_64", target_arch = "aarch64"))]
-impl Arithmetic for Fused {
+impl<const LANES: usize> Arithmetic for Fused<LANES> {
     #[inline(always)]
     fn mul_add(a: f64, b: f64, c: f64) -> f64 {
         a.mul_add(b, c)
@@ -81,17 +82,28 @@ impl Arithmetic for Plain {
     }
 }
 
-/// Does the work with four lanes and fused multiplication where the processor has them.
+/// Does the work with eight or four lanes and fused multiplication where the processor has them. How many lanes there are
+/// changes no digit.
 #[cfg(target_arch = "x86_64")]
 pub fn widest<W: LaneWork>(work: W) -> W::Output {
+    #[target_feature(enable = "avx512f,avx512dq,avx512vl")]
+    fn of_eight<W: LaneWork>(work: W) -> W::Output {
+        work.run::<Fused<8>>()
+    }
     #[target_feature(enable = "avx2,fma")]
-    fn with_fused<W: LaneWork>(work: W) -> W::Output {
-        work.run::<Fused>()
+    fn of_four<W: LaneWork>(work: W) -> W::Output {
+        work.run::<Fused<4>>()
     }
 
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+    let has_eight = is_x86_feature_detected!("avx512f")
+        && is_x86_feature_detected!("avx512dq")
+        && is_x86_feature_detected!("avx512vl");
+    if has_eight {
         // SAFETY: the processor has what the function is compiled for.
-        unsafe { with_fused(work) }
+        unsafe { of_eight(work) }
+    } else if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+        // SAFETY: the processor has what the function is compiled for.
+        unsafe { of_four(work) }
     } else {
         work.run::<Plain>()
     }
@@ -100,7 +112,7 @@ pub fn widest<W: LaneWork>(work: W) -> W::Output {
 /// Does the work with fused multiplication, which these processors have.
 #[cfg(target_arch = "aarch64")]
 pub fn widest<W: LaneWork>(work: W) -> W::Output {
-    work.run::<Fused>()
+    work.run::<Fused<2>>()
 }
 
 /// Does the work.
@@ -239,9 +251,17 @@ mod tests {
     }
 
     fn check(x: f64) {
-        let fused = All(&[x]).run::<Fused>()[0];
+        let fused = All(&[x]).run::<Fused<1>>()[0];
         let plain = All(&[x]).run::<Plain>()[0];
-        let widest = widest(All(&[x]))[0];
+        // As many numbers as fill all lanes and leave some behind.
+        let all = widest(All(&[x; 11]));
+        let [widest, behind] = [all[0], all[10]].map(|found| found.map(f64::to_bits));
+        assert_eq!(widest, behind, "{x}");
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("fma") {
+            assert_eq!(widest, fused.map(f64::to_bits), "{x}");
+        }
+        let widest = all[0];
         for [e, m, l, p] in [fused, plain, widest] {
             if !(LEAST_EXPONENT..=-700.0).contains(&x) {
                 let wanted = if x < LEAST_EXPONENT { 0.0 } else { x.exp() };
