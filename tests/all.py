@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Installs what the tests need, then runs all of them: `python3 tests/all.py`.
 
-Format, build and the wheel; then Rust tests (unit, property, snapshot, command line), lints and the tests of the Python
-package, and beside them the tests of MPI and the Python tests that open run files and reports with other tools. Every step
+Format, build and the wheel; then Rust tests (unit, property, snapshot, command line) and lints, beside them the tests of
+MPI and of the Python package, and the Python tests that open run files and reports with other tools. Every step
 runs, even if earlier ones failed; a summary names each step, each failed test and each skipped one with its reason, and ends with the
 total. The exit status is 1 if anything failed. Everything is installed below `target/`, so nothing
 outside the checkout changes; Debian packages are added only when this runs as root on a Debian machine.
@@ -131,7 +131,7 @@ def main() -> int:
     rust = [Step("cargo test", cargo, CargoTest()), Step("clippy", clippy, missing=no_clippy)]
     results = [step.run(ROOT) for step in [*steps, wheel]]
     # Many Python tests wait for servers, launchers and limits of time: lanes use the processors that one would leave idle.
-    results += run_side_by_side([[*rust, package], [mpi], [others]], ROOT)
+    results += run_side_by_side([rust, [mpi, package], [others]], ROOT)
     print(summary(results), flush=True)
     return 1 if any(result.failed for result in results) else 0
 
