@@ -50,7 +50,7 @@ fn the_dip_matches_the_reference() {
     ] {
         let mut values = data(set);
         values.sort_by(f64::total_cmp);
-        let found = independence::dip_test(&values, 99, 1);
+        let found = independence::dip_test(&values, 99);
         assert!((found.dip / wanted - 1.0).abs() < 1e-12, "{set}: {} against {wanted}", found.dip);
     }
 }

@@ -252,7 +252,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let trend = mann_kendall(values, lags);
     let jump = change::pettitt_of_ranks(&ranks);
     let spread = spread_ties(series);
-    let dip = dip_test(&spread, DIPS, 1);
+    let dip = dip_test(&spread, DIPS);
     let gap = separated(&spread);
     let slow = slow_values(values, series.sorted());
     let correlations = autocorrelations(&ranks, 40.min(n / 4));

@@ -1,5 +1,7 @@
 //! Hartigan's dip test of one mode against several.
 
+use std::sync::{Mutex, PoisonError};
+
 use serde::{Deserialize, Serialize};
 
 use super::montecarlo::{MonteCarlo, probability};
@@ -20,27 +22,57 @@ pub struct Dip {
 /// Sampling stops after this many uniform samples at least as extreme as the data.
 const ENOUGH: u32 = 20;
 
-/// Dip test of ascending values; the p-value from at most `replicates` seeded uniform samples, fewer where it is large.
-/// Ties must have been spread over their tick before.
-pub fn dip_test(sorted: &[f64], replicates: usize, seed: u64) -> Dip {
+/// Larger samples are judged by uniform ones of this size: the law of √n dip converges early.
+const SETTLED: usize = 1000;
+
+/// Dip test of ascending values; the p-value from at most `replicates` uniform samples, always the same ones, fewer where it
+/// is large. Ties must have been spread over their tick before.
+pub fn dip_test(sorted: &[f64], replicates: usize) -> Dip {
+    /// Those of settled size: most of the time of a test that finds several modes, and of use for all of a process.
+    static OF_SETTLED_SIZE: Mutex<Option<UniformDips>> = Mutex::new(None);
     let n = sorted.len();
     let (dip, from, to) = dip(sorted);
     let modal_interval = if n == 0 { [f64::NAN; 2] } else { [sorted[from], sorted[to]] };
-    // The law of √n dip converges early, so large samples are judged by replicates of a thousand.
-    let size = n.min(1000);
+    let size = n.min(SETTLED);
     let wanted = dip * (n as f64).sqrt() / (size as f64).sqrt();
-    let mut random = Xoshiro::new(seed);
-    let mut uniform = vec![0.0; size];
     let how = MonteCarlo { most: replicates as u32, enough: ENOUGH };
-    let (p, _) = probability(how, || {
-        let mut total = 0.0;
-        for slot in &mut uniform {
-            total += random.exponential();
-            *slot = total;
-        }
-        self::dip(&uniform).0 >= wanted
-    });
+    let judge = |dips: &mut UniformDips| {
+        let mut indices = 0..;
+        probability(how, || indices.next().is_some_and(|index| dips.get(index) >= wanted)).0
+    };
+    let p = if size == SETTLED {
+        let mut shared = OF_SETTLED_SIZE.lock().unwrap_or_else(PoisonError::into_inner);
+        judge(shared.get_or_insert_with(|| UniformDips::new(SETTLED)))
+    } else {
+        judge(&mut UniformDips::new(size))
+    };
     Dip { dip, p, modal_interval }
+}
+
+/// The dips of seeded uniform samples of one size.
+struct UniformDips {
+    random: Xoshiro,
+    sample: Vec<f64>,
+    /// Those that were asked for so far.
+    dips: Vec<f64>,
+}
+
+impl UniformDips {
+    fn new(size: usize) -> Self {
+        Self { random: Xoshiro::new(1), sample: vec![0.0; size], dips: Vec::new() }
+    }
+
+    fn get(&mut self, index: usize) -> f64 {
+        while self.dips.len() <= index {
+            let mut total = 0.0;
+            for slot in &mut self.sample {
+                total += self.random.exponential();
+                *slot = total;
+            }
+            self.dips.push(dip(&self.sample).0);
+        }
+        self.dips[index]
+    }
 }
 
 /// The dip and the indices of the modal interval: the interval shrinks to where the greatest convex minorant
@@ -156,6 +188,17 @@ mod tests {
     fn an_even_grid_has_the_smallest_possible_dip() {
         let grid: Vec<f64> = (0..50).map(f64::from).collect();
         assert!((dip(&grid).0 - 0.01).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_test_does_not_depend_on_those_before_it() {
+        let mut random = Xoshiro::new(4);
+        let mut values: Vec<f64> = (0..1500).map(|i| random.normal() + f64::from(i % 2) * 2.2).collect();
+        values.sort_by(f64::total_cmp);
+        let first = dip_test(&values, 99);
+        assert!(first.p < 1.0);
+        assert_eq!(dip_test(&values[..1000], 999), dip_test(&values[..1000], 999));
+        assert_eq!(dip_test(&values, 99), first);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Splits values with several modes where their density is lowest.
 
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use super::modes::dip_test;
@@ -40,7 +41,7 @@ pub fn modes(sorted: &[f64], gap: Option<usize>, significance: f64) -> Vec<Mode>
     while at + 1 < cuts.len() && cuts.len() <= MOST {
         let (from, to) = (cuts[at], cuts[at + 1]);
         let part = &sorted[from..to];
-        let several = part.len() >= 4 * FEWEST && dip_test(part, 199, 1).p < significance;
+        let several = part.len() >= 4 * FEWEST && dip_test(part, 199).p < significance;
         match if several { valley(part) } else { None } {
             Some(cut) => cuts.insert(at + 1, from + cut),
             None => at += 1,
@@ -93,6 +94,40 @@ fn valley(sorted: &[f64]) -> Option<usize> {
     })
 }
 
+/// The sum of Gaussian kernels at `x`, unnormalised.
+struct KernelSum<'a> {
+    values: &'a [f64],
+    x: f64,
+    /// 1 / bandwidth.
+    rate: f64,
+}
+
+/// Two for each lane of the widest instructions.
+const LANES: usize = 16;
+
+impl LaneWork for KernelSum<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> f64 {
+        let kernel = |value: f64| {
+            let z = (self.x - value) * self.rate;
+            lanes::exp::<A>(-0.5 * z * z)
+        };
+        let mut sums = [0.0; LANES];
+        let mut groups = self.values.chunks_exact(LANES);
+        for group in groups.by_ref() {
+            for lane in 0..LANES {
+                sums[lane] += kernel(group[lane]);
+            }
+        }
+        for (sum, value) in sums.iter_mut().zip(groups.remainder()) {
+            *sum += kernel(*value);
+        }
+        sums.iter().sum()
+    }
+}
+
 const GRID: usize = 256;
 
 /// (x, unnormalised density) on a grid over the central 99.8 %.
@@ -102,12 +137,8 @@ fn density(sorted: &[f64], bandwidth: f64) -> Vec<(f64, f64)> {
         .map(|g| {
             let x = low + (high - low) * g as f64 / (GRID - 1) as f64;
             let near = sorted.partition_point(|&v| v < x - 5.0 * bandwidth);
-            let sum = sorted[near..]
-                .iter()
-                .take_while(|&&v| v <= x + 5.0 * bandwidth)
-                .map(|&v| (-0.5 * ((x - v) / bandwidth).powi(2)).exp())
-                .sum();
-            (x, sum)
+            let beyond = sorted.partition_point(|&v| v <= x + 5.0 * bandwidth);
+            (x, widest(KernelSum { values: &sorted[near..beyond.max(near)], x, rate: 1.0 / bandwidth }))
         })
         .collect()
 }
