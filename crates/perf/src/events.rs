@@ -4,7 +4,7 @@
 //! no privilege while `perf_event_paranoid` is at most 2, tracepoints need CAP_PERFMON.
 
 use std::collections::BTreeMap;
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -37,7 +37,6 @@ struct Attributes {
 
 const SOFTWARE: u32 = 1;
 const TRACEPOINT: u32 = 2;
-const DUMMY: u64 = 9;
 const FAULTS_MINOR: u64 = 5;
 const FAULTS_MAJOR: u64 = 6;
 /// PERF_SAMPLE_TIME and PERF_SAMPLE_IDENTIFIER, the fields of every record.
@@ -56,8 +55,6 @@ const CLOSE_ON_EXEC: u64 = 1 << 3;
 /// The meaning of an event's records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventMeaning {
-    /// The dummy event that carries the context-switch records.
-    Switches,
     MinorFault,
     MajorFault,
     Timer,
@@ -83,8 +80,9 @@ pub struct KernelEvent {
 
 /// The scope of an event: the calling thread on any processor, or all threads on one processor.
 #[derive(Clone, Copy)]
-enum Scope {
-    ThisThread,
+enum Scope<'a> {
+    /// With the leader of its group: the kernel takes a group off the processor and on again at once.
+    ThisThread(Option<&'a KernelEvent>),
     Processor(u32),
 }
 
@@ -125,19 +123,26 @@ impl EventSpec {
     }
 
     /// Opens the event.
-    fn open(&self, scope: Scope) -> io::Result<KernelEvent> {
-        let (process, processor) = match scope {
-            Scope::ThisThread => (0, -1),
-            Scope::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1)),
+    fn open(&self, scope: Scope<'_>) -> io::Result<KernelEvent> {
+        let (process, processor, group) = match scope {
+            Scope::ThisThread(leader) => (0, -1, leader.map_or(-1, |leader| leader.file.as_raw_fd())),
+            Scope::Processor(number) => (-1, i32::try_from(number).unwrap_or(-1), -1),
         };
         // Try with faults inside the kernel first; an unprivileged user may see only those of user code.
         let mut last = io::Error::from_raw_os_error(libc::ENOSYS);
         for exclude in [0, EXCLUDE_KERNEL] {
             let attributes = self.attributes(exclude);
             // SAFETY: a complete attribute structure whose size it states; pid 0 and cpu -1 mean this thread
-            // on any processor, pid -1 all threads on one; there is no group.
+            // on any processor, pid -1 all threads on one; group -1 means none.
             let fd = unsafe {
-                libc::syscall(libc::SYS_perf_event_open, &attributes, process, processor, -1, CLOSE_ON_EXEC)
+                libc::syscall(
+                    libc::SYS_perf_event_open,
+                    &attributes,
+                    process,
+                    processor,
+                    group,
+                    CLOSE_ON_EXEC,
+                )
             };
             if fd >= 0 {
                 // SAFETY: the kernel has just returned this descriptor and nothing else owns it.
@@ -159,20 +164,19 @@ impl EventSpec {
 const IOC_ENABLE: u64 = 0x2400;
 const IOC_DISABLE: u64 = 0x2401;
 const IOC_SET_OUTPUT: u64 = 0x2405;
+const IOC_SET_FILTER: u64 = 0x4008_2406;
 const IOC_ID: u64 = 0x8008_2407;
 
-/// Opens the dummy event that carries the context-switch records; the ring is mapped on it.
+/// Opens the event of page faults that read a device, which carries the context-switch records too; the ring is mapped
+/// on it, and it leads the group of the thread's other events.
 pub fn switches() -> io::Result<KernelEvent> {
-    EventSpec { extra: CONTEXT_SWITCH, ..EventSpec::software(DUMMY, EventMeaning::Switches) }
-        .open(Scope::ThisThread)
+    EventSpec { extra: CONTEXT_SWITCH, ..EventSpec::software(FAULTS_MAJOR, EventMeaning::MajorFault) }
+        .open(Scope::ThisThread(None))
 }
 
-/// Opens the page-fault events, one record a fault.
-pub fn faults() -> io::Result<Vec<KernelEvent>> {
-    Ok(vec![
-        EventSpec::software(FAULTS_MINOR, EventMeaning::MinorFault).open(Scope::ThisThread)?,
-        EventSpec::software(FAULTS_MAJOR, EventMeaning::MajorFault).open(Scope::ThisThread)?,
-    ])
+/// Opens the event of page faults served without reading a device, one record a fault.
+pub fn faults(leader: &KernelEvent) -> io::Result<KernelEvent> {
+    EventSpec::software(FAULTS_MINOR, EventMeaning::MinorFault).open(Scope::ThisThread(Some(leader)))
 }
 
 /// The tracepoints at which interrupts begin. What they interrupt goes on when they are over, so an interrupt lies in the
@@ -183,14 +187,15 @@ const INTERRUPTS: [(&str, EventMeaning); 3] = [
     ("irq/irq_handler_entry", EventMeaning::DeviceInterrupt),
 ];
 
-/// Opens the events of timer, soft and device interrupts that run while this thread is current. Tracepoints
-/// that the machine lacks (`irq_vectors` exists on x86 only) are left out; an error is returned only if none
+/// Opens the events of timer, soft and device interrupts that run while this thread is current, in the group of `leader`.
+/// Tracepoints that the machine lacks (`irq_vectors` exists on x86 only) are left out; an error is returned only if none
 /// can be opened.
-pub fn interrupts() -> io::Result<Vec<KernelEvent>> {
+pub fn interrupts(leader: Option<&KernelEvent>) -> io::Result<Vec<KernelEvent>> {
     let mut found = Vec::new();
     let mut last = io::Error::from(io::ErrorKind::NotFound);
     for (name, meaning) in INTERRUPTS {
-        let opened = EventSpec::tracepoint(name, meaning).and_then(|spec| spec.open(Scope::ThisThread));
+        let opened =
+            EventSpec::tracepoint(name, meaning).and_then(|spec| spec.open(Scope::ThisThread(leader)));
         match opened {
             Ok(event) => found.push(event),
             Err(error) => last = error,
@@ -210,12 +215,19 @@ const REQUESTS: [(&str, EventMeaning); 3] = [
     ("block/block_rq_insert", EventMeaning::RequestQueued),
 ];
 
+/// Requests that move something. The others are the steps of a flush, which threads of the kernel make: they belong to no
+/// thread that is watched, and a write that is flushed causes as many of them as of its own.
+const MOVES: &CStr = c"nr_sector > 0";
+
 /// Opens the events of block-device requests of all threads on one processor, since a request may complete on
 /// another processor than the one its thread waits on. Needs CAP_PERFMON.
 pub fn requests(processor: u32) -> io::Result<Vec<KernelEvent>> {
     let open = |(name, meaning)| {
-        EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? }
-            .open(Scope::Processor(processor))
+        let spec = EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? };
+        let event = spec.open(Scope::Processor(processor))?;
+        // Where it is refused there are more records, which cost time and are not wrong.
+        let _ = filter(&event, MOVES);
+        Ok(event)
     };
     REQUESTS.into_iter().map(open).collect()
 }
@@ -323,6 +335,15 @@ pub fn redirect(event: &KernelEvent, leader: &KernelEvent) -> io::Result<()> {
     request(event, IOC_SET_OUTPUT, leader.file.as_raw_fd())
 }
 
+/// Has a tracepoint record only what `condition` holds for.
+fn filter(event: &KernelEvent, condition: &CStr) -> io::Result<()> {
+    // SAFETY: the descriptor is an open perf event; the condition is NUL-terminated, and the kernel only reads it.
+    match unsafe { libc::ioctl(event.file.as_raw_fd(), IOC_SET_FILTER as _, condition.as_ptr()) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
 /// Starts an event.
 pub fn enable(event: &KernelEvent) -> io::Result<()> {
     request(event, IOC_ENABLE, 0)
@@ -365,5 +386,16 @@ mod tests {
         let moved = format.replace("offset:8;", "offset:12;");
         assert!(identified("block/block_rq_issue", &moved).is_err());
         assert!(identified("irq/softirq_entry", "").is_err());
+    }
+    #[test]
+    fn the_kernel_knows_the_condition_on_requests() {
+        match requests(0) {
+            // An event takes one condition, and has it.
+            Ok(events) => events.iter().for_each(|event| {
+                let again = filter(event, MOVES).map_err(|error| error.raw_os_error());
+                assert_eq!(again, Err(Some(libc::EEXIST)));
+            }),
+            Err(error) => eprintln!("skipped: no tracepoints of requests ({error})"),
+        }
     }
 }

@@ -29,12 +29,14 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
                 .into(),
         );
     }
-    let mut interrupts = (limit >= Tier::Tracepoints).then(events::interrupts);
-    let ring = (limit >= Tier::Events).then(|| {
+    let leader = (limit >= Tier::Events).then(events::switches);
+    let led_by = leader.as_ref().and_then(|leader| leader.as_ref().ok());
+    let mut interrupts = (limit >= Tier::Tracepoints).then(|| events::interrupts(led_by));
+    let ring = leader.map(|leader| {
         let found = interrupts.as_mut().and_then(|found| found.as_mut().ok());
         let meanings: Vec<EventMeaning> =
             found.iter().flat_map(|all| all.iter()).map(|one| one.meaning).collect();
-        open_ring(found.map(std::mem::take).unwrap_or_default()).map(|ring| (ring, meanings))
+        open_ring(leader?, found.map(std::mem::take).unwrap_or_default()).map(|ring| (ring, meanings))
     });
     if let Some(Err(error)) = &interrupts {
         blind.push(format!(
@@ -71,9 +73,8 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
 }
 
 /// A ring for switches, faults and `interrupts`.
-fn open_ring(interrupts: Vec<KernelEvent>) -> io::Result<EventRing> {
-    let leader = events::switches()?;
-    let mut others = events::faults()?;
+fn open_ring(leader: KernelEvent, interrupts: Vec<KernelEvent>) -> io::Result<EventRing> {
+    let mut others = vec![events::faults(&leader)?];
     others.extend(interrupts);
     EventRing::map(leader, others)
 }

@@ -85,11 +85,8 @@ impl EventTally {
                 totals.device += 1;
                 self.cause(Cause::DeviceInterrupt);
             }
-            // Switches have records of their own, and requests have rings of their own.
-            EventMeaning::Switches
-            | EventMeaning::RequestQueued
-            | EventMeaning::RequestBegins
-            | EventMeaning::RequestEnds => {}
+            // Requests have rings of their own.
+            EventMeaning::RequestQueued | EventMeaning::RequestBegins | EventMeaning::RequestEnds => {}
         }
     }
 

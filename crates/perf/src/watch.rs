@@ -112,14 +112,14 @@ impl Watch {
         self.ring.is_some()
     }
 
-    /// Sets whether page faults are what is being measured. If so, they are not recorded, which would cost
-    /// about a microsecond each.
+    /// Sets whether page faults that read no device are what is being measured. If so, they are not recorded, which would
+    /// cost about a microsecond each.
     #[inline]
     pub fn measure_faults(&mut self, measured: bool) {
         if self.faults_measured != measured {
             self.faults_measured = measured;
             if let Some(ring) = &self.ring {
-                ring.record_faults(!measured);
+                ring.record_minor_faults(!measured);
             }
         }
     }
@@ -150,8 +150,10 @@ impl Watch {
     #[cold]
     fn resume(&mut self) {
         let faults = !self.faults_measured;
-        let ring =
-            self.ring.as_mut().map_or(Ok(()), |ring| ring.resume().map(|()| ring.record_faults(faults)));
+        let ring = self
+            .ring
+            .as_mut()
+            .map_or(Ok(()), |ring| ring.resume().map(|()| ring.record_minor_faults(faults)));
         if let Err(error) = ring.and_then(|()| self.devices.as_mut().map_or(Ok(()), Devices::resume)) {
             // The counters of the thread remain.
             (self.ring, self.devices) = (None, None);
