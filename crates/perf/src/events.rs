@@ -216,17 +216,36 @@ const REQUESTS: [(&str, EventMeaning); 3] = [
 ];
 
 /// Requests that move something. The others are the steps of a flush, which threads of the kernel make: they belong to no
-/// thread that is watched, and a write that is flushed causes as many of them as of its own.
-const MOVES: &CStr = c"nr_sector > 0";
+/// thread that is watched, and are every third request of a flushed write.
+const MOVES: &str = "nr_sector > 0";
+
+/// The condition on records of this kind. Who queues a request is its owner, so nobody else's are needed; whoever issues
+/// or completes it is any thread.
+fn condition(meaning: EventMeaning, thread: Option<i32>) -> CString {
+    let text = match (meaning, thread) {
+        (EventMeaning::RequestQueued, Some(thread)) => format!("{MOVES} && common_pid == {thread}"),
+        _ => MOVES.into(),
+    };
+    CString::new(text).unwrap_or_default()
+}
+
+/// The number of the calling thread in conditions, which is the machine's; `None` in a namespace that has numbers of its own.
+fn thread_of_the_machine() -> Option<i32> {
+    // The first namespace has this number on every machine.
+    let first = fs::read_link("/proc/self/ns/pid").is_ok_and(|name| name.as_os_str() == "pid:[4026531836]");
+    first.then(|| rustix::thread::gettid().as_raw_pid())
+}
 
 /// Opens the events of block-device requests of all threads on one processor, since a request may complete on
-/// another processor than the one its thread waits on. Needs CAP_PERFMON.
+/// another processor than the one its thread waits on; of requests that are queued only those of the calling thread,
+/// where the kernel can tell. Needs CAP_PERFMON.
 pub fn requests(processor: u32) -> io::Result<Vec<KernelEvent>> {
+    let thread = thread_of_the_machine();
     let open = |(name, meaning)| {
         let spec = EventSpec { sample_type: REQUEST, ..EventSpec::tracepoint(name, meaning)? };
         let event = spec.open(Scope::Processor(processor))?;
         // Where it is refused there are more records, which cost time and are not wrong.
-        let _ = filter(&event, MOVES);
+        let _ = filter(&event, &condition(meaning, thread));
         Ok(event)
     };
     REQUESTS.into_iter().map(open).collect()
@@ -388,11 +407,21 @@ mod tests {
         assert!(identified("irq/softirq_entry", "").is_err());
     }
     #[test]
-    fn the_kernel_knows_the_condition_on_requests() {
+    fn requests_of_others_are_left_out_where_they_are_queued_only() {
+        let text = |meaning| condition(meaning, Some(7)).into_string().expect("a text");
+        assert_eq!(text(EventMeaning::RequestQueued), "nr_sector > 0 && common_pid == 7");
+        assert_eq!(text(EventMeaning::RequestBegins), "nr_sector > 0");
+        assert_eq!(text(EventMeaning::RequestEnds), "nr_sector > 0");
+        assert_eq!(condition(EventMeaning::RequestQueued, None), CString::from(c"nr_sector > 0"));
+    }
+
+    #[test]
+    fn the_kernel_knows_the_conditions_on_requests() {
         match requests(0) {
             // An event takes one condition, and has it.
             Ok(events) => events.iter().for_each(|event| {
-                let again = filter(event, MOVES).map_err(|error| error.raw_os_error());
+                let again =
+                    filter(event, &condition(event.meaning, None)).map_err(|error| error.raw_os_error());
                 assert_eq!(again, Err(Some(libc::EEXIST)));
             }),
             Err(error) => eprintln!("skipped: no tracepoints of requests ({error})"),
