@@ -27,7 +27,7 @@ const MOST_WATCHERS: u32 = 4;
 /// Number of ranks on this machine that watch devices.
 static RANKS: AtomicU32 = AtomicU32::new(1);
 
-/// Number of threads of this process that watch devices.
+/// Number of threads of this process that watch devices, without those whose records are stopped.
 static WATCHING: AtomicU32 = AtomicU32::new(0);
 
 /// Sets how many ranks will watch devices. Call before forking them.
@@ -76,6 +76,8 @@ pub struct Devices {
     requests: Requests,
     in_flight: RequestsInFlight,
     records: Vec<RequestStep>,
+    /// Whether it counts among those that watch: its records are not stopped.
+    watching: bool,
 }
 
 impl Devices {
@@ -112,15 +114,24 @@ impl Devices {
             requests: Requests { me, open: Vec::new(), done: Vec::new() },
             in_flight: RequestsInFlight::default(),
             records: Vec::with_capacity(1024),
+            watching: true,
         })
     }
 
-    /// Stops the records of requests.
+    /// Stops the records of requests, so that another thread may watch them instead.
     pub fn pause(&mut self) {
+        self.leave();
         // On failure records go on, which costs time and is not wrong.
         self.rings.iter().flat_map(|(_, events)| events).for_each(|event| drop(events::disable(event)));
         self.requests.open.clear();
         self.requests.done.clear();
+    }
+
+    /// It does not count among those that watch any longer.
+    fn leave(&mut self) {
+        if std::mem::take(&mut self.watching) {
+            WATCHING.fetch_sub(1, Ordering::Relaxed);
+        }
     }
 
     /// Starts the records again, with none of those so far.
@@ -128,6 +139,9 @@ impl Devices {
     /// # Errors
     /// As ioctl(2).
     pub fn resume(&mut self) -> io::Result<()> {
+        if !std::mem::replace(&mut self.watching, true) {
+            WATCHING.fetch_add(1, Ordering::Relaxed);
+        }
         for (pages, events) in &mut self.rings {
             events.iter().try_for_each(events::enable)?;
             pages.skip();
@@ -178,7 +192,7 @@ impl Devices {
 
 impl Drop for Devices {
     fn drop(&mut self) {
-        WATCHING.fetch_sub(1, Ordering::Relaxed);
+        self.leave();
     }
 }
 
@@ -328,6 +342,19 @@ mod tests {
         let mut found = Requests { me: 7, ..Requests::default() };
         all.iter().for_each(|one| found.add(*one));
         found
+    }
+
+    #[test]
+    fn devices_whose_records_are_stopped_do_not_count_as_watching() {
+        let Ok(mut devices) = Devices::of_this_thread() else {
+            eprintln!("skipped: requests cannot be watched here");
+            return;
+        };
+        devices.pause();
+        devices.pause();
+        assert!(!devices.watching);
+        devices.resume().expect("records again");
+        assert!(devices.watching);
     }
 
     #[test]

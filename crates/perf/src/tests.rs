@@ -234,3 +234,23 @@ fn events_stop_while_nothing_is_watched_and_start_again_with_the_next_operation(
     let seen = watch.after();
     assert!(!seen.causes.has(Cause::Blocked), "{seen:?}");
 }
+
+#[test]
+fn a_watch_at_rest_records_nothing_until_the_next_operation() {
+    let mut watch = Watch::of_this_thread();
+    if !watch.is_cheap() {
+        eprintln!("skipped: {:?}", watch.coverage().blind);
+        return;
+    }
+    let before = watch.totals();
+    watch.rest();
+    watch.rest();
+    cause_switches_and_faults();
+    let rested = watch.totals();
+    assert!(rested.voluntary < before.voluntary + 20, "{before:?} {rested:?}");
+    watch.rest();
+    watch.before();
+    cause_switches_and_faults();
+    let seen = watch.after();
+    assert!(seen.causes.has(Cause::Blocked) && seen.causes.has(Cause::MinorFault), "{seen:?}");
+}

@@ -136,6 +136,15 @@ impl Watch {
         }
     }
 
+    /// The thread waits for others, whose operations are watched: its own events stop until the next [`Watch::before`].
+    /// The kernel would record each request of theirs once more for a thread that makes none.
+    pub fn rest(&mut self) {
+        if self.unwatched < UNWATCHED {
+            self.unwatched = UNWATCHED;
+            self.pause();
+        }
+    }
+
     #[cold]
     fn pause(&mut self) {
         if let Some(ring) = &mut self.ring {

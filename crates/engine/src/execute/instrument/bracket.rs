@@ -76,6 +76,13 @@ impl Bracket {
         }
     }
 
+    /// The thread waits for its workers.
+    pub(super) fn rest(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.rest();
+        }
+    }
+
     pub(super) fn is_watching(&self) -> bool {
         self.watch.is_some()
     }

@@ -31,12 +31,14 @@ pub struct Seed {
 
 impl Instrument {
     /// What one of `count` workers needs. Files that are open stay so for the worker, with handles and positions of its own; buffers
-    /// are shared. Files of a group stay with the rank.
+    /// are shared. Files of a group stay with the rank, which is not watched until its next operation.
     ///
     /// # Errors
     /// Why the driver cannot serve another thread.
     pub fn seed(&mut self, count: u32) -> Result<Seed, String> {
         let mut worker = self.driver.for_worker()?;
+        // Until they are gone the rank itself does nothing.
+        self.layer.bracket.rest();
         let guard = self.layer.guard.of_worker();
         let layer = &self.layer;
         let own = &mut self.driver;
