@@ -216,7 +216,7 @@ const REQUESTS: [(&str, EventMeaning); 3] = [
 ];
 
 /// Requests that move something. The others are the steps of a flush, which threads of the kernel make: they belong to no
-/// thread that is watched, and are every third request of a flushed write.
+/// thread that is watched, and would make every third record of a flushed write.
 const MOVES: &str = "nr_sector > 0";
 
 /// The condition on records of this kind. Who queues a request is its owner, so nobody else's are needed; whoever issues
