@@ -80,6 +80,20 @@ impl Anchor {
 }
 
 impl Held {
+    /// Holds what `path` leads to, if no link is on the way or at its end.
+    ///
+    /// # Errors
+    /// ELOOP where there is a link; ENOSYS or EPERM where Linux cannot tell (before 5.6, or in a container); else as open(2).
+    pub fn without_links(path: &CStr) -> io::Result<Self> {
+        let rules = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        Ok(Self(openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), rules)?))
+    }
+
+    /// The number of the descriptor.
+    pub fn number(&self) -> i32 {
+        self.0.as_raw_fd()
+    }
+
     /// A path by which calls reach exactly this, or `name` in it: `/proc/self/fd/7/NAME`.
     pub fn path_of(&self, name: &CStr) -> CString {
         let mut path = format!("/proc/self/fd/{}", self.0.as_raw_fd()).into_bytes();
@@ -138,6 +152,25 @@ mod tests {
         assert!(inside.join("o/f").exists() && !outside.join("f").exists());
         for again in [anchor.hold(&inside.join("m/f")), anchor.walk(Path::new("m/f"))] {
             assert!(again.is_err(), "a link has come into the path");
+        }
+    }
+
+    #[test]
+    fn a_path_without_links_is_held_and_one_with_a_link_is_not() {
+        let home = tempfile::tempdir().expect("a directory");
+        let home = real(home.path());
+        std::fs::create_dir(home.join("d")).expect("mkdir");
+        std::fs::write(home.join("d/f"), "").expect("write");
+        std::os::unix::fs::symlink(home.join("d"), home.join("e")).expect("symlink");
+        std::os::unix::fs::symlink("f", home.join("d/g")).expect("symlink");
+        let held = |name: &str| {
+            let path = home.join(name);
+            Held::without_links(&CString::new(path.as_os_str().as_bytes()).expect("no NUL"))
+        };
+        assert!(held("d").expect("there").is_directory());
+        assert!(!held("d/f").expect("there").is_directory());
+        for name in ["e/f", "d/g", "e", "d/h"] {
+            assert!(held(name).is_err(), "{name}");
         }
     }
 

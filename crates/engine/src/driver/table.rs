@@ -178,6 +178,12 @@ pub trait Driver: Send {
         unsupported()
     }
 
+    /// As [`Driver::chmod`], of what is held by a descriptor of this machine that can neither read nor write; `path` leads to
+    /// it as well.
+    fn chmod_held(&mut self, held: i32, path: &CStr, mode: u32) -> Outcome {
+        self.chmod(path, mode)
+    }
+
     /// Reads a directory; the value is the number of names in it, `.` and `..` left out.
     fn readdir(&mut self, path: &CStr) -> Outcome {
         unsupported()

@@ -11,6 +11,7 @@ use confine::{Anchor, Held, Rules};
 use super::entry::is_there_and_no_link;
 use super::real_path::real_path;
 use super::refusal::{Reason, Refusal};
+use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null, split};
 
 /// The directories below which a program may read and write.
 #[derive(Clone, Debug)]
@@ -96,12 +97,6 @@ pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
     name.iter()
         .chain(b"/")
         .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
-}
-
-/// A path as its directory, with the slash behind it, and the name in it.
-pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
-    let slash = crate::names::last_slash(path).map_or(0, |slash| slash + 1);
-    path.split_at(slash)
 }
 
 impl Confinement {
@@ -337,6 +332,9 @@ impl Confinement {
     /// # Errors
     /// Where it leads outside.
     pub fn hold(&mut self, what: &'static str, path: &CStr) -> Result<Option<(CString, u32, Held)>, Refusal> {
+        if let Some(held) = self.hold_as_written(path) {
+            return Ok(Some(held));
+        }
         let real = self.check_followed(what, path)?;
         if !self.free {
             let inside = CString::new(real.as_os_str().as_bytes()).unwrap_or_default();
@@ -350,6 +348,20 @@ impl Confinement {
             return Err(self.refuse(what, path, Reason::Changed, &real));
         }
         Ok(Some((held.path_of(c""), mode, held)))
+    }
+
+    /// As [`Confinement::hold`], of a path without links: where it leads is where it says, and only the call that holds it
+    /// looks. None where it has a link, or where what it says is not allowed.
+    fn hold_as_written(&self, path: &CStr) -> Option<(CString, u32, Held)> {
+        let written = Path::new(OsStr::from_bytes(path.to_bytes()));
+        let whole = match written.is_absolute() {
+            true => Cow::Borrowed(written),
+            false => Cow::Owned(std::env::current_dir().ok()?.join(written)),
+        };
+        self.allowing(&whole)?;
+        let held = Held::without_links(path).ok()?;
+        let mode = held.mode().ok()?;
+        Some((held.path_of(c""), mode, held))
     }
 
     /// A refusal for another reason than where `path` lies.
@@ -444,42 +456,6 @@ impl Confinement {
             option: format!("{flag} {}", directory.display()),
         }
     }
-}
-
-/// The act of reading, in a refusal.
-pub const READ: &str = "read";
-
-/// `path` as its directory: all of it where it ends in no name.
-fn directory_of(path: &[u8]) -> &[u8] {
-    match crate::names::last_slash(path) {
-        _ if matches!(path, b"" | b"." | b"..") => path,
-        Some(slash) if matches!(&path[slash + 1..], b"" | b"." | b"..") => path,
-        Some(slash) => &path[..=slash],
-        None => &b""[..],
-    }
-}
-
-fn here(directory: &[u8]) -> &Path {
-    if directory.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(directory)) }
-}
-
-/// The devices that may be opened anywhere: to nowhere, and zeros to read.
-fn is_null(path: &[u8], what: &str) -> bool {
-    match path {
-        b"/dev/null" => what == READ || what == "write to",
-        b"/dev/zero" => what == READ,
-        _ => false,
-    }
-}
-
-/// Names that begin with a dot hold settings, keys and hooks of other programs.
-fn is_hidden(name: &[u8]) -> bool {
-    name.first() == Some(&b'.') && !matches!(name, b"." | b"..")
-}
-
-/// Does a path have a `..` in it?
-fn goes_up(path: &[u8]) -> bool {
-    path.split(|byte| *byte == b'/').any(|name| name == b"..")
 }
 
 /// Does this directory's file system keep birth times by this machine's clock?

@@ -14,11 +14,13 @@ mod refusal;
 mod registry;
 #[cfg(test)]
 mod tests;
+mod written;
 
 pub use clean::{Cleaned, clean, clean_in};
-pub use confinement::{Confinement, ParentFacts, READ, Reached, name_in};
+pub use confinement::{Confinement, ParentFacts, Reached, name_in};
 pub use earlier::EarlierNames;
 pub use entry::{Created, created, look, look_at};
 pub use moment::Moment;
 pub use refusal::{Reason, Refusal};
 pub use registry::{Evidence, Registry};
+pub use written::READ;

@@ -251,6 +251,30 @@ fn a_read_reaches_what_lies_inside_and_no_link_that_leads_out() {
 }
 
 #[test]
+fn what_is_held_lies_inside_whether_a_link_leads_to_it_or_not() {
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("inside");
+    std::fs::create_dir_all(inside.join("sub")).expect("mkdir");
+    for (file, mode) in [("sub/x", 0o100_604), (".hidden", 0o100_644), ("../outside", 0o100_644)] {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::write(inside.join(file), "text").expect("write");
+        std::fs::set_permissions(inside.join(file), permissions).expect("chmod");
+    }
+    std::os::unix::fs::symlink("sub/x", inside.join("in")).expect("symlink");
+    std::os::unix::fs::symlink("sub", inside.join("way")).expect("symlink");
+    std::os::unix::fs::symlink("../outside", inside.join("out")).expect("symlink");
+    let mut rule = confinement(&inside);
+    for fine in ["sub/x", "./sub//x", "in", "way/x"] {
+        let (_, mode, _) = rule.hold("change", &c(&inside.join(fine))).expect(fine).expect("there");
+        assert_eq!(mode, 0o100_604, "{fine}");
+    }
+    assert!(rule.hold("change", &c(&inside.join("missing"))).expect("inside").is_none());
+    for outside in [".hidden", "out", "../outside", "sub/../../outside"] {
+        assert!(rule.hold("change", &c(&inside.join(outside))).is_err(), "{outside} was allowed");
+    }
+}
+
+#[test]
 fn where_dots_lead_is_looked_up_each_time() {
     let home = tempfile::tempdir().expect("a directory");
     let inside = home.path().join("inside");

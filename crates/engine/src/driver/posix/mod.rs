@@ -165,6 +165,15 @@ impl Driver for Posix {
     }
 
     #[inline(always)]
+    fn chmod_held(&mut self, held: i32, path: &CStr, mode: u32) -> Outcome {
+        match calls::fchmodat2(held, mode) {
+            // Before Linux 6.6, or a filter of a container.
+            Outcome { errno: libc::ENOSYS | libc::EPERM, .. } => calls::chmod(path, mode),
+            done => done,
+        }
+    }
+
+    #[inline(always)]
     fn readdir(&mut self, path: &CStr) -> Outcome {
         calls::readdir(path)
     }

@@ -301,8 +301,10 @@ impl Layer {
         let held = self.guard.hold(WHAT, path)?;
         let is_directory = held.as_ref().is_some_and(|(_, found, _)| found & libc::S_IFMT == libc::S_IFDIR);
         self.guard.may_have_mode(WHAT, path, mode, is_directory)?;
-        let reached = held.as_ref().map_or(path, |(held, ..)| held);
-        Ok(self.bracket.time(driver, Meaning::Value, |driver| driver.chmod(reached, mode)))
+        Ok(self.bracket.time(driver, Meaning::Value, |driver| match &held {
+            Some((reached, _, held)) => driver.chmod_held(held.number(), reached, mode),
+            None => driver.chmod(path, mode),
+        }))
     }
 
     pub(super) fn removing<D: Driver + ?Sized>(

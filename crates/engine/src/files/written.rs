@@ -1,0 +1,47 @@
+//! What a path says as it is written, before anybody looks where it leads.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// The act of reading, in a refusal.
+pub const READ: &str = "read";
+
+/// `path` as its directory: all of it where it ends in no name.
+pub(super) fn directory_of(path: &[u8]) -> &[u8] {
+    match crate::names::last_slash(path) {
+        _ if matches!(path, b"" | b"." | b"..") => path,
+        Some(slash) if matches!(&path[slash + 1..], b"" | b"." | b"..") => path,
+        Some(slash) => &path[..=slash],
+        None => &b""[..],
+    }
+}
+
+pub(super) fn here(directory: &[u8]) -> &Path {
+    if directory.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(directory)) }
+}
+
+/// The devices that may be opened anywhere: to nowhere, and zeros to read.
+pub(super) fn is_null(path: &[u8], what: &str) -> bool {
+    match path {
+        b"/dev/null" => what == READ || what == "write to",
+        b"/dev/zero" => what == READ,
+        _ => false,
+    }
+}
+
+/// Names that begin with a dot hold settings, keys and hooks of other programs.
+pub(super) fn is_hidden(name: &[u8]) -> bool {
+    name.first() == Some(&b'.') && !matches!(name, b"." | b"..")
+}
+
+/// Does a path have a `..` in it?
+pub(super) fn goes_up(path: &[u8]) -> bool {
+    path.split(|byte| *byte == b'/').any(|name| name == b"..")
+}
+
+/// A path as its directory, with the slash behind it, and the name in it.
+pub(super) fn split(path: &[u8]) -> (&[u8], &[u8]) {
+    let slash = crate::names::last_slash(path).map_or(0, |slash| slash + 1);
+    path.split_at(slash)
+}
