@@ -185,6 +185,37 @@ fn the_quiet_recorder_refuses_what_it_cannot_see() {
 }
 
 #[test]
+fn the_quiet_recorder_follows_a_process_that_becomes_another_user() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("f"), "text").unwrap();
+    // For the other user, too.
+    let all = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(folder.path(), all).unwrap();
+    let command = ["setpriv", "--reuid=12345", "--clear-groups", "cat", "f"];
+    let may = std::process::Command::new("setpriv").args(&command[1..3]).arg("true").status();
+    if !may.is_ok_and(|status| status.success()) {
+        println!("skipped: no setpriv, or no right to become another user");
+        return;
+    }
+    let words = [&["record", "--quiet", "-o", "app.parquet", "--"], &command[..]].concat();
+    let recorded = lastrank(folder.path(), &words);
+    assert!(!recorded.err.contains("did not enter"), "{}", recorded.err);
+    let only = folder.path().canonicalize().unwrap();
+    let import = ["import", "app.parquet", "--verbatim", "--only", only.to_str().unwrap()];
+    let program = lastrank(folder.path(), &import).out;
+    assert!(program.contains("$dir/f") && program.contains("fread("), "{program}");
+}
+
+#[test]
+fn the_quiet_recorder_says_what_it_did_not_enter() {
+    let folder = tempfile::tempdir().unwrap();
+    let words = ["record", "--quiet", "-o", "app.parquet", "--", "env", "-i", "/bin/cat", "/dev/null"];
+    let recorded = lastrank(folder.path(), &words);
+    assert_eq!(recorded.status, Some(3), "{}", recorded.err);
+    assert!(recorded.err.contains("warning: what these programs did is missing"), "{}", recorded.err);
+}
+
+#[test]
 fn copies_and_an_open_loop_are_replayed() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");

@@ -1,10 +1,10 @@
 //! Records by a preloaded library: about a tenth of a microsecond a call, of programs that use the C library.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
@@ -53,13 +53,8 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let mut trace = spooled.follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(spooled.cost_ns);
-    if spooled.unseen > 0 {
-        trace.notes.push(format!(
-            "{} programs were started that the preloaded library did not enter",
-            spooled.unseen
-        ));
-    }
-    Ok(Recorded { trace, seen: spooled.seen, cost_ns: spooled.cost_ns, elapsed_ns, status })
+    let unseen = spooled.unseen;
+    Ok(Recorded { trace, seen: spooled.seen, unseen, cost_ns: spooled.cost_ns, elapsed_ns, status })
 }
 
 /// Waits until no child is left; the status of the first one.
@@ -100,7 +95,15 @@ impl Spool {
         }
         std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
         let spool = Self { folder };
-        std::fs::write(spool.folder.join("lastrank.so"), LIBRARY)?;
+        let library = spool.folder.join("lastrank.so");
+        std::fs::write(&library, LIBRARY)?;
+        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it;
+        // only who knows the name finds the directory, and nobody replaces what others made in it.
+        // SAFETY: a plain call.
+        if unsafe { libc::geteuid() } == 0 {
+            std::fs::set_permissions(&library, Permissions::from_mode(0o644))?;
+            std::fs::set_permissions(&spool.folder, Permissions::from_mode(0o1733))?;
+        }
         Ok(spool)
     }
 

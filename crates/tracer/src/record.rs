@@ -61,7 +61,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let mut trace = state.follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, cost_ns, elapsed_ns, status })
+    Ok(Recorded { trace, seen, unseen: 0, cost_ns, elapsed_ns, status })
 }
 
 /// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these

@@ -73,6 +73,8 @@ pub struct Recorded {
     pub trace: Trace,
     /// Reads and writes that were seen.
     pub seen: Seen,
+    /// Programs that were started and of which nothing was seen.
+    pub unseen: u64,
     /// What recording one call cost, in nanoseconds.
     pub cost_ns: u64,
     /// How long it ran, in nanoseconds.

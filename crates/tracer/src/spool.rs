@@ -1,7 +1,9 @@
 //! Reads what the preloaded library wrote: records of each thread, merged by their times, become events.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use trace::event::{Asked, Attributes, Event, From, Given};
@@ -83,7 +85,18 @@ pub fn read(folder: &Path, directory: &[u8]) -> io::Result<Spooled> {
         else {
             continue;
         };
-        let bytes = std::fs::read(entry.path())?;
+        // What another user laid there is no file of the library.
+        let mut options = File::options();
+        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let mut file = match options.open(entry.path()) {
+            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => continue,
+            file => file?,
+        };
+        if !file.metadata()?.is_file() {
+            continue;
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
         files.push(ThreadFile { process: process as u32, thread: thread as u32, bytes });
     }
     Ok(read_files(&files, directory))
@@ -235,8 +248,14 @@ impl Reader {
                     *transfers = Transfers::default();
                 }
                 // The dynamic linker's reads, and the one that told the count.
-                let unseen = b.saturating_sub(transfers.before.take().unwrap_or(0)).saturating_add(1);
-                transfers.own = transfers.own.saturating_add(unseen);
+                let before = transfers.before.take().unwrap_or(0);
+                if before >= 0 {
+                    let unseen = b.saturating_sub(before).saturating_add(1);
+                    transfers.own = transfers.own.saturating_add(unseen);
+                } else {
+                    // Who has become another user is not told its counts: from here on they are known again.
+                    *transfers = Transfers { own: b.saturating_add(1), ..Transfers::default() };
+                }
                 let cost = u64::try_from(c).unwrap_or(0);
                 self.cost_ns = Some(self.cost_ns.map_or(cost, |known| known.min(cost)));
             }

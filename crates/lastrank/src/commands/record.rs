@@ -28,7 +28,11 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
     let recorded =
         if args.quiet { tracer::record_quietly(&args.command)? } else { tracer::record(&args.command)? };
-    let Recorded { trace, seen, cost_ns, elapsed_ns, status } = recorded;
+    let Recorded { mut trace, seen, unseen, cost_ns, elapsed_ns, status } = recorded;
+    if unseen > 0 {
+        let text = "programs were started that the preloaded library did not enter";
+        trace.notes.push(format!("{unseen} {text}"));
+    }
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
     recording::write(file.file(), &trace, &about)
@@ -64,6 +68,10 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
                  everything is recorded"
             );
         }
+        return Ok(Status::Incomplete);
+    }
+    if unseen > 0 {
+        eprintln!("warning: what these programs did is missing; without --quiet everything is recorded");
         return Ok(Status::Incomplete);
     }
     Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
