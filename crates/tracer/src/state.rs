@@ -20,6 +20,8 @@ pub struct State {
     begun: Instant,
     /// Calls under way, by thread.
     pub under_way: HashMap<libc::pid_t, Begun>,
+    /// Calls that a signal interrupted and that Linux makes again, by thread.
+    interrupted: HashMap<libc::pid_t, Begun>,
     /// Threads that stopped before their start was reported.
     pub early: HashSet<libc::pid_t>,
     /// Threads whose start was reported.
@@ -67,6 +69,7 @@ impl State {
             follower: Follower::new("lastrank record", Some(directory)),
             begun: Instant::now(),
             under_way: HashMap::new(),
+            interrupted: HashMap::new(),
             early: HashSet::new(),
             known: HashSet::new(),
             transfers: 0,
@@ -147,8 +150,12 @@ impl State {
         if kind == Kind::Close {
             self.follower.begin_close(thread as u32, arguments[0] as i32);
         }
-        let start = self.now();
-        let held = self.stops.until(thread, start);
+        let now = self.now();
+        // A recorder makes even signals that are ignored interrupt a wait: made again, it is still the same call.
+        let (start, held) = match self.interrupted.remove(&thread) {
+            Some(first) if first.kind == kind && first.arguments == arguments => (first.start, first.held),
+            _ => (now, self.stops.until(thread, now)),
+        };
         self.under_way.insert(thread, Begun { start, held, ..call });
         true
     }
@@ -172,6 +179,7 @@ impl State {
         let times = Times { start: call.start, end, held: call.held, longer };
         // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
+            self.interrupted.insert(thread, call);
             return;
         }
         self.transfers += match call.kind {
@@ -307,6 +315,7 @@ impl State {
     pub fn ended(&mut self, thread: libc::pid_t) {
         let now = self.at_once(thread);
         self.under_way.remove(&thread);
+        self.interrupted.remove(&thread);
         self.early.remove(&thread);
         self.groups.remove(&thread);
         self.entered.remove(&thread);
@@ -345,4 +354,43 @@ fn counts(thread: libc::pid_t) -> u64 {
 fn group_of(thread: libc::pid_t) -> Option<u32> {
     let text = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
     text.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stops::StopCost;
+    use std::time::Duration;
+    use trace::model::Op;
+
+    #[test]
+    fn a_read_that_a_signal_interrupted_is_one_read_from_its_first_beginning() {
+        const THREAD: libc::pid_t = libc::pid_t::MAX;
+        let (none, read) = (StopCost::default(), libc::SYS_read as u64);
+        let costs = StopCosts { together: none, apart: none };
+        let mut state = State::new(b"/", Some(costs), OneProcessor::none());
+        state.follower.thread(THREAD as u32);
+        state.follower.inherit(THREAD as u32, 3, b"pipe:[5]");
+        let mut stops = |argument: u64, wait: u64, result: i64| {
+            let now = state.now();
+            state.stopped(THREAD, now);
+            assert!(state.begin(THREAD, read, [3, 0, argument, 0, 0, 0]));
+            state.resume(THREAD, 0);
+            std::thread::sleep(Duration::from_millis(wait));
+            let now = state.now();
+            state.stopped(THREAD, now);
+            state.end(THREAD, result);
+            state.resume(THREAD, 0);
+        };
+        // ERESTARTSYS
+        stops(10, 5, -512);
+        stops(10, 0, 1);
+        // Another call is not the one that was interrupted.
+        stops(10, 5, -512);
+        stops(11, 0, 2);
+        let trace = state.follower.finish();
+        let reads = trace.calls.iter().filter(|call| call.op == Op::PipeRead);
+        let found: Vec<(u64, bool)> = reads.map(|call| (call.bytes, call.duration >= 5_000_000)).collect();
+        assert_eq!(found, [(1, true), (2, false)]);
+    }
 }
