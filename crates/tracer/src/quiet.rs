@@ -73,17 +73,21 @@ fn wait_for_all(main: u32) -> i32 {
     }
 }
 
-/// The directory in which the library lies and writes; it goes when this does.
+/// The directory in which the library lies and writes.
 struct Spool {
+    /// The directory around it, which goes when this does.
+    around: PathBuf,
     folder: PathBuf,
 }
 
 impl Spool {
     fn new() -> io::Result<Self> {
-        let mut random = [0; 8];
+        let mut random = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let name = format!("lastrank-record-{:016x}", u64::from_le_bytes(random));
-        let folder = std::env::temp_dir().join(name);
+        let (shown, hidden) = random.split_at(4);
+        let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let around = std::env::temp_dir().join(format!("lastrank-record-{}", name(shown)));
+        let folder = around.join(name(hidden));
         // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
         if folder.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
             let what = format!(
@@ -93,16 +97,18 @@ impl Spool {
             );
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-        let spool = Self { folder };
+        std::fs::DirBuilder::new().mode(0o700).create(&around)?;
+        let spool = Self { around, folder };
+        std::fs::DirBuilder::new().mode(0o700).create(&spool.folder)?;
         let library = spool.folder.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
-        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it;
-        // only who knows the name finds the directory, and nobody replaces what others made in it.
+        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it.
+        // Others find the directory only by its name, which no list shows, and nobody replaces what others made in it.
         // SAFETY: a plain call.
         if unsafe { libc::geteuid() } == 0 {
             std::fs::set_permissions(&library, Permissions::from_mode(0o644))?;
             std::fs::set_permissions(&spool.folder, Permissions::from_mode(0o1733))?;
+            std::fs::set_permissions(&spool.around, Permissions::from_mode(0o711))?;
         }
         Ok(spool)
     }
@@ -131,7 +137,7 @@ impl Spool {
 
 impl Drop for Spool {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
+        let _ = std::fs::remove_dir_all(&self.around);
     }
 }
 
