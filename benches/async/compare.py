@@ -4,8 +4,10 @@
     python3 benches/async/compare.py [--directory .] [--depths 1,8,32] [--turns 3] [--seconds 3] [--write]
 
 `async depth=N` alternates with `fio --ioengine=io_uring --iodepth=N` on the same file. Each line is the
-median over the turns, the last column lastrank's rate over fio's. Needs fio and a built lastrank, and a
-file system that has O_DIRECT.
+median over the turns, the last column lastrank's rate over fio's. Both work a second longer than they are
+measured: on a loop device fio's first tenths are twice as quick as what follows, for the kernel's worker then
+shares its processor more often (perhaps since fio calibrates its clock on every processor before it begins).
+Needs fio and a built lastrank, and a file system that has O_DIRECT.
 """
 
 import argparse
@@ -25,6 +27,8 @@ $f = fopen("data", "O_RDWR|O_DIRECT");
 async depth=$depth {{ for {seconds}s {call}($f, 4k, uniform(0, 65536) * 4096); }}
 fclose($f);
 """
+# Before this many seconds nothing is measured.
+WARM_S = 1
 
 
 def make_data(folder: str) -> None:
@@ -38,16 +42,23 @@ def make_data(folder: str) -> None:
 def ours(lastrank: str, folder: str, depth: int, seconds: float = 3, write: bool = False) -> tuple[float, float, float]:
     """Operations a second, and the quantiles 0.5 and 0.99 of their durations in µs."""
     call = "fwrite" if write else "fread"
-    Path(folder, "async.ppl").write_text(PROGRAM.format(seconds=seconds, call=call))
+    Path(folder, "async.ppl").write_text(PROGRAM.format(seconds=seconds + WARM_S, call=call))
     run = [lastrank, "run", "async.ppl", "-o", "async.parquet", "--report", "none", "-s", f"depth={depth}"]
     subprocess.run(run, cwd=folder, check=True, capture_output=True)
     export = [lastrank, "export", "async.parquet", "--to", "csv", "-o", "-"]
     text = subprocess.run(export, cwd=folder, capture_output=True, text=True, check=True).stdout
-    rows = [row for row in csv.DictReader(io.StringIO(text)) if row["operation"] == call]
-    times = sorted(int(row["duration_ps"]) * 1e-6 for row in rows)
-    begin = min(int(row["start_ns"]) for row in rows)
-    end = max(int(row["start_ns"]) + int(row["duration_ps"]) // 1000 for row in rows)
-    return len(rows) / (end - begin) * 1e9, times[len(times) // 2], times[len(times) * 99 // 100]
+    rows = csv.DictReader(io.StringIO(text))
+    timed = [(int(row["start_ns"]), int(row["duration_ps"])) for row in rows if row["operation"] == call]
+    return measured(timed)
+
+
+def measured(timed: list[tuple[int, int]]) -> tuple[float, float, float]:
+    """Operations a second, and the quantiles 0.5 and 0.99 in µs, of starts in ns and durations in ps."""
+    begin = min(start for start, _ in timed) + WARM_S * 1_000_000_000
+    timed = [(start, took) for start, took in timed if start >= begin]
+    end = max(start + took // 1000 for start, took in timed)
+    times = sorted(took * 1e-6 for _, took in timed)
+    return len(timed) / (end - begin) * 1e9, times[len(times) // 2], times[len(times) * 99 // 100]
 
 
 def fio(folder: str, depth: int, seconds: float = 3, write: bool = False) -> tuple[float, float, float]:
@@ -55,9 +66,12 @@ def fio(folder: str, depth: int, seconds: float = 3, write: bool = False) -> tup
     way = "write" if write else "read"
     job = ["fio", "--name=async", "--filename=data", f"--rw=rand{way}", "--bs=4k", "--size=256m", "--direct=1"]
     job += ["--ioengine=io_uring", f"--iodepth={depth}", "--time_based", f"--runtime={seconds:g}", "--norandommap"]
-    done = subprocess.run(job + ["--thread", "--output-format=json"], cwd=folder, capture_output=True, text=True, check=True)
+    job += [f"--ramp_time={WARM_S}"]
+    # From before the submission to the completion, as lastrank's: fio's own choice begins behind the submission.
+    job += ["--thread", "--lat_percentiles=1", "--output-format=json"]
+    done = subprocess.run(job, cwd=folder, capture_output=True, text=True, check=True)
     done = json.loads(done.stdout[done.stdout.index("{"):])["jobs"][0][way]
-    quantiles = done["clat_ns"]["percentile"]
+    quantiles = done["lat_ns"]["percentile"]
     return done["iops"], quantiles["50.000000"] / 1e3, quantiles["99.000000"] / 1e3
 
 

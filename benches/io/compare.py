@@ -24,9 +24,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
-# What is done, and the options of both.
+# What is done, and the options of both; those of OUR_OWN are not fio's, which never looks for the causes of slow operations.
 WORK = [
     ("randread, direct, depth 1", ["rw=randread", "bs=4k", "direct=1"]),
+    ("... without causes", ["rw=randread", "bs=4k", "direct=1", "--no-causes"]),
     ("randread, direct, depth 16", ["rw=randread", "bs=4k", "direct=1", "iodepth=16"]),
     ("randread, page cache", ["rw=randread", "bs=4k", "invalidate=0"]),
     ("read, direct, 1 MiB", ["rw=read", "bs=1m", "direct=1"]),
@@ -34,6 +35,7 @@ WORK = [
     ("randwrite, dsync", ["rw=randwrite", "bs=4k", "sync=dsync"]),
     ("randrw 70:30, direct, depth 8", ["rw=randrw", "bs=4k", "direct=1", "iodepth=8", "rwmixread=70"]),
 ]
+OUR_OWN = {"--no-causes"}
 DIRECTIONS = {"read": "fread", "write": "fwrite"}
 # What is compared over a time, of (operations, bytes, operations a second, p50, p99, p99.9 in microseconds).
 FIGURES = {
@@ -47,7 +49,7 @@ FIGURES = {
 
 def ours(arguments: argparse.Namespace, folder: str, options: list[str], extent: str) -> dict:
     """For each direction: operations, bytes, rate, p50, p99 and p99.9 in microseconds."""
-    words = [f"--{option}" for option in [*options, f"size={arguments.size}", extent]]
+    words = [option if option in OUR_OWN else f"--{option}" for option in [*options, f"size={arguments.size}", extent]]
     run = [arguments.lastrank, "io", "data", "--overwrite-existing", "--json", "--report", "none", "-o", "run.parquet"]
     done = subprocess.run(run + words, cwd=folder, check=True, capture_output=True, text=True)
     label = options[0].removeprefix("rw=")
@@ -70,7 +72,8 @@ def fio(arguments: argparse.Namespace, folder: str, options: list[str], extent: 
     extents = {"ops": "number_ios", "time": "runtime"}
     name, value = extent.split("=")
     engine = "io_uring" if any(option.startswith("iodepth") for option in options) else "psync"
-    words = [f"--{option}" for option in [*options, f"size={arguments.size}", f"{extents[name]}={value}"]]
+    both = [option for option in options if option not in OUR_OWN]
+    words = [f"--{option}" for option in [*both, f"size={arguments.size}", f"{extents[name]}={value}"]]
     # Beyond the end of the file fio goes on only if io_size says so.
     words += ["--time_based"] if name == "time" else ["--io_size=1t"]
     job = ["fio", "--name=io", "--filename=data", f"--ioengine={engine}", "--norandommap", "--fallocate=none", "--thread"]

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Measures every cost that has an aim, one after the other, and prints one table.
 
-    python3 benches/price/all.py [--bin target/release/lastrank] [--only overhead,async,…] [--quick] [--directory .]
+    python3 benches/price/all.py [--bin target/release/lastrank] [--before TREE] [--only overhead,async,…] [--quick]
+                                 [--directory .]
 
 The lines: what an operation costs (the bench `overhead`), `async` at depths 1, 4, 16 and 128 with direct reads and
 writes on a disk and on a loop device whose memory is tmpfs, `parallel` with 1, 2 and 4 workers, saving
@@ -9,6 +10,10 @@ writes on a disk and on a loop device whose memory is tmpfs, `parallel` with 1, 
 fio, plain C, CPython. Run it alone on a quiet machine: it takes some ten minutes (`--quick`: two) once the
 executables are built, which it does itself (`--profile dev`: unoptimised ones, to try the script). A line that cannot
 be measured says why, and the others follow. The loop device needs root.
+
+`--before` names the checkout of an earlier release (its `target/release/lastrank` is built): what that tree can
+measure is measured in turns with the lines of this one, half as long again, and stands in the column `before`; a dash
+where it cannot. Without it that column shows the first measurement of all, on another machine.
 """
 
 import argparse
@@ -51,30 +56,52 @@ class Line(NamedTuple):
 
     what: str
     aim: str
+    before: str
     now: str
     peer: str
-    before: str = ""
 
 
 @dataclass
-class Asked:
-    """What was asked for, and where things are."""
+class Tree:
+    """A checkout, and what is built of it."""
 
+    root: Path
     lastrank: Path
     profile: str
-    quick: bool
-    directory: Path
 
     def executable(self, package: str, kind: str, name: str) -> Path:
         """An example or bench, built if it is not there yet."""
         profile = "bench" if kind == "bench" and self.profile == "release" else self.profile
-        words = ["cargo", "build", "--profile", profile, "-p", f"lastrank-{package}", f"--{kind}", name]
-        done = run(*words, "--message-format=json", cwd=ROOT, timeout=1800)
+        manifest = Path(self.root, "crates", package, "Cargo.toml").read_text()
+        package = re.search(r'^name = "([^"]+)"', manifest, re.MULTILINE)[1]
+        words = ["cargo", "build", "--profile", profile, "-p", package, f"--{kind}", name]
+        done = run(*words, "--message-format=json", cwd=self.root, timeout=1800)
         messages = [json.loads(line) for line in done.splitlines() if line.startswith("{")]
         for message in messages:
             if message.get("executable") and message["target"]["name"] == name:
                 return Path(message["executable"])
         raise Failed(f"cargo named no executable {name}")
+
+
+@dataclass
+class Asked:
+    """What was asked for."""
+
+    ours: Tree
+    before: Tree | None
+    quick: bool
+    directory: Path
+
+    @property
+    def trees(self) -> list[Tree]:
+        """This tree, and the earlier one where there is one."""
+        return [self.ours, self.before] if self.before else [self.ours]
+
+    def earlier(self, known: str, measured: object) -> str:
+        """The cell of the column `before`: what was measured now, or what is known of another machine."""
+        if not self.before:
+            return BEFORE.get(known, "")
+        return "-" if measured is None else str(measured)
 
 
 def run(*command: object, cwd: Path | None = None, timeout: int = 240) -> str:
@@ -100,20 +127,40 @@ def script(name: str) -> ModuleType:
     return module
 
 
-def overhead(asked: Asked) -> Iterator[Line]:
-    bench = asked.executable("engine", "bench", "overhead")
-    size = ["--rounds", 3, "--operations", 20_000] if asked.quick else ["--rounds", 15]
-    text = run(bench, *size, timeout=400)
-    call = ""
+# A line of the bench `overhead`: call, measure, raw, engine, what it adds, program, what it adds, fio, what it adds.
+COST = r"(.{14})(median|quiet) +(-?\d+) +(-?\d+) +(-?\d+) +(-?\d+) +(-?\d+)(?: +(\S+) +(\S+))?"
+# The same of the bench before it had a measure: a ratio stands behind what the engine adds.
+EARLIER_COST = r"(\S.{13})()? +(-?\d+) +(-?\d+) +(-?\d+) +[0-9.]+ +(-?\d+) +(-?\d+)(?: +(\S+) +(\S+))?"
+
+
+def costs(text: str) -> dict[tuple[str, str], re.Match]:
+    """Lines of the bench by call and measure."""
+    found, call = {}, ""
     for line in text.splitlines():
-        found = re.match(r"(.{14})(median|quiet) +(-?\d+) +(-?\d+) +(-?\d+) +(-?\d+) +(-?\d+)(?: +(\S+) +(\S+))?", line)
-        if not found:
-            continue
-        call = found[1].strip() or call
-        peer = f"fio +{found[9]}" if found[9] and found[9] != "-" else ""
-        now = f"+{found[5]} engine, +{found[7]} program"
-        what = f"{call}, ns more than raw ({found[3]}), {found[2]}"
-        yield Line(what, "+45, +60", now, peer, BEFORE.get(call, "") if found[2] == "median" else "")
+        if match := re.match(COST, line) or re.match(EARLIER_COST, line):
+            call = match[1].strip() or call
+            found[call, match[2] or "median"] = match
+    return found
+
+
+def overhead(asked: Asked) -> Iterator[Line]:
+    size = ["--rounds", 3, "--operations", 20_000] if asked.quick else ["--rounds", 8 if asked.before else 15]
+    bench = lambda tree: tree.executable("engine", "bench", "overhead")  # noqa: E731
+    measure = lambda tree, *size: costs(run(bench(tree), *size, timeout=900))  # noqa: E731
+    runs, earlier = [measure(asked.ours, *size)], {}
+    if asked.before:
+        # The earlier bench takes no arguments.
+        earlier = measure(asked.before)
+        runs.append(measure(asked.ours, *size))
+    middle = lambda at, number: f"{statistics.mean(int(run[at][number]) for run in runs):+.0f}"  # noqa: E731
+    for (call, measure_of), found in runs[0].items():
+        at = (call, measure_of)
+        peer = f"fio {middle(at, 9)}" if found[9] and found[9] != "-" else ""
+        then = earlier.get(at)
+        before = then and f"{int(then[5]):+} engine, {int(then[7]):+} program (more than raw {then[3]})"
+        known = asked.earlier(call if measure_of == "median" else "", before)
+        what = f"{call}, ns more than raw ({found[3]}), {measure_of}"
+        yield Line(what, "+45, +60", known, f"{middle(at, 5)} engine, {middle(at, 7)} program", peer)
 
 
 @contextmanager
@@ -147,25 +194,31 @@ def asynchronous(asked: Asked) -> Iterator[Line]:
                 compare.make_data(folder)
                 for write in (False, True):
                     for depth in DEPTHS:
-                        pairs = [
-                            (
-                                compare.ours(str(asked.lastrank), folder, depth, seconds, write),
-                                compare.fio(folder, depth, seconds, write),
-                            )
-                            for _ in range(turns)
-                        ]
+                        how = (folder, depth, seconds, write)
+                        ours = [lambda tree=tree: compare.ours(str(tree.lastrank), *how) for tree in asked.trees]
                         what = f"async {depth}, direct {'writes' if write else 'reads'}, {where}, IOPS"
-                        yield against_fio(what, pairs)
+                        yield against_fio(what, asked, in_turns(turns, [*ours, lambda: compare.fio(*how)]))
         except (Failed, subprocess.CalledProcessError, OSError) as error:
-            yield Line(f"async, {where}", "", f"not measured: {why(error)}", "")
+            yield Line(f"async, {where}", "", "", f"not measured: {why(error)}", "")
 
 
-def against_fio(what: str, pairs: list[tuple]) -> Line:
-    """Rates and medians of turns beside fio's."""
-    middle = lambda who, at: statistics.median(pair[who][at] for pair in pairs)  # noqa: E731
-    ratio = statistics.median(mine[0] / theirs[0] for mine, theirs in pairs)
-    now = f"{middle(0, 0):.0f}, p50 {middle(0, 1):.1f} µs, {ratio:.2f} of fio's"
-    return Line(what, "at least 1.00", now, f"fio {middle(1, 0):.0f}, p50 {middle(1, 1):.1f} µs")
+def in_turns(turns: int, measures: list) -> list[tuple]:
+    """What each measure gave, turn by turn; every second turn in the other order."""
+    rows = []
+    for turn in range(turns):
+        order = list(range(len(measures)))[:: 1 if turn % 2 == 0 else -1]
+        found = {at: measures[at]() for at in order}
+        rows.append(tuple(found[at] for at in range(len(measures))))
+    return rows
+
+
+def against_fio(what: str, asked: Asked, rows: list[tuple]) -> Line:
+    """Rates and medians of turns: ours, the earlier ones where there are any, fio's last."""
+    middle = lambda who, at: statistics.median(row[who][at] for row in rows)  # noqa: E731
+    ratio = lambda who: statistics.median(row[who][0] / row[-1][0] for row in rows)  # noqa: E731
+    cell = lambda who: f"{middle(who, 0):.0f}, p50 {middle(who, 1):.1f} µs, {ratio(who):.2f} of fio's"  # noqa: E731
+    before = cell(1) if asked.before else ""
+    return Line(what, "at least 1.00", before, cell(0), f"fio {middle(-1, 0):.0f}, p50 {middle(-1, 1):.1f} µs")
 
 
 def parallel(asked: Asked) -> Iterator[Line]:
@@ -175,95 +228,119 @@ def parallel(asked: Asked) -> Iterator[Line]:
         compare.make_data(folder)
         for write in (False, True):
             for workers in (1, 2, 4):
-                pairs = [
-                    (workers_of_lastrank(asked, folder, workers, seconds, write), jobs_of_fio(folder, workers, seconds, write))
-                    for _ in range(turns)
-                ]
+                how = (folder, workers, seconds, write)
+                ours = [lambda tree=tree: workers_of_lastrank(compare, tree.lastrank, *how) for tree in asked.trees]
+                rows = in_turns(turns, [*ours, lambda: jobs_of_fio(compare, *how)])
                 kind = "writes" if write else "reads"
-                yield against_fio(f"parallel {workers}, direct {kind}, disk, IOPS", pairs)
+                yield against_fio(f"parallel {workers}, direct {kind}, disk, IOPS", asked, rows)
 
 
-def workers_of_lastrank(asked: Asked, folder: str, workers: int, seconds: int, write: bool) -> tuple[float, float]:
-    """Operations a second, and the median of their durations in µs."""
+def workers_of_lastrank(
+    compare: ModuleType, lastrank: Path, folder: str, workers: int, seconds: int, write: bool
+) -> tuple[float, ...]:
+    """Operations a second, and quantiles of their durations in µs."""
     call = "fwrite" if write else "fread"
-    Path(folder, "parallel.ppl").write_text(PARALLEL.format(workers=workers, seconds=seconds, call=call))
-    words = [asked.lastrank, "run", "parallel.ppl", "-o", "parallel.parquet", "--report", "none"]
+    text = PARALLEL.format(workers=workers, seconds=seconds + compare.WARM_S, call=call)
+    Path(folder, "parallel.ppl").write_text(text)
+    words = [lastrank, "run", "parallel.ppl", "-o", "parallel.parquet", "--report", "none"]
     run(*words, cwd=Path(folder))
-    text = run(asked.lastrank, "export", "parallel.parquet", "--to", "csv", "-o", "-", cwd=Path(folder))
+    text = run(lastrank, "export", "parallel.parquet", "--to", "csv", "-o", "-", cwd=Path(folder))
     header, *rows = (line.split(",") for line in text.splitlines())
     operation, start, duration = (header.index(name) for name in ("operation", "start_ns", "duration_ps"))
     timed = [(int(row[start]), int(row[duration])) for row in rows if row[operation] == call]
     if not timed:
         raise Failed(f"no sample of {call}")
-    elapsed = max(begin + took // 1000 for begin, took in timed) - min(begin for begin, _ in timed)
-    return len(timed) / elapsed * 1e9, statistics.median(took for _, took in timed) * 1e-6
+    return compare.measured(timed)
 
 
-def jobs_of_fio(folder: str, workers: int, seconds: int, write: bool) -> tuple[float, float]:
+def jobs_of_fio(compare: ModuleType, folder: str, workers: int, seconds: int, write: bool) -> tuple[float, float]:
     """The same of fio."""
     way = "write" if write else "read"
     words = ["fio", "--name=parallel", "--filename=data", f"--rw=rand{way}", "--bs=4k", "--size=256m", "--direct=1"]
     words += ["--ioengine=psync", "--thread", f"--numjobs={workers}", "--group_reporting", "--norandommap"]
-    words += ["--time_based", f"--runtime={seconds}", "--output-format=json"]
+    words += ["--time_based", f"--runtime={seconds}", f"--ramp_time={compare.WARM_S}", "--lat_percentiles=1"]
+    words += ["--output-format=json"]
     text = run(*words, cwd=Path(folder))
     done = json.loads(text[text.index("{") :])["jobs"][0][way]
-    return done["iops"], done["clat_ns"]["percentile"]["50.000000"] / 1e3
+    return done["iops"], done["lat_ns"]["percentile"]["50.000000"] / 1e3
 
 
 def save(asked: Asked) -> Iterator[Line]:
     compare = script("big_run")
     ranks, operations = 4, 50_000 if asked.quick else 1_000_000
     with tempfile.TemporaryDirectory(dir=asked.directory) as folder:
-        _, after = compare.of_lastrank(str(asked.lastrank), folder, ranks, operations)
-        size = Path(folder, "big.parquet").stat().st_size / (ranks * operations)
+
+        def saved(tree: Tree) -> tuple[float, float]:
+            _, after = compare.of_lastrank(str(tree.lastrank), folder, ranks, operations)
+            return after, Path(folder, "big.parquet").stat().st_size / (ranks * operations)
+
+        turns = in_turns(1 if asked.quick else 3, [lambda tree=tree: saved(tree) for tree in asked.trees])
         try:
             _, fio_after = compare.of_fio(folder, ranks, operations)
             peer = f"fio's logs {fio_after:.2f} s"
         except (OSError, subprocess.CalledProcessError) as error:
             peer = f"no fio: {why(error)}"
-    now = f"{after:.2f} s, {size:.2f} B a sample"
-    yield Line(f"saved after the last of {ranks} x {operations:,}", "1 s, 4.0 B", now, peer, BEFORE["save"])
+    cell = lambda of: f"{statistics.median(after for after, _ in of):.2f} s, {of[0][1]:.2f} B a sample"  # noqa: E731
+    cells = [cell(of) for of in zip(*turns, strict=True)]
+    before = asked.earlier("save", cells[-1])
+    yield Line(f"saved after the last of {ranks} x {operations:,}", "1 s, 4.0 B", before, cells[0], peer)
 
 
 def kernels(asked: Asked) -> Iterator[Line]:
-    hierarchy = script("hierarchy")
-    hierarchy.OURS = asked.executable("engine", "example", "hierarchy")
-    before = os.sched_getaffinity(0)
+    benches = []
+    for tree in asked.trees:
+        benches.append(script("hierarchy"))
+        benches[-1].OURS = tree.executable("engine", "example", "hierarchy")
+    allowed = os.sched_getaffinity(0)
     with tempfile.TemporaryDirectory() as folder:
         reference = Path(folder, "reference")
         run("cc", "-O2", "-o", reference, ROOT / "benches/hierarchy/reference.c")
-        os.sched_setaffinity(0, {max(before)})
+        os.sched_setaffinity(0, {max(allowed)})
         try:
-            for name, ours, theirs in hierarchy.chases(reference, 1 if asked.quick else 5):
-                now = f"{ours / theirs:.3f} ({ours:.2f} ns)"
-                yield Line(f"chase, {name}, to C", "0.97 to 1.03", now, f"C {theirs:.2f} ns", BEFORE.get(name, ""))
-            tries = [list(map(float, run(hierarchy.OURS, "record").split())) for _ in range(5)]
+            chases = [bench.chases(reference, 1 if asked.quick else 5) for bench in benches]
+            for both in zip(*chases, strict=True):
+                cells = [f"{ours / theirs:.3f} ({ours:.2f} ns)" for _, ours, theirs in both]
+                name, _, theirs = both[0]
+                before = asked.earlier(name, cells[-1])
+                yield Line(f"chase, {name}, to C", "0.97 to 1.03", before, cells[0], f"C {theirs:.2f} ns")
+            recorded = lambda bench: tuple(map(float, run(bench.OURS, "record").split()))  # noqa: E731
+            turns = in_turns(5, [lambda bench=bench: recorded(bench) for bench in benches])
         finally:
-            os.sched_setaffinity(0, before)
-    raw, counted, sample = map(statistics.median, zip(*tries, strict=True))
-    now = f"{counted:.2f} ns"
-    yield Line("a value into a histogram", "3 ns", now, f"as a number {raw:.2f} ns, a sample {sample:.2f} ns", BEFORE["histogram"])
+            os.sched_setaffinity(0, allowed)
+    found = [list(map(statistics.median, zip(*of, strict=True))) for of in zip(*turns, strict=True)]
+    raw, counted, sample = found[0]
+    before = asked.earlier("histogram", f"{found[-1][1]:.2f} ns")
+    peer = f"as a number {raw:.2f} ns, a sample {sample:.2f} ns"
+    yield Line("a value into a histogram", "3 ns", before, f"{counted:.2f} ns", peer)
 
 
 def verdicts(asked: Asked) -> Iterator[Line]:
-    text = run(asked.executable("tail", "example", "tail_speed"))
-    seconds = {task: float(value) for task, value in (line.split("\t") for line in text.splitlines())}
-    now = f"{seconds['full_verdict'] * 1e3:.1f} ms"
-    yield Line("full verdict of 400 values", "30 ms", now, "", BEFORE["verdict"])
-    now = f"{seconds['full_verdict_million']:.3f} s, its fit {seconds['fit_million']:.3f} s"
-    yield Line("full verdict of 1,000,000 values", "0.15 s", now, "", BEFORE["verdict of a million"])
+    found = []
+    for tree in asked.trees:
+        text = run(tree.executable("tail", "example", "tail_speed"))
+        found.append({task: float(value) for task, value in (line.split("\t") for line in text.splitlines())})
+    small = [f"{seconds['full_verdict'] * 1e3:.1f} ms" for seconds in found]
+    yield Line("full verdict of 400 values", "30 ms", asked.earlier("verdict", small[-1]), small[0], "")
+    large = [f"its fit {seconds['fit_million']:.3f} s" for seconds in found]
+    now = f"{found[0]['full_verdict_million']:.3f} s, {large[0]}"
+    before = asked.earlier("verdict of a million", large[-1])
+    yield Line("full verdict of 1,000,000 values", "0.15 s", before, now, "")
 
 
 def language(asked: Asked) -> Iterator[Line]:
-    text = run(asked.executable("ppl", "example", "speed"), "parse")
-    found = re.search(r"([0-9.]+) s of processor time", text)
-    if not found:
-        raise Failed(f"the example printed {text!r}")
+    found = []
+    for tree in asked.trees:
+        text = run(tree.executable("ppl", "example", "speed"), "parse")
+        seconds = re.search(r"([0-9.]+) s of processor time", text)
+        if not seconds:
+            raise Failed(f"the example of {tree.root} printed {text!r}")
+        found.append(f"{seconds[1]} s")
     # In a process of its own: the memory of compile() is not given back.
     code = f"import runpy; runpy.run_path({str(ROOT / 'benches/language/compare.py')!r})['cpython']()"
     peer = "" if asked.quick else re.search(r"compile ([0-9.]+) s", run(sys.executable, "-c", code))[1]
     beside = f"CPython {peer} s" if peer else ""
-    yield Line("parse and check of 1,000,000 statements", "0.5 s", f"{found[1]} s", beside, BEFORE["parse"])
+    before = asked.earlier("parse", found[-1])
+    yield Line("parse and check of 1,000,000 statements", "0.5 s", before, found[0], beside)
 
 
 SECTIONS = {
@@ -288,6 +365,7 @@ def show(line: Line) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--bin", type=Path, help="a built lastrank (default: that of the profile)")
+    parser.add_argument("--before", type=Path, metavar="TREE", help="a checkout of an earlier release, built")
     parser.add_argument("--profile", choices=["release", "dev"], default="release", help="how executables are built")
     parser.add_argument("--only", default=",".join(SECTIONS), help="sections, separated by commas")
     parser.add_argument("--quick", action="store_true", help="few turns, to try the script")
@@ -295,15 +373,22 @@ def main() -> None:
     parsed = parser.parse_args()
     target = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
     built = target / ("debug" if parsed.profile == "dev" else "release") / "lastrank"
-    lastrank = (parsed.bin or built).resolve()
-    if not lastrank.is_file():
-        sys.exit(f"{lastrank} is not there: build it with cargo build --release -p lastrank, or name another by --bin")
-    asked = Asked(lastrank, parsed.profile, parsed.quick, parsed.directory.resolve())
+    trees = [Tree(ROOT, (parsed.bin or built).resolve(), parsed.profile)]
+    if parsed.before:
+        if "CARGO_TARGET_DIR" in os.environ:
+            sys.exit("with --before each tree needs a target directory of its own: unset CARGO_TARGET_DIR")
+        root = parsed.before.resolve()
+        trees.append(Tree(root, root / "target/release/lastrank", "release"))
+    for tree in trees:
+        if not tree.lastrank.is_file():
+            build = f"build it with cargo build --release -p lastrank in {tree.root}"
+            sys.exit(f"{tree.lastrank} is not there: {build}" + (", or name another by --bin" if tree is trees[0] else ""))
+    asked = Asked(trees[0], (trees + [None])[1], parsed.quick, parsed.directory.resolve())
     unknown = [name for name in parsed.only.split(",") if name not in SECTIONS]
     if unknown:
         sys.exit(f"there is no section {unknown[0]}; there are {', '.join(SECTIONS)}")
     begin = time.monotonic()
-    show(Line("what", "aim", "now", "peer", "before"))
+    show(Line("what", "aim", "before", "now", "peer"))
     print(f"|{'---|' * len(Line._fields)}")
     missing = 0
     for name in parsed.only.split(","):
@@ -313,7 +398,7 @@ def main() -> None:
                 show(line)
         except (Exception, SystemExit) as error:  # noqa: BLE001: the other lines follow, whatever happened to this one.
             missing += 1
-            show(Line(name, "", f"not measured: {why(error)}", ""))
+            show(Line(name, "", "", f"not measured: {why(error)}", ""))
     print(f"\n{time.monotonic() - begin:.0f} s; load of the machine now: {os.getloadavg()[0]:.2f}.")
     sys.exit(1 if missing else 0)
 

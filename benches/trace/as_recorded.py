@@ -2,7 +2,7 @@
 """Compares how long applications and their replays take: on the file system of the recording, on tmpfs and over NFS.
 
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
-                                         [--places disk,tmpfs,nfs] [--recorder quiet|complete] [NAME …]
+                                         [--places disk,tmpfs,nfs] [--recorder quiet|complete] [--causes] [NAME …]
 
 Each application is recorded in `--on`, a directory of the file system in question (three times; the one in the middle
 counts): quietly, which costs least, or completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
@@ -18,9 +18,15 @@ itself (bare, without a recorder) and its replays run in turn, `--rounds` times 
 
 bare, paused and starts are medians, followed by the ratio of the least times, which other work on the machine disturbs less.
 
+Ext4 gives no inode away again for some minutes after its file was removed, and searches past them: in a directory where a
+thousand files were removed, creating one takes up to a millisecond in place of 20 us. What is made on the disk is therefore
+removed at the end of the comparison, and until then only emptied; files that were removed there less than five minutes
+before, also by this program, make the rows of the disk mean little.
+
 An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
 recording says of these times, without the recorder, is added to the replays. Over NFS everything runs in User-Mode Linux,
-whose system calls cost tens of microseconds (see tests/filesystems/nfs.py): its ratios are rough. `differs` tells what
+whose system calls cost tens of microseconds (see tests/filesystems/nfs.py), reading the clock among them, twice an operation.
+What `fidelity` says of the clock is taken off there, and its ratios are rough. `differs` tells what
 `lastrank fidelity` finds of other operations, bytes or failures. Nothing is asserted.
 """
 
@@ -44,6 +50,9 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from traces import applications as known  # noqa: E402
 from traces.applications import Application, missing  # noqa: E402
+
+# Whether replays look for the causes of slow operations, which takes time that the application does not.
+CAUSES = "--causes" in sys.argv
 
 # Where the quiet recorder saw less of the reads and writes, in percent, the replay would differ.
 ENOUGH = 99.0
@@ -108,10 +117,31 @@ class Recorded:
 
 
 class Here:
-    """A directory of this machine."""
+    """A directory of this machine; where it `keeps`, files are removed at the end of the comparison."""
 
-    def __init__(self, base: Path) -> None:
+    def __init__(self, base: Path, keeps: bool = False) -> None:
         self.base = base
+        self.keeps = keeps
+        self.kept: list[str] = []
+
+    @contextlib.contextmanager
+    def folder(self):
+        folder = tempfile.mkdtemp(prefix="lastrank-traces-", dir=self.base)
+        self.kept.append(folder)
+        try:
+            yield Path(folder)
+        finally:
+            if self.keeps:
+                for file in Path(folder).rglob("*"):
+                    if file.is_file() and not file.is_symlink():
+                        os.chmod(file, 0o600)
+                        os.truncate(file, 0)
+            else:
+                self.remove()
+
+    def remove(self) -> None:
+        while self.kept:
+            shutil.rmtree(self.kept.pop())
 
     def run(self, words: list, home: Path) -> float:
         """Seconds of wall time."""
@@ -126,8 +156,8 @@ class Here:
 
     @contextlib.contextmanager
     def home(self, application: Application):
-        with tempfile.TemporaryDirectory(prefix="lastrank-traces-", dir=self.base) as folder:
-            home = Path(folder) / "home"
+        with self.folder() as folder:
+            home = folder / "home"
             home.mkdir()
             application.prepare(home)
             # So that writing back what was prepared is no part of what is measured.
@@ -136,8 +166,8 @@ class Here:
 
     @contextlib.contextmanager
     def empty(self):
-        with tempfile.TemporaryDirectory(prefix="lastrank-traces-", dir=self.base) as folder:
-            yield Path(folder) / "replay"
+        with self.folder() as folder:
+            yield folder / "replay"
 
 
 class OverNfs:
@@ -231,6 +261,7 @@ def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[
     outside.unlink(missing_ok=True)
     with place.empty() as target:
         words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target}"]
+        words += [] if CAUSES else ["--no-causes"]
         if way == "starts":
             words.append("--as-recorded")
         place.run(words, inside.parent)
@@ -271,7 +302,10 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
                     replay(lastrank, recorded, way, place, files)
                     first = told(lastrank, folder, only, files[0])
                     own = first["application"]
-                    times.append(first["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
+                    took = first["replays"][0]["elapsed_s"]
+                    if isinstance(place, OverNfs):
+                        took -= first["replays"][0]["clock_s"]
+                    times.append(took + own["ran_s"] - own["elapsed_s"])
                     differs |= {
                         word for word in ("same_calls", "same_bytes") if not first[word]
                     } | {word for word in ("more_failures", "more_successes") if first[word]}
@@ -296,6 +330,7 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=300, help="no place is begun after so long")
     parser.add_argument("--places", default="disk,tmpfs,nfs")
+    parser.add_argument("--causes", action="store_true", help="replays look for the causes of slow operations")
     parser.add_argument("--recorder", choices=["quiet", "complete"], default="quiet")
     args = parser.parse_args()
     wanted = args.places.split(",")
@@ -305,7 +340,9 @@ def main() -> int:
     share = args.seconds / max(len(chosen), 1)
     lastrank = args.bin.resolve()
     with contextlib.ExitStack() as stack:
-        places: dict = {"disk": Here(args.on)}
+        disk = Here(args.on, keeps=True)
+        stack.callback(disk.remove)
+        places: dict = {"disk": disk}
         if "tmpfs" in wanted:
             places["tmpfs"] = Here(Path("/dev/shm"))
         shared = None

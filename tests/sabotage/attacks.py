@@ -78,6 +78,10 @@ ATTACKS = [
            may_change=("thesis.txt",), says="did not make it"),
     Attack("a file of the user moved away", 'rename("thesis.txt", "mine"); delete("mine");', says="did not make it"),
     Attack("a file of the user under a second name", 'link("thesis.txt", "mine");', says="did not make it"),
+    Attack("words composed of the user's files", '$f = fopen("thesis.txt", "r"); $g = fcreat("Makefile"); '
+           'repeat $i 3 fcopy($f, $g, 1, $i);', says="did not make it"),
+    Attack("a copy of the user's file, through a link", 'symlink("thesis.txt", "mine"); $f = fopen("mine", "r"); '
+           '$g = fcreat("Makefile"); fcopy($f, $g, 3);', says="did not make it"),
     Attack("permissions of the user's file", 'chmod("thesis.txt", 0);', says="did not make it"),
     Attack("an empty directory of the user", 'rmdir("empty");', says="did not make it"),
     Attack(

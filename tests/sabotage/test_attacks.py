@@ -60,10 +60,12 @@ def user(request: pytest.FixtureRequest) -> int:
 
 @pytest.fixture
 def reachable(lastrank: Lastrank) -> Iterator[Lastrank]:
-    """In a folder that somebody without rights can reach. That of pytest is closed again by each session that begins."""
+    """In a folder that somebody without rights can reach, also where the checkout lies in a closed one (a home). That of
+    pytest is closed again by each session that begins."""
     folder = Path(tempfile.mkdtemp(prefix="lastrank-attacks-"))
     folder.chmod(0o711)
-    yield Lastrank(lastrank.program, folder)
+    program = shutil.copy2(lastrank.program, folder / "lastrank")
+    yield Lastrank(Path(program), folder)
     shutil.rmtree(folder, ignore_errors=True)
 
 

@@ -36,7 +36,7 @@ fn ordinary(command: Command, kind: Kind, name: &str, case: usize) -> String {
         }
         (Kind::Path, _) if command == Command::Dwrite => format!("\"direct-{case}\""),
         (Kind::Path, _) if command == Command::Stripe => "\".\"".into(),
-        (Kind::Path, _) => "\"f\"".into(),
+        (Kind::Path | Kind::PathOrFile, _) => "\"f\"".into(),
         (Kind::Text, "advice") => "\"normal\"".into(),
         (Kind::Text, "kind") if command == Command::Atomic => "\"add\"".into(),
         (Kind::Text, "kind") => "\"copy\"".into(),

@@ -89,7 +89,8 @@ fn a_shell_with_commands_and_pipes_is_replayed() {
 
 #[test]
 fn an_archive_is_written_and_read() {
-    same(files, &["tar", "cf", "all.tar", "src"]);
+    let text = same(files, &["tar", "cf", "all.tar", "src"]);
+    assert!(text.contains("stat($f"), "tar asks by descriptor: {text}");
     let archive = |home: &Path| {
         files(home);
         let made =
@@ -156,11 +157,66 @@ fn the_quiet_recorder_sees_what_the_complete_one_sees() {
         let only = home.canonicalize().unwrap();
         let import = ["import", "../app.parquet", "--verbatim", "--only", only.to_str().unwrap()];
         let program = lastrank(&home, &import).out;
-        ["mkdir(", "fopen(", "fread(", "fwrite(", "fclose("].map(|call| program.matches(call).count())
+        ["mkdir(", "fopen(", "fcopy(", "fclose("].map(|call| program.matches(call).count())
     };
     let complete = calls(false, "one");
     assert!(complete.iter().all(|count| *count > 0), "{complete:?}");
     assert_eq!(calls(true, "two"), complete);
+}
+
+#[test]
+fn the_quiet_recorder_sees_streams_of_the_c_library() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    let calls = |how: &[&str], command: &[&str]| {
+        std::fs::write(home.join("in"), "a line\n".repeat(3000)).unwrap();
+        let record = [&["record", "-o", "../app.parquet"], how, &["--"], command].concat();
+        let recorded = lastrank(&home, &record);
+        assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+        let only = home.canonicalize().unwrap();
+        let import = ["import", "../app.parquet", "--verbatim", "--only", only.to_str().unwrap()];
+        let program = lastrank(&home, &import).out;
+        ["fopen(", "fread(", "fwrite(", "fclose(", "rename(", "stat($f"]
+            .map(|call| program.matches(call).count())
+    };
+    // Awk writes to streams: one that it closes, and one that is flushed when it exits. Sed makes a temporary file.
+    let script = r#"{ print > "closed" } END { close("closed"); print "last" > "open" }"#;
+    for command in [&["awk", script, "in"][..], &["sed", "-i", "s/a/b/", "in"]] {
+        let complete = calls(&[], command);
+        assert!(complete[2] > 1, "{complete:?}");
+        assert_eq!(calls(&["--quiet"], command), complete);
+    }
+}
+
+/// A shell that waits for its commands is one rank with them.
+#[test]
+fn the_quiet_recorder_sees_a_shell_wait() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("a"), "a line\n").unwrap();
+    let script = "cat a > b; cat a > c; cat c > d; :";
+    let recorded = lastrank(&home, &["record", "--quiet", "-o", "../app.parquet", "--", "sh", "-c", script]);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let only = home.canonicalize().unwrap();
+    let made = lastrank(&home, &["import", "../app.parquet", "--only", only.to_str().unwrap()]);
+    assert!(made.out.contains("define ranks 1\n"), "{}{}", made.out, made.err);
+}
+
+/// The first records of a thread lie in memory, those behind the first 16 MiB on a disk.
+#[test]
+fn the_quiet_recorder_keeps_long_recordings_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let script = format!("i=0; while [ $i -lt 80000 ]; do [ -e {}$i ]; i=$((i+1)); done", "x".repeat(200));
+    let words = ["record", "--quiet", "-o", "app.parquet", "--", "sh", "-c", &script];
+    let recorded = lastrank(folder.path(), &words);
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let here = folder.path().canonicalize().unwrap();
+    let only = here.to_str().unwrap();
+    let made = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", only]);
+    let text = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
+    assert!(text.contains("$rows 80000 "), "{}\n{text}", made.err);
 }
 
 #[test]
@@ -257,13 +313,26 @@ fn calls_that_failed_as_in_the_application_are_no_errors_of_the_replay() {
     assert_eq!(replayed.status, Some(0), "{}", replayed.err);
     assert!(replayed.out.contains("0 errors, 6 failed as expected"), "{}", replayed.out);
     let alike = lastrank(folder.path(), &["fidelity", "app.parquet", "r.parquet", "--only", only]);
-    assert!(alike.out.contains("6 fail, as they did in the application"), "{}", alike.out);
+    let said = alike.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(said.contains("6 fail, as they did in the application"), "{said}");
     let words = ["fidelity", "app.parquet", "r.parquet", "--only", only, "--json"];
     let json: serde_json::Value = serde_json::from_str(&lastrank(folder.path(), &words).out).unwrap();
     assert_eq!(json["schema"], "lastrank.fidelity/1");
     assert_eq!((&json["failed_as_recorded"], &json["more_failures"]), (&6.into(), &0.into()));
     let seconds = |key: &str| json["application"][key].as_f64().unwrap();
     assert!(seconds("ran_s") < seconds("recorded_s") && seconds("elapsed_s") <= seconds("ran_s"), "{json}");
+    let replay = &json["replays"][0];
+    let of = |key: &str| replay[key].as_f64().unwrap();
+    let more = of("more_in_operations_s") + of("more_between_s");
+    assert!((of("elapsed_s") - seconds("elapsed_s") - more).abs() < 1e-8, "{json}");
+    assert_eq!(replay["within_5_percent"], (of("ratio") - 1.0).abs() <= 0.05, "{json}");
+    assert_ne!(said.contains("not within 5 %"), replay["within_5_percent"] == true, "{}", alike.out);
+    assert_eq!(
+        alike.out.contains("Its operations take "),
+        replay["within_5_percent"] == false,
+        "{}",
+        alike.out
+    );
     // A replay in which one of these names is there does something else.
     std::fs::create_dir(folder.path().join("there")).unwrap();
     std::fs::write(folder.path().join("there/none-3"), "").unwrap();

@@ -140,3 +140,19 @@ fn ab_keeps_to_the_width_and_answers_first() {
         assert!(text.starts_with("B ") || text.starts_with("Not decided"), "{text}");
     }
 }
+
+#[test]
+fn a_run_that_does_not_look_for_causes_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let arguments =
+        ["io", "randread", "--bs", "4k", "--size", "1MiB", "--ops", "400", "-o", "run.parquet", "."];
+    let said = "Causes of slow operations were not looked for (--no-causes).";
+    let with = lastrank(folder.path(), &arguments);
+    assert!(!with.out.contains(said), "{}{}", with.out, with.err);
+    let without = lastrank(folder.path(), &[&arguments[..], &["--no-causes"]].concat());
+    assert!(without.out.contains(said), "{}{}", without.out, without.err);
+    let run = store::read(&folder.path().join("run.parquet")).unwrap();
+    assert!(run.samples.iter().all(|sample| sample.causes == 0 && sample.queue_ns == 0));
+    let coverage = run.facts.coverage.unwrap();
+    assert!(coverage.unwanted && coverage.sees.is_empty(), "{coverage:?}");
+}

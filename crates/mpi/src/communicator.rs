@@ -72,7 +72,7 @@ impl Mpi {
         let mpi = Self::of(link);
         // A number unique to the job, which distinguishes its files from those left by an earlier job.
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
-        let id = mpi.barrier((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
+        let id = mpi.meet_first((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
         Ok(mpi)
     }
@@ -133,11 +133,31 @@ impl Mpi {
         Ok(Exchange { request, values, memory, here })
     }
 
+    /// As [`Comm::barrier`], before anything else: also where another rank has passed it, and is on its way out by now.
+    fn meet_first(&self, value: u64) -> Result<u64, CommError> {
+        let mut exchange = self.bring(value, Memory::Boxed)?;
+        match self.complete(&mut exchange) {
+            Err(CommError::RankLost { .. } | CommError::Signalled { .. })
+                if self.world().arrives(&mut exchange.request) => {}
+            done => done?,
+        }
+        self.result(exchange)
+    }
+
     /// Waits for all ranks; returns the largest number if all have reached the same meeting.
-    fn receive(&self, exchange: Exchange) -> Result<u64, CommError> {
-        let Exchange { mut request, values, memory, here } = exchange;
-        let wait = Wait::new(here, self.link.rank);
-        self.world().wait(&mut request, &self.link.members, Some(wait))?;
+    fn receive(&self, mut exchange: Exchange) -> Result<u64, CommError> {
+        self.complete(&mut exchange)?;
+        self.result(exchange)
+    }
+
+    fn complete(&self, exchange: &mut Exchange) -> Result<(), CommError> {
+        let wait = Wait::new(exchange.here, self.link.rank);
+        self.world().wait(&mut exchange.request, &self.link.members, Some(wait))
+    }
+
+    /// What a complete exchange gave.
+    fn result(&self, exchange: Exchange) -> Result<u64, CommError> {
+        let Exchange { values, memory, .. } = exchange;
         let [value, most, least] = match memory {
             Memory::Shared => self.world().block.announcement().end(),
             // SAFETY: the request is complete, so the library no longer uses the box, and `values` was made by

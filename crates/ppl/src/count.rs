@@ -208,7 +208,12 @@ impl<'p> Counter<'p> {
 
     /// The open file of the first argument.
     fn open_at(&mut self, arguments: &Arguments) -> Option<&mut CountedFile> {
-        self.files.get_mut(arguments.file(0)? as usize)?.as_mut()
+        self.open_file_at(arguments, 0)
+    }
+
+    /// The open file of an argument.
+    fn open_file_at(&mut self, arguments: &Arguments, index: usize) -> Option<&mut CountedFile> {
+        self.files.get_mut(arguments.file(index)? as usize)?.as_mut()
     }
 
     /// The size of that file.
@@ -275,7 +280,8 @@ impl<'p> Counter<'p> {
                     *file = None;
                 }
             }
-            Effect::AnswersSize => return self.size_by_name(path(0)) as i64,
+            Effect::AnswersSize if arguments.file(0).is_some() => return self.open_size(arguments) as i64,
+            Effect::AnswersSize => return self.size_by_name(arguments.text(0)) as i64,
             Effect::Frees => {
                 if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
                     self.memory = self.memory.saturating_sub(std::mem::take(bytes));
@@ -327,7 +333,7 @@ impl<'p> Counter<'p> {
             }
             (None, None) => {
                 let bytes = self.transfer_size(spec, arguments, 0);
-                self.write_open_file(bytes, spec.offset().and_then(|at| arguments.int(at)), arguments);
+                self.write_open_file(bytes, spec, arguments);
                 bytes
             }
         };
@@ -362,9 +368,10 @@ impl<'p> Counter<'p> {
         }
     }
 
-    fn write_open_file(&mut self, bytes: u64, offset: Option<i64>, arguments: &Arguments) {
+    fn write_open_file(&mut self, bytes: u64, spec: &CommandSpec, arguments: &Arguments) {
         let factor = self.factor;
-        let Some(file) = self.open_at(arguments) else { return };
+        let offset = spec.target_offset().and_then(|at| arguments.int(at));
+        let Some(file) = self.open_file_at(arguments, spec.target().unwrap_or(0)) else { return };
         let end = match offset {
             Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
             // Iterations of a multiplied loop write one after the other.
@@ -377,6 +384,13 @@ impl<'p> Counter<'p> {
         let outer = std::mem::replace(&mut self.factor, 1);
         self.grow(&name, end);
         self.factor = outer;
+        // What a copy takes moves the position of the file that it comes from.
+        if spec.target() > Some(0)
+            && spec.offset().is_none_or(|at| !arguments.is_given(at))
+            && let Some(from) = self.open_at(arguments)
+        {
+            from.position = from.position.saturating_add(bytes.saturating_mul(factor));
+        }
     }
 
     fn take_memory(&mut self, bytes: u64) -> Reply {

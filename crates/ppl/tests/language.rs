@@ -84,9 +84,10 @@ fn a_command_may_stand_among_the_arguments_of_another() {
 #[test]
 fn a_file_that_was_not_opened_is_a_value_below_zero_and_using_it_fails() {
     let outcome = execute(&plan_of(
-        "$f = fopen(\"none\", \"r\"); if $f < 0 { print($f, $$errno); } fread($f, 1); print($$errno); fclose($f);",
+        "$f = fopen(\"none\", \"r\"); if $f < 0 { print($f, $$errno); } fread($f, 1); print($$errno); stat($f); fclose($f);",
     ));
     assert_eq!(outcome.lines, ["[0] -2 2", "[0] 9"]);
+    assert_eq!(outcome.commands["stat"], (0, 1));
     assert_eq!(outcome.commands["fread"], (0, 1));
     assert!(outcome.stops.is_empty());
 }
@@ -356,6 +357,9 @@ fn a_command_is_counted_by_its_properties() {
     let renamed =
         of("append(\"f\", 1k); append(\"f\", 1k); rename(\"f\", \"g\"); $n = stat(\"g\"); write(\"h\", $n);");
     assert_eq!((renamed.written, renamed.space), (4 << 10, 4 << 10));
+    let files = "write(\"f\", 64k); $f = fopen(\"f\", \"r+\"); $g = fcreat(\"g\");";
+    let all = of(&format!("{files} repeat 4 fcopy($f, $g, 8k); fcopy($f, $g, 1k, 0, 99k); fwrite($f, 40k);"));
+    assert_eq!([all.bytes["fcopy"], all.read, all.written, all.space], [33, 0, 137, 172].map(|k| k << 10));
 }
 
 #[test]

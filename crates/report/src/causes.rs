@@ -15,6 +15,9 @@ use crate::unit::{duration, percent};
 /// Places that the tables show: those whose slow operations took the most time.
 const MOST: usize = 16;
 
+/// What is said where a run had no eye on causes.
+pub(crate) const NOT_LOOKED_FOR: &str = "Causes of slow operations were not looked for (--no-causes).";
+
 /// What is known of the slow operations of one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slowness {
@@ -129,8 +132,12 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
     if found.len() == MOST {
         table.note = format!("These are the {MOST} places whose slow operations took the most time. ");
     }
-    if let Some(coverage) = run.facts.coverage.as_ref().filter(|coverage| !coverage.blind.is_empty()) {
-        table.note += &format!("Could not be seen: {}.", coverage.blind.join("; "));
+    match &run.facts.coverage {
+        Some(coverage) if coverage.unwanted => table.note += NOT_LOOKED_FOR,
+        Some(coverage) if !coverage.blind.is_empty() => {
+            table.note += &format!("Could not be seen: {}.", coverage.blind.join("; "));
+        }
+        Some(_) | None => {}
     }
     table
 }

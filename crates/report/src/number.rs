@@ -49,6 +49,14 @@ pub(crate) fn time(seconds: f64) -> String {
     }
 }
 
+impl Unit {
+    /// The value with three significant digits; a duration in the unit that suits it, whatever this one is: `9.91 ms`
+    /// beside `420 µs`. Numbers of an unknown unit as [`Unit::show`].
+    pub fn plain(&self, value: f64) -> String {
+        if self.name.is_empty() { self.show(value) } else { time(value) }
+    }
+}
+
 /// Both ends of an interval beside its value, in the value's unit and without its name: `141–160`.
 pub(crate) fn between(value: f64, lower: Option<f64>, upper: Option<f64>) -> String {
     let unit = Unit::of_duration(value);

@@ -26,11 +26,15 @@ pub(crate) fn wrapped_with_units(text: &str, columns: usize) -> Vec<String> {
     wrapped(&glued(text), columns).iter().map(|line| line.replace(GLUE, " ")).collect()
 }
 
-/// The text with numbers and their units kept together.
-fn glued(text: &str) -> String {
+/// Whether a word is a unit, perhaps at the end of a sentence.
+pub(crate) fn is_unit(word: &str) -> bool {
     const UNITS: [&str; 14] =
         ["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
-    let is_unit = |word: &str| UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']));
+    UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']))
+}
+
+/// The text with numbers and their units kept together.
+fn glued(text: &str) -> String {
     let mut out = String::new();
     for word in text.replace('\u{202f}', " ").split_whitespace() {
         let after_number = out.ends_with(|last: char| last.is_ascii_digit());

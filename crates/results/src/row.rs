@@ -92,6 +92,12 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl ResultRow {
+    /// Whether the series goes on over pauses between passes, which the rates of the whole leave out, so that its rates are
+    /// lower.
+    pub fn series_counts_pauses(&self) -> bool {
+        self.wall_seconds.zip(self.span_seconds).is_some_and(|(wall, span)| wall < 0.9 * span)
+    }
+
     /// `write / fwrite`, the label of a block, or an operation without a label.
     pub fn name(&self) -> String {
         match (self.kind, &self.label) {

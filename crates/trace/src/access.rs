@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use crate::before::Before;
 use crate::flags::O_TRUNC;
 use crate::maps::{HashMap, HashSet};
-use crate::model::{Call, NONE, Op, Trace, UNKNOWN};
+use crate::model::{COPY, Call, NONE, Op, Trace, UNKNOWN};
 
 /// Fewer transfers than these are kept as they are.
 const LEAST: usize = 20;
@@ -54,7 +54,7 @@ impl Models {
             }
             let known = || before.files.get(trace.names.get(call.path)).map_or(0, |(size, _)| *size);
             lengths.follow(&call, known);
-            if matches!(call.op, Op::Read | Op::Write) {
+            if matches!(call.op, Op::Read | Op::Write) && call.flags & COPY == 0 {
                 files.entry((call.file, call.op)).or_default().push((call.offset, call.bytes));
             }
         }

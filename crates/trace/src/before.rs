@@ -42,7 +42,7 @@ struct FirstUses<'a> {
     targets: HashMap<u32, u32>,
 }
 
-/// What existed before the calls `kept`, which are in the order of their beginning.
+/// What existed before the calls `kept`, which are in the order in which they took effect.
 pub fn before(trace: &Trace, kept: &[u32]) -> Before {
     let targets = trace
         .calls

@@ -83,7 +83,12 @@ fn expected_entry(
         Verb::Close => on_file("fclose"),
         Verb::Read | Verb::ReadEnd => on_file("fread"),
         Verb::Write => on_file("fwrite"),
+        Verb::Copy | Verb::CopyEnd => {
+            let target = open.get(shape.target as usize).map_or("", String::as_str);
+            entry("fcopy", &[file, target], numbers)
+        }
         Verb::Seek => on_file("fseek"),
+        Verb::StatOpen => on_file("stat"),
         Verb::Sync => on_file("fsync"),
         Verb::DataSync => on_file("fdatasync"),
         Verb::Truncate => on_file("ftruncate"),
@@ -191,12 +196,14 @@ impl Machine for Log {
         let opens = spec.yields == Yields::File;
         for (at, argument) in spec.arguments.iter().enumerate() {
             match argument.kind {
-                Kind::File => {
+                Kind::File | Kind::PathOrFile
+                    if arguments.file(at).is_some() || argument.kind == Kind::File =>
+                {
                     let file = arguments.file(at).map_or(usize::MAX, |file| file as usize);
                     texts.push(self.open.get(file).and_then(Option::as_deref).unwrap_or(""));
                     closes = Some(file);
                 }
-                kind if kind.is_text() => texts.push(arguments.text(at)),
+                kind if kind.is_text() || kind == Kind::PathOrFile => texts.push(arguments.text(at)),
                 Kind::Permissions if opens => {}
                 _ => numbers.extend(arguments.int(at)),
             }

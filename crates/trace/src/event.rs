@@ -41,8 +41,8 @@ pub enum Asked<'a> {
     Read { descriptor: i32, offset: Option<u64> },
     /// `write` and its kin.
     Write { descriptor: i32, offset: Option<u64> },
-    /// `sendfile`, `copy_file_range`, `splice`.
-    Copy { from: i32, to: i32 },
+    /// `sendfile`, `copy_file_range`, `splice`; `offsets` in both where the call names them.
+    Copy { from: i32, to: i32, offsets: (Option<u64>, Option<u64>) },
     /// `lseek`
     Seek { descriptor: i32 },
     /// `fsync`, `fdatasync`

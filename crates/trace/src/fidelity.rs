@@ -1,177 +1,12 @@
 //! Compares an application with replays of its program: the same operations and bytes, how long they took.
 
+mod excess;
+mod side;
+
 use std::collections::BTreeMap;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
-use crate::maps::HashMap;
-use crate::model::{IMPLIED, Op, Trace};
-use crate::undisturbed::Undisturbed;
-
-/// Operations of one kind of one side.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// How many operations.
-    pub calls: u64,
-    /// How many of them failed with which errno.
-    pub failed: BTreeMap<i32, u64>,
-    /// Bytes that they moved.
-    pub bytes: u64,
-    /// How long each took, in nanoseconds; sorted when it is compared.
-    pub durations: Vec<u64>,
-}
-
-/// The operations of one side: the application or a replay.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Side {
-    /// By the language's command.
-    pub operations: BTreeMap<String, Tally>,
-    /// From the beginning of the first operation to the end of the last, in nanoseconds.
-    pub elapsed: u64,
-    /// How much of the time it took was the recorder's, which is not in `elapsed`; in nanoseconds.
-    pub recorder: u64,
-    first: Option<u64>,
-    last: u64,
-    /// Beginning, duration and bytes of each operation.
-    spans: Vec<(u64, u64, u64)>,
-    /// By rank: beginning and hash of each operation.
-    ranks: BTreeMap<u32, Vec<(u64, u64)>>,
-}
-
-/// Bins of a side over time, at most.
-const MOST_BINS: usize = 10_000;
-
-/// A side over time, in bins of equal length.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OverTime {
-    /// Operations that began.
-    pub operations: Vec<u64>,
-    /// Bytes of the operations that began.
-    pub bytes: Vec<u64>,
-    /// Operations in flight on average.
-    pub in_flight: Vec<f64>,
-}
-
-/// One operation of a side; times in nanoseconds.
-#[derive(Clone, Copy, Debug)]
-pub struct Done<'a> {
-    /// The language's command.
-    pub command: &'a str,
-    /// When it began.
-    pub start: u64,
-    /// How long it took; `None` where that is not known.
-    pub duration: Option<u64>,
-    /// Bytes that it moved.
-    pub bytes: u64,
-    /// With which errno it failed, 0 where it did not.
-    pub errno: i32,
-    /// The rank that did it.
-    pub rank: u32,
-}
-
-impl Side {
-    /// Adds an operation.
-    pub fn add(&mut self, done: &Done<'_>) {
-        if !self.operations.contains_key(done.command) {
-            self.operations.insert(done.command.to_owned(), Tally::default());
-        }
-        let Some(tally) = self.operations.get_mut(done.command) else { return };
-        tally.calls += 1;
-        if done.errno != 0 {
-            *tally.failed.entry(done.errno).or_default() += 1;
-        }
-        tally.bytes += done.bytes;
-        tally.durations.extend(done.duration);
-        let end = done.start.saturating_add(done.duration.unwrap_or(0));
-        let first = self.first.map_or(done.start, |first| first.min(done.start));
-        self.first = Some(first);
-        self.last = self.last.max(end);
-        self.elapsed = self.last.saturating_sub(first);
-        self.spans.push((done.start, done.duration.unwrap_or(0), done.bytes));
-        let mut hasher = DefaultHasher::new();
-        (done.command, done.bytes).hash(&mut hasher);
-        self.ranks.entry(done.rank).or_default().push((done.start, hasher.finish()));
-    }
-
-    /// How many operations were in flight on average.
-    pub fn in_flight(&self) -> f64 {
-        let busy: u64 = self.spans.iter().map(|(_, duration, _)| duration).sum();
-        busy as f64 / self.elapsed.max(1) as f64
-    }
-
-    /// For how long at least one operation was in flight, in nanoseconds.
-    pub fn busy(&self) -> u64 {
-        let mut spans: Vec<(u64, u64)> =
-            self.spans.iter().map(|(start, duration, _)| (*start, *duration)).collect();
-        spans.sort_unstable();
-        let (mut busy, mut until) = (0, 0);
-        for (start, duration) in spans {
-            let end = start.saturating_add(duration);
-            busy += end.saturating_sub(start.max(until));
-            until = until.max(end);
-        }
-        busy
-    }
-
-    /// Operations, bytes and operations in flight in bins of `bin` nanoseconds from the first operation on.
-    pub fn over_time(&self, bin: u64) -> OverTime {
-        let bin = bin.max(1);
-        let bins = usize::try_from(self.elapsed / bin).unwrap_or(0).min(MOST_BINS) + 1;
-        let mut out =
-            OverTime { operations: vec![0; bins], bytes: vec![0; bins], in_flight: vec![0.0; bins] };
-        let first = self.first.unwrap_or(0);
-        for (start, duration, bytes) in &self.spans {
-            let from = start.saturating_sub(first);
-            let at = ((from / bin) as usize).min(bins - 1);
-            out.operations[at] += 1;
-            out.bytes[at] += bytes;
-            let (mut here, mut left) = (from, *duration);
-            for at in at..bins {
-                let part = left.min((at as u64 + 1).saturating_mul(bin).saturating_sub(here));
-                out.in_flight[at] += part as f64 / bin as f64;
-                (here, left) = (here + part, left - part);
-                if left == 0 {
-                    break;
-                }
-            }
-        }
-        out
-    }
-
-    /// By rank: a hash of what it did in order, of ranks without operations that overlap.
-    fn sequences(&mut self, overlaps: &dyn Fn(u32) -> bool) -> HashMap<u32, u64> {
-        let mut out = HashMap::default();
-        for (rank, operations) in self.ranks.iter_mut().filter(|(rank, _)| !overlaps(**rank)) {
-            operations.sort_by_key(|(start, _)| *start);
-            let mut hasher = DefaultHasher::new();
-            operations.iter().for_each(|(_, what)| what.hash(&mut hasher));
-            out.insert(*rank, hasher.finish());
-        }
-        out
-    }
-
-    /// What the calls `done` of an application were, by their indices and ranks, at the times at which they would have
-    /// been without the recorder.
-    pub fn of_trace(trace: &Trace, done: &[(u32, u32)]) -> Self {
-        let mut side = Self::default();
-        let times = Undisturbed::of(trace);
-        let (mut first, mut last) = (u64::MAX, 0);
-        for (at, rank) in done {
-            let call = trace.calls.get(*at as usize);
-            (first, last) = (first.min(call.start), last.max(call.end()));
-            let implied = call.op == Op::Close && call.flags & IMPLIED != 0;
-            side.add(&Done {
-                command: call.op.command().unwrap_or(call.op.word()),
-                start: times.start(*at, &call),
-                duration: (!implied).then_some(times.duration(&call)),
-                bytes: if matches!(call.op, Op::Read | Op::Write) { call.bytes } else { 0 },
-                errno: i32::from(call.errno),
-                rank: *rank,
-            });
-        }
-        side.recorder = last.saturating_sub(first).saturating_sub(side.elapsed);
-        side
-    }
-}
+pub use excess::Excess;
+pub use side::{Done, OverTime, Side, Tally};
 
 /// A ratio of replay to application, with an interval that holds it in 95 of 100 cases.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -221,6 +56,8 @@ pub struct Fidelity {
     pub same_order: Option<bool>,
     /// Elapsed time of replay by that of the application, of each replay.
     pub elapsed: Vec<f64>,
+    /// Where each replay takes longer than the application.
+    pub excess: Vec<Excess>,
     /// The interval of deviance: between which ratios of elapsed time a further replay lies, from three replays on.
     pub deviance: Option<(f64, f64)>,
 }
@@ -272,6 +109,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         failed_as_recorded: 0,
         same_order,
         elapsed: replays.iter().map(|one| one.elapsed as f64 / application.elapsed.max(1) as f64).collect(),
+        excess: replays.iter().map(|one| Excess::of(application, one)).collect(),
         deviance: None,
     };
     for name in names {

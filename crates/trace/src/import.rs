@@ -75,7 +75,7 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let kept = select(trace, &options.choice);
     let lanes = lanes(trace, &kept);
     let order = order(trace, &lanes);
-    let before = before(trace, &kept);
+    let before = before(trace, &order.moments.sort(trace, kept.iter().copied()));
     let models = if options.model { Models::find(trace, &kept, &before) } else { Models::default() };
     let modelled = models.all.len();
     let mut statements = statements(trace, &lanes, &order, models, options.open_loop);

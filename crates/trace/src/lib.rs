@@ -5,6 +5,7 @@
 //! | parse | [`formats`] | system calls, one [`event::Event`] each |
 //! | follow | [`follow`] | the columnar [`model::Trace`]: descriptors, names and positions resolved |
 //! | select | [`select`] | what the program is to do, and what is left out, counted |
+//! | order | [`moments`] | which of two calls that overlapped came first |
 //! | before | [`before`] | what existed before the first call |
 //! | model | [`access`] | distributions in place of numbers, where asked for |
 //! | time | [`undisturbed`], [`pauses`] | when calls would have begun without the recorder, pauses between them |
@@ -36,6 +37,7 @@ pub mod join;
 pub mod lanes;
 mod maps;
 pub mod model;
+pub mod moments;
 pub mod names;
 mod optional;
 pub mod order;

@@ -114,6 +114,10 @@ pub const DEPTH_SHIFT: u32 = 8;
 pub const NO_FOLLOW: u32 = 2;
 /// In [`Call::flags`] of a stat: asked about an open file, not by a name.
 pub const BY_FILE: u32 = 4;
+/// In [`Call::flags`] of a readdir: a further call of one reading of a directory, which is one command.
+pub const AGAIN: u32 = 8;
+/// In [`Call::flags`] of a read and of the write behind it: one call of the system copied these bytes from file to file.
+pub const COPY: u32 = 16;
 
 /// In [`Call::flags`] of a close: the system closed the file, by `execve`, `dup2` or at the end of the process.
 pub const IMPLIED: u32 = 1;
@@ -164,6 +168,16 @@ impl Call {
             offset: UNKNOWN,
             held: 0,
         }
+    }
+
+    /// Whether it is the read, or the write, of a copy from file to file by one call of the system.
+    pub fn is_copy(&self, half: Op) -> bool {
+        self.op == half && matches!(half, Op::Read | Op::Write) && self.flags & COPY != 0
+    }
+
+    /// The command of the language that repeats it. That of the read of a copy does the write as well.
+    pub fn command(&self) -> Option<&'static str> {
+        if self.is_copy(Op::Read) { Some("fcopy") } else { self.op.command() }
     }
 
     /// When it ended, in nanoseconds.
@@ -247,6 +261,22 @@ impl Calls {
             bytes: self.bytes[at],
             offset: self.offset[at],
             held: self.held.get(at).copied().unwrap_or(0),
+        }
+    }
+
+    /// The read at `at` and the write behind it, where they are such, are parts of one copy.
+    pub fn join(&mut self, at: usize) {
+        if let (Some([Op::Read, Op::Write]), Some(flags)) =
+            (self.op.get(at..at + 2), self.flags.get_mut(at..at + 2))
+        {
+            flags.iter_mut().for_each(|flags| *flags |= COPY);
+        }
+    }
+
+    /// The call at `at` is no part of a copy any more.
+    pub fn part(&mut self, at: usize) {
+        if let (Some(flags), Some(Op::Read | Op::Write)) = (self.flags.get_mut(at), self.op.get(at)) {
+            *flags &= !COPY;
         }
     }
 

@@ -11,6 +11,7 @@ use crate::flags::{O_CREAT, O_TRUNC};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
 use crate::model::{Call, NONE, Op, Trace, Was, only_orders};
+use crate::moments::Moments;
 use crate::names::parent;
 
 /// For each strand, the number of its calls that are known to have ended.
@@ -23,6 +24,8 @@ pub struct Order {
     pub waits: HashMap<u32, Vec<(u32, u32)>>,
     /// For each strand, the numbers of calls after which it signals to others.
     pub tells: BTreeMap<u32, BTreeSet<u32>>,
+    /// When each call took effect.
+    pub moments: Moments,
 }
 
 impl Order {
@@ -80,28 +83,14 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
             .filter(|(_, seen)| seen.was != Was::Nothing)
             .map(|(name, _)| *name)
             .collect(),
-        order: Order::default(),
+        order: Order { moments: Moments::of(trace), ..Order::default() },
     };
     if lanes.strands.len() < 2 {
         return walk.order;
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    // A wait and a read of a pipe take effect at their end, every other call at its beginning; a change of a name behind
-    // the calls that ran meanwhile and did not see it.
-    let looks = Looks::of(trace, &parents);
-    let mut at_time: Vec<(u64, bool, u32)> = (0..trace.calls.len() as u32)
-        .map(|at| {
-            let call = trace.calls.get(at as usize);
-            match (call.op, looks.before(&call)) {
-                (Op::Wait | Op::PipeRead, _) => (call.end(), false, at),
-                (_, Some(later)) => (later, true, at),
-                (_, None) => (call.start, false, at),
-            }
-        })
-        .collect();
-    at_time.sort_unstable();
-    for (.., at) in at_time {
+    for at in walk.order.moments.sort(trace, 0..trace.calls.len() as u32) {
         let call = trace.calls.get(at as usize);
         match lanes.strand_of[at as usize] {
             NONE => walk.event(&call),
@@ -109,51 +98,6 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
         }
     }
     walk.order
-}
-
-/// When calls found a name, or found it missing: their beginnings by name, in order.
-struct Looks {
-    found: HashMap<u32, Vec<u64>>,
-    missed: HashMap<u32, Vec<u64>>,
-}
-
-impl Looks {
-    fn of(trace: &Trace, parents: &[u32]) -> Self {
-        let mut looks = Self { found: HashMap::default(), missed: HashMap::default() };
-        for at in trace.calls.by_start() {
-            let call = trace.calls.get(at as usize);
-            if call.path == NONE || call.op.command().is_none() || call.file != NONE && call.op != Op::Open {
-                continue;
-            }
-            let above = parents.get(call.path as usize).copied().unwrap_or(NONE);
-            match call.errno {
-                0 => looks.found.entry(call.path).or_default().push(call.start),
-                // ENOENT: the name is missing, or its directory.
-                2 => {
-                    for name in [call.path, above] {
-                        looks.missed.entry(name).or_default().push(call.start);
-                    }
-                }
-                _ => {}
-            }
-        }
-        looks
-    }
-
-    /// When the last call began that ran at the same time as this change of a name, and did not see it.
-    fn before(&self, call: &Call) -> Option<u64> {
-        let (looks, name) = match call.op {
-            _ if call.errno != 0 => return None,
-            Op::Mkdir | Op::Symlink => (&self.missed, call.path),
-            Op::Open if call.flags & O_CREAT != 0 => (&self.missed, call.path),
-            Op::Rename | Op::Link => (&self.missed, call.other),
-            Op::Unlink | Op::Rmdir => (&self.found, call.path),
-            _ => return None,
-        };
-        let starts = looks.get(&name)?;
-        let last = starts[..starts.partition_point(|start| *start < call.end())].last()?;
-        (*last > call.start).then_some(*last)
-    }
 }
 
 fn merge(into: &mut Clock, from: &Clock) {
@@ -232,6 +176,10 @@ impl Causes<'_> {
             if !changes || call.op == Op::Truncate {
                 merge(&mut needs, &resource.changed);
             }
+            // Those who met the end of the file would read on.
+            if changes {
+                merge(&mut needs, &resource.used);
+            }
         }
         merge(&mut needs, &self.known[thread].clone());
         self.wait(at, strand, &needs);
@@ -247,8 +195,16 @@ impl Causes<'_> {
                 resource.used.insert(strand, now);
             }
         }
-        if let Some((file, true)) = content {
-            self.contents.entry(file).or_default().changed.insert(strand, now);
+        match content {
+            Some((file, true)) => {
+                let resource = self.contents.entry(file).or_default();
+                resource.changed.insert(strand, now);
+                resource.used.clear();
+            }
+            Some((file, false)) if call.op == Op::Read && call.bytes == 0 => {
+                self.contents.entry(file).or_default().used.insert(strand, now);
+            }
+            _ => {}
         }
     }
 

@@ -1,6 +1,6 @@
 //! How long the application paused before its calls, or when they began.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lanes::Lanes;
 use crate::model::{NONE, Op, Trace};
@@ -24,7 +24,7 @@ pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
 /// How long the application paused before each call, in nanoseconds, without the time in which the recorder held it. A call
 /// comes behind the one before of its strand, those of other strands for which a program waits, and the segments before: what
 /// passed since then is a pause, also where the application waited for what no program does (a process without calls on
-/// files, a socket).
+/// files, a socket). What opened, read on and closed a directory is no pause: the `readdir` of a program does it.
 pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
     let mut gaps = vec![0; trace.calls.len()];
     let times = Undisturbed::of(trace);
@@ -34,6 +34,9 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             strand_of_thread.entry(trace.calls.get(*at as usize).thread).or_insert(strand as u32);
         }
     }
+    let listed = listed(trace, lanes);
+    // How long calls took since the last one of each strand that one of its own does as well.
+    let mut within: Vec<u64> = vec![0; lanes.strands.len()];
     // Until when each strand was at work, and whether it has had a call.
     let mut state: Vec<Option<(u64, bool)>> = vec![None; lanes.strands.len()];
     let begin = (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).min().unwrap_or(0);
@@ -47,6 +50,12 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             {
                 state[*child as usize].get_or_insert((start, false));
             }
+            if matches!(call.op, Op::Open | Op::Close | Op::Readdir)
+                && listed.contains(&call.file)
+                && let Some(own) = strand_of_thread.get(&call.thread)
+            {
+                within[*own as usize] += end.saturating_sub(start);
+            }
             continue;
         }
         let (mut until, has_begun) = state[strand as usize].unwrap_or((begin, false));
@@ -59,17 +68,26 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
             until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
-        gaps[at as usize] = start.saturating_sub(until).min(LONGEST);
+        let within = std::mem::take(&mut within[strand as usize]);
+        gaps[at as usize] = start.saturating_sub(until).saturating_sub(within).min(LONGEST);
         state[strand as usize] = Some((until.max(end), true));
     }
     gaps
 }
 
+/// Open directories that a program reads.
+fn listed(trace: &Trace, lanes: &Lanes) -> BTreeSet<u32> {
+    let calls = lanes.strands.iter().flat_map(|strand| &strand.calls);
+    let read = calls.map(|at| trace.calls.get(*at as usize)).filter(|call| call.op == Op::Readdir);
+    read.map(|call| call.file).filter(|file| *file != NONE).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::O_DIRECTORY;
     use crate::lanes::lanes;
-    use crate::model::{Call, Thread};
+    use crate::model::{AGAIN, Call, Thread};
     use crate::order::order;
 
     /// The pauses before the calls on files, of a process that starts two others and waits for them.
@@ -116,6 +134,20 @@ mod tests {
             Call::new(Op::Stat, 0, 9000, 50),
         ];
         assert_eq!(found(&calls, &[0, 3, 5]).iter().sum::<u64>(), 9050 - 1000 - 50 - 100 - 50);
+    }
+
+    #[test]
+    fn what_a_readdir_does_itself_is_no_pause() {
+        let of = |op, start, flags| Call { file: 4, flags, ..Call::new(op, 0, start, 100) };
+        let calls = [
+            Call::new(Op::Stat, 0, 1000, 50),
+            of(Op::Open, 1100, O_DIRECTORY),
+            of(Op::Readdir, 1250, 0),
+            of(Op::Readdir, 1400, AGAIN),
+            of(Op::Close, 1600, 0),
+            Call::new(Op::Stat, 0, 1770, 50),
+        ];
+        assert_eq!(found(&calls, &[0, 2, 5]), [0, 100, 220]);
     }
 
     #[test]

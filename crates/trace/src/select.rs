@@ -2,7 +2,7 @@
 
 use crate::flags::O_DIRECTORY;
 use crate::maps::{HashMap, HashSet};
-use crate::model::{Call, NONE, Op, Trace};
+use crate::model::{AGAIN, Call, NONE, Op, Trace};
 use crate::names::is_below;
 
 /// Directories of virtual file systems, whose files are always left out.
@@ -19,6 +19,8 @@ pub struct Choice {
     pub only: Vec<Vec<u8>>,
     /// Files of the system too.
     pub all: bool,
+    /// What the system copied from file to file by one call is a read and a write.
+    pub read_and_write: bool,
 }
 
 /// Failures that a program can repeat, because it makes the same tree: ENOENT, EEXIST, ENOTDIR, EISDIR, ENOTEMPTY.
@@ -77,6 +79,9 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
             files.insert(call.file, of(call.path).is_ok());
             continue;
         }
+        if call.op == Op::Readdir && call.flags & AGAIN != 0 {
+            continue;
+        }
         // Another name of a symbolic link is a text, not a file.
         let second = if call.op == Op::Symlink { Ok(()) } else { of(call.other) };
         let by_name = of(call.path).and(second);
@@ -100,7 +105,27 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     for (why, count) in counts {
         *trace.left_out.entry(why.to_owned()).or_default() += count;
     }
+    part_copies(trace, &kept, choice);
     kept
+}
+
+/// Takes copies apart of which only the read or only the write stays, or all where the choice says so.
+fn part_copies(trace: &mut Trace, kept: &[u32], choice: &Choice) {
+    let mut left = kept;
+    while let Some((&at, rest)) = left.split_first() {
+        left = rest;
+        let call = trace.calls.get(at as usize);
+        let write =
+            rest.first().filter(|write| **write == at + 1).map(|write| trace.calls.get(*write as usize));
+        let whole = |write: Call| {
+            write.is_copy(Op::Write) && (write.start, write.thread) == (call.start, call.thread)
+        };
+        if call.is_copy(Op::Read) && !choice.read_and_write && write.is_some_and(whole) {
+            left = &rest[1..];
+        } else {
+            trace.calls.part(at as usize);
+        }
+    }
 }
 
 fn repeatable(call: &Call) -> Result<(), &'static str> {

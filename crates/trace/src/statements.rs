@@ -27,8 +27,14 @@ pub enum Verb {
     ReadEnd,
     /// `fwrite($f, bytes[, offset]);`
     Write,
+    /// `fcopy($f, $g, bytes[, offset]);`
+    Copy,
+    /// A copy at the end of the file that it comes from.
+    CopyEnd,
     /// `fseek($f, offset);`
     Seek,
+    /// `stat($f);`
+    StatOpen,
     /// `fsync($f);`
     Sync,
     /// `fdatasync($f);`
@@ -58,6 +64,8 @@ pub struct Shape {
     pub verb: Verb,
     /// The number of its file variable, or of the strand that signals.
     pub variable: u32,
+    /// Of a copy: the number of the variable of the file that it goes to.
+    pub target: u32,
     /// Flags of an open.
     pub flags: u32,
     /// Permissions that it gives, where they are not the usual ones.
@@ -162,9 +170,14 @@ pub fn statements(
                 };
                 // The time of calls that no statement does is a pause of the next one.
                 let mut passed = 0;
-                for (done, at) in lanes.strands[*strand as usize].calls.iter().enumerate() {
+                let mut calls = (1..).zip(&lanes.strands[*strand as usize].calls).peekable();
+                while let Some((done, at)) = calls.next() {
                     let before = maker.out.calls;
-                    maker.call(*at, done as u32 + 1, gaps[*at as usize] + passed);
+                    let gap = gaps[*at as usize] + passed;
+                    match calls.next_if(|(_, next)| maker.can_copy(*at, **next)) {
+                        Some((last, write)) => maker.copy((*at, *write), (done, last), gap),
+                        None => maker.call(*at, done, gap),
+                    }
                     passed = match maker.out.calls > before || open_loop {
                         true => 0,
                         false => passed + gaps[*at as usize] + maker.trace.calls.get(*at as usize).duration,
@@ -221,6 +234,7 @@ pub fn plain(verb: Verb) -> Shape {
     Shape {
         verb,
         variable: 0,
+        target: 0,
         flags: 0,
         permissions: None,
         errno: 0,
@@ -243,18 +257,66 @@ impl Maker<'_> {
         self.out.strands[self.strand as usize].push(Statement { shape, names, numbers, gap });
     }
 
-    fn call(&mut self, at: u32, done: u32, gap: u64) {
-        let call = self.trace.calls.get(at as usize);
+    fn waits(&mut self, at: u32) {
         for (other, count) in self.order.waits.get(&at).into_iter().flatten() {
             let shape = Shape { variable: *other, numbers: 1, ..plain(Verb::Await) };
             let number = self.order.signal(*other, *count) as i64;
             self.push(shape, [NONE; 2], [number, 0], 0);
         }
+    }
+
+    fn call(&mut self, at: u32, done: u32, gap: u64) {
+        // A copy that no statement says as such is a read and a write.
+        self.trace.calls.part(at as usize);
+        let call = self.trace.calls.get(at as usize);
+        self.waits(at);
         let before = self.out.calls;
         self.statement(&call, gap);
         if self.out.calls > before {
             self.out.done.push(at);
         }
+        self.behind(at, &call, done);
+    }
+
+    /// Whether two calls are the read and the write of a copy that a statement can say. Where the write waits for another
+    /// strand, that one may wait for the read.
+    fn can_copy(&self, read: u32, write: u32) -> bool {
+        let read = self.trace.calls.get(read as usize);
+        if !read.is_copy(Op::Read) || self.order.waits.contains_key(&write) {
+            return false;
+        }
+        let write = self.trace.calls.get(write as usize);
+        let own = |call: &Call| {
+            self.scope.variables.contains_key(&call.file) && !self.facts.shared.contains(&call.file)
+        };
+        let appends = self.facts.flags.get(&write.file).is_some_and(|flags| flags & O_APPEND != 0);
+        write.is_copy(Op::Write)
+            && read.path != write.path
+            && own(&read)
+            && own(&write)
+            && !appends
+            && write.flags & EXPLICIT == 0
+    }
+
+    /// The read and the write of a copy, each with its number among the calls of its strand.
+    fn copy(&mut self, (read_at, write_at): (u32, u32), done: (u32, u32), gap: u64) {
+        let (read, write) = (self.trace.calls.get(read_at as usize), self.trace.calls.get(write_at as usize));
+        self.waits(read_at);
+        let variable = |file: u32| self.scope.variables.get(&file).copied().unwrap_or(0);
+        let numbers = if read.flags & EXPLICIT != 0 { 2 } else { 1 };
+        let (verb, bytes) =
+            if read.bytes == 0 { (Verb::CopyEnd, 1) } else { (Verb::Copy, read.bytes as i64) };
+        let offset = if numbers > 1 { read.offset as i64 } else { 0 };
+        let (variable, target) = (variable(read.file), variable(write.file));
+        self.push(Shape { variable, target, numbers, ..plain(verb) }, [NONE; 2], [bytes, offset], gap);
+        self.out.calls += 1;
+        self.out.done.push(read_at);
+        self.behind(read_at, &read, done.0);
+        self.behind(write_at, &write, done.1);
+    }
+
+    /// What a call has behind it: the close of its file, and a signal.
+    fn behind(&mut self, at: u32, call: &Call, done: u32) {
         let tells = self.order.tells.get(&self.strand).is_some_and(|tells| tells.contains(&done));
         // A file that another strand closes is closed here behind its last use.
         let key = (self.rank, call.file);
@@ -359,6 +421,15 @@ impl Maker<'_> {
             call.file != NONE && self.facts.gone.get(&call.file).is_some_and(|gone| *gone <= call.start);
         if gone && call.flags & BY_FILE != 0 {
             return self.trace.leave_out("attributes of open files that have no name any more");
+        }
+        if call.op == Op::Stat
+            && call.flags & BY_FILE != 0
+            && call.errno == 0
+            && let Some(variable) = self.scope.variables.get(&call.file)
+        {
+            self.push(Shape { variable: *variable, ..plain(Verb::StatOpen) }, [NONE; 2], [0; 2], gap);
+            self.out.calls += 1;
+            return;
         }
         let verb = match call.op {
             Op::Lookup => Verb::Name("lookup"),

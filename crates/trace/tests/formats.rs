@@ -220,6 +220,79 @@ fn copies_of_an_application_have_directories_of_their_own() {
     assert!(made.text.contains("fopen(\"$home/db\""), "{}", made.text);
 }
 
+/// What `cp` does with each of a few files: one copy of all of it, and one at its end.
+fn copied(more: &str) -> String {
+    let mut text = String::new();
+    for file in 0..5 {
+        let second = 1.0 + f64::from(file);
+        let more = match more {
+            "" => String::new(),
+            call => format!("7 {second:.4}40 {call} <0.000010>\n"),
+        };
+        text += &format!(
+            "7 {second:.6} openat(AT_FDCWD, \"/s/from-{file}\", O_RDONLY) = 3 <0.000010>\n\
+             7 {second:.4}10 openat(AT_FDCWD, \"/s/to/{file}\", O_WRONLY|O_CREAT|O_EXCL, 0644) = 4 <0.000010>\n\
+             7 {second:.4}20 copy_file_range(3, NULL, 4, NULL, 9223372035781033984, 0) = {} <0.000010>\n\
+             7 {second:.4}30 copy_file_range(3, NULL, 4, NULL, 9223372035781033984, 0) = 0 <0.000010>\n{more}\
+             7 {second:.4}90 close(4) = 0 <0.000010>\n7 {second:.4}95 close(3) = 0 <0.000010>\n",
+            4096 * (file + 1)
+        );
+    }
+    text
+}
+
+#[test]
+fn what_the_system_copied_is_copied_and_counts_once() {
+    let made = with(&copied(""), &Options::default());
+    assert!(made.text.contains("fcopy($f0, $f1, $i * 4096 + 4096);"), "{}", made.text);
+    assert!(made.text.contains("expect errno == ENODATA fcopy($f0, $f1, 1);"), "{}", made.text);
+    assert!(!made.text.contains("fread") && !made.text.contains("fwrite"), "{}", made.text);
+    assert_eq!((made.calls, made.done.len(), made.checked), (30, 30, Some(30)));
+    // The files that it came from are as long before.
+    assert!(made.text.contains("write(\"$dir/from-$i\", $i * 4096 + 4096)"), "{}", made.text);
+    let model = with(&copied(""), &Options { model: true, open_loop: true, ..Options::default() });
+    assert!(model.text.contains("fcopy($f0, $f1, $i * 4096 + 4096);"), "{}", model.text);
+}
+
+#[test]
+fn a_copy_counts_as_the_command_that_does_it() {
+    let text = copied("");
+    let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+    let side = |options: &Options| {
+        let mut found = trace::import::read(format, &mut text.as_bytes(), &Reading::default()).unwrap();
+        let made = trace::import(&mut found, options);
+        trace::fidelity::Side::of_trace(&found, &made.done)
+            .operations
+            .into_iter()
+            .map(|(name, tally)| (name, tally.calls, tally.bytes))
+            .filter(|(name, ..)| !name.starts_with("fo") && !name.starts_with("fcl"))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(side(&Options::default()), [("fcopy".to_owned(), 10, 15 * 4096)]);
+    let mut parts = Options::default();
+    parts.choice.read_and_write = true;
+    let expected = [("fread".to_owned(), 10, 15 * 4096), ("fwrite".to_owned(), 5, 15 * 4096)];
+    assert_eq!(side(&parts), expected);
+}
+
+#[test]
+fn a_copy_of_which_a_part_is_left_out_or_cannot_be_said_is_a_read_and_a_write() {
+    let mut only = Options::default();
+    only.choice.only = vec![b"/s/to".to_vec()];
+    let written = with(&copied(""), &only).text;
+    assert!(written.contains("fwrite($f0, $i * 4096 + 4096);") && !written.contains("fcopy"), "{written}");
+    only.choice = trace::select::Choice { read_and_write: true, ..trace::select::Choice::default() };
+    let both = with(&copied(""), &only).text;
+    assert!(both.contains("fread($f0, $i * 4096 + 4096);") && !both.contains("fcopy"), "{both}");
+    // At an offset of its own in the file that it comes from, and in that to which it goes.
+    let from = "sendfile(4, 3, [100] => [150], 50) = 50";
+    let text = with(&copied(from), &Options::default()).text;
+    assert!(text.contains("fcopy($f0, $f1, 50, 100);"), "{text}");
+    let to = "copy_file_range(3, [100], 4, [7], 50, 0) = 50";
+    let text = with(&copied(to), &Options::default()).text;
+    assert!(text.contains("fread($f0, 50, 100);") && text.contains("fwrite($f1, 50, 7);"), "{text}");
+}
+
 #[test]
 fn stamps_that_lie_centuries_apart_make_a_program_that_can_be_read() {
     let text = "100 1700000000.000100 openat(AT_FDCWD, \"/tmp/f\", O_WRONLY|O_CREAT, 0644) = 3 <0.000050>\n\

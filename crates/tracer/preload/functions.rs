@@ -1,16 +1,21 @@
 //! The functions of the C library that ours stand before, as one table and the few that need more.
 
-use core::ffi::{c_char, c_int, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::life::transfers;
+use crate::life::counted;
 use crate::{
-    AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_NOFOLLOW, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, attributes,
-    dirfd, dlsym, done, now, put, sight, text,
+    AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, dirfd, dlsym, done, errno, now, number, put, ring,
+    set_errno, syscall, text,
 };
 
+const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+const AT_REMOVEDIR: c_int = 0x200;
+/// Linux: `struct stat` has so many bytes at most.
+const STAT_BYTES: usize = 144;
+
 /// The address of the next function of a name behind ours.
-fn found(known: &AtomicUsize, name: &[u8]) -> usize {
+pub fn found(known: &AtomicUsize, name: &[u8]) -> usize {
     let mut address = known.load(Relaxed);
     if address == 0 {
         // SAFETY: RTLD_NEXT; the name ends in NUL.
@@ -27,8 +32,8 @@ fn found(known: &AtomicUsize, name: &[u8]) -> usize {
 /// The function of the C library that ours stands before.
 macro_rules! real {
     ($name:literal as $kind:ty) => {{
-        static KNOWN: AtomicUsize = AtomicUsize::new(0);
-        let known = found(&KNOWN, concat!($name, "\0").as_bytes());
+        static KNOWN: core::sync::atomic::AtomicUsize = core::sync::atomic::AtomicUsize::new(0);
+        let known = $crate::functions::found(&KNOWN, concat!($name, "\0").as_bytes());
         // SAFETY: the C library's function of this name has this type.
         #[allow(unused_unsafe)]
         let function = unsafe { core::mem::transmute::<usize, $kind>(known) };
@@ -60,13 +65,13 @@ macro_rules! stands_before {
 
 type Path = *const c_char;
 type Buffer = *mut c_void;
-const NO: Names<'static> = [&[], &[]];
+pub const NO: Names<'static> = [&[], &[]];
 
-fn n(value: impl Into<i64>) -> i64 {
+pub fn n(value: impl Into<i64>) -> i64 {
     value.into()
 }
 
-const HERE: i64 = AT_FDCWD as i64;
+pub const HERE: i64 = AT_FDCWD as i64;
 
 stands_before! {
     "open" open(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
@@ -89,6 +94,14 @@ stands_before! {
         Kind::Open => |_| [HERE, 0o1101, n(mode), 0], |r| [text(path), &[]];
     "creat64" creat64(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
         Kind::Open => |_| [HERE, 0o1101, n(mode), 0], |r| [text(path), &[]];
+    // They write the name into what they are given.
+    "mkstemp" mkstemp(path: Path) -> c_int; Kind::Open => |_| temporary(0), |r| [text(path), &[]];
+    "mkstemp64" mkstemp64(path: Path) -> c_int; Kind::Open => |_| temporary(0), |r| [text(path), &[]];
+    "mkostemp" mkostemp(path: Path, flags: c_int) -> c_int; Kind::Open => |_| temporary(flags), |r| [text(path), &[]];
+    "mkostemp64" mkostemp64(path: Path, flags: c_int) -> c_int; Kind::Open => |_| temporary(flags), |r| [text(path), &[]];
+    "mkstemps" mkstemps(path: Path, tail: c_int) -> c_int; Kind::Open => |_| temporary(0), |r| [text(path), &[]];
+    "mkostemps" mkostemps(path: Path, tail: c_int, flags: c_int) -> c_int;
+        Kind::Open => |_| temporary(flags), |r| [text(path), &[]];
     "close" close(file: c_int) -> c_int; Kind::Close => |_| [n(file), 0, 0, 0], |_| NO;
     "read" read(file: c_int, buffer: Buffer, count: usize) -> isize; Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
     "__read_chk" read_chk(file: c_int, buffer: Buffer, count: usize, size: usize) -> isize;
@@ -116,13 +129,13 @@ stands_before! {
     "pwritev64" pwritev64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
         Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
     "sendfile" sendfile(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
-        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+        Kind::Copy => |r| [n(from), n(to), before(at, r), -1], |_| NO;
     "sendfile64" sendfile64(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
-        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+        Kind::Copy => |r| [n(from), n(to), before(at, r), -1], |_| NO;
     "copy_file_range" copy_file_range(from: c_int, at: *mut i64, to: c_int, there: *mut i64, count: usize, flags: c_uint) -> isize;
-        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+        Kind::Copy => |r| [n(from), n(to), before(at, r), before(there, r)], |_| NO;
     "splice" splice(from: c_int, at: *mut i64, to: c_int, there: *mut i64, count: usize, flags: c_uint) -> isize;
-        Kind::Copy => |_| [n(from), n(to), 0, 0], |_| NO;
+        Kind::Copy => |r| [n(from), n(to), before(at, r), before(there, r)], |_| NO;
     "lseek" lseek(file: c_int, offset: i64, whence: c_int) -> i64; Kind::Seek => |_| [n(file), 0, 0, 0], |_| NO;
     "lseek64" lseek64(file: c_int, offset: i64, whence: c_int) -> i64; Kind::Seek => |_| [n(file), 0, 0, 0], |_| NO;
     "fsync" fsync(file: c_int) -> c_int; Kind::Sync => |_| [n(file), 0, 0, 0], |_| NO;
@@ -196,10 +209,15 @@ stands_before! {
     "pipe" pipe(ends: *mut c_int) -> c_int; Kind::Pipe => |r| both(r, ends), |_| NO;
     "pipe2" pipe2(ends: *mut c_int, flags: c_int) -> c_int; Kind::Pipe => |r| both(r, ends), |_| NO;
     "socket" socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
+    "socketpair" socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int;
+        Kind::SocketPair => |r| both(r, ends), |_| NO;
+    "bind" bind(file: c_int, address: Buffer, size: c_uint) -> c_int;
+        Kind::Bind => |_| [HERE, 0, 0, 0], |r| [bound(address, size), &[]];
     "accept" accept(file: c_int, address: Buffer, size: Buffer) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
     "accept4" accept4(file: c_int, address: Buffer, size: Buffer, flags: c_int) -> c_int; Kind::Socket => |_| [0; 4], |_| NO;
     "wait" wait(status: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
     "waitpid" waitpid(which: c_int, status: Buffer, options: c_int) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
+    "wait3" wait3(status: Buffer, options: c_int, usage: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
     "wait4" wait4(which: c_int, status: Buffer, options: c_int, usage: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
     "close_range" close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
         Kind::CloseRange => |_| [n(first), n(last), 0, 0], |_| NO;
@@ -210,12 +228,61 @@ stands_before! {
     "fork" fork() -> c_int; Kind::Spawn => |_| [0; 4], |_| NO;
 }
 
+/// The offset that a call found at an address and moved on by its result; -1 where it used the file's position.
+unsafe fn before(at: *const i64, result: i64) -> i64 {
+    if at.is_null() || result < 0 {
+        return -1;
+    }
+    // SAFETY: the call has read and written it.
+    unsafe { at.read() - result }
+}
+
+/// Where, how and with which permissions a temporary file is opened: `O_RDWR|O_CREAT|O_EXCL`.
+fn temporary(flags: c_int) -> [i64; 4] {
+    [HERE, n(flags | 0o302), 0o600, 0]
+}
+
+/// `st_mode` and `st_size` of a `struct stat`.
+unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
+    let bytes: *const u8 = stat.cast();
+    #[cfg(target_arch = "x86_64")]
+    const MODE: usize = 24;
+    #[cfg(target_arch = "aarch64")]
+    const MODE: usize = 16;
+    // SAFETY: the kernel filled the structure.
+    unsafe {
+        (
+            i64::from(bytes.add(MODE).cast::<u32>().read_unaligned()),
+            bytes.add(48).cast::<i64>().read_unaligned(),
+        )
+    }
+}
+
+/// Records what a name refers to before a call changes it.
+pub unsafe fn sight(directory: c_int, name: *const c_char) {
+    if ring().is_null() || name.is_null() {
+        return;
+    }
+    let mut found = [0_u64; STAT_BYTES / 8];
+    let (before, began) = (errno(), now());
+    // SAFETY: `found` has the size of a `struct stat`.
+    unsafe {
+        let flags = AT_SYMLINK_NOFOLLOW as c_long;
+        let gone = syscall(number::NEWFSTATAT, directory as c_long, name, found.as_mut_ptr(), flags) != 0;
+        let (mode, size) = if gone { (0, 0) } else { attributes(found.as_ptr().cast()) };
+        set_errno(before);
+        let ended = now();
+        let took = ended.wrapping_sub(began) as i64;
+        put(Kind::Sight, (ended, 0), (0, 0), [i64::from(directory), mode, size, took], [text(name), &[]]);
+    }
+}
+
 fn at_kind(path: Path) -> Kind {
     // SAFETY: the path is the caller's; an empty one means the open file itself.
     if unsafe { text(path) }.is_empty() { Kind::StatOpen } else { Kind::Stat }
 }
 
-unsafe fn stated(at: i64, follow: i64, result: i64, out: Buffer) -> [i64; 4] {
+pub unsafe fn stated(at: i64, follow: i64, result: i64, out: Buffer) -> [i64; 4] {
     // SAFETY: the call has filled the structure where it succeeded.
     let (mode, size) = if result == 0 { unsafe { attributes(out) } } else { (-1, 0) };
     [at, follow, mode, size]
@@ -237,6 +304,23 @@ unsafe fn extended(at: i64, follow: i64, result: i64, out: Buffer) -> [i64; 4] {
 unsafe fn both(result: i64, ends: *mut c_int) -> [i64; 4] {
     // SAFETY: the call has filled both ends where it succeeded.
     if result == 0 { unsafe { [n(*ends), n(*ends.add(1)), 0, 0] } } else { [-1, -1, 0, 0] }
+}
+
+/// The name to which a socket is bound, if it is one of the file system.
+unsafe fn bound<'a>(address: Buffer, size: c_uint) -> &'a [u8] {
+    const AF_UNIX: u16 = 1;
+    const FAMILY: usize = size_of::<u16>();
+    let size = (size as usize).min(110);
+    if address.is_null() || size <= FAMILY {
+        return &[];
+    }
+    // SAFETY: the application gives so many bytes.
+    let bytes: &[u8] = unsafe { core::slice::from_raw_parts(address.cast(), size) };
+    if u16::from_ne_bytes([bytes[0], bytes[1]]) != AF_UNIX {
+        return &[];
+    }
+    let name = &bytes[FAMILY..];
+    name.split(|byte| *byte == 0).next().unwrap_or(name)
 }
 
 unsafe fn target<'a>(out: Buffer, count: i64) -> &'a [u8] {
@@ -313,6 +397,38 @@ pub unsafe extern "C" fn opendir(path: Path) -> Buffer {
     }
 }
 
+#[unsafe(export_name = "readdir")]
+pub unsafe extern "C" fn readdir(stream: Buffer) -> Buffer {
+    // SAFETY: the stream is the caller's.
+    unsafe { listed(real!("readdir" as unsafe extern "C" fn(Buffer) -> Buffer), stream) }
+}
+
+#[unsafe(export_name = "readdir64")]
+pub unsafe extern "C" fn readdir64(stream: Buffer) -> Buffer {
+    // SAFETY: the stream is the caller's.
+    unsafe { listed(real!("readdir64" as unsafe extern "C" fn(Buffer) -> Buffer), stream) }
+}
+
+/// Entries lie one behind the other in memory that the C library fills by a call of the system: it made one where an entry does
+/// not lie behind the last one.
+unsafe fn listed(real: unsafe extern "C" fn(Buffer) -> Buffer, stream: Buffer) -> Buffer {
+    let start = now();
+    // SAFETY: the stream is the caller's; the ring belongs to this thread.
+    unsafe {
+        let entry = real(stream);
+        let ring = ring();
+        if !ring.is_null() {
+            let (last, before) = (*ring).listed;
+            (*ring).listed = (stream as usize, entry as usize);
+            let is_next = before != 0 && entry as usize > before;
+            if last != stream as usize || !is_next {
+                done(Kind::Readdir, start, 0, [n(dirfd(stream)), 0, 0, 0], NO);
+            }
+        }
+        entry
+    }
+}
+
 #[unsafe(export_name = "fdopendir")]
 pub unsafe extern "C" fn fdopendir(file: c_int) -> Buffer {
     let real = real!("fdopendir" as unsafe extern "C" fn(c_int) -> Buffer);
@@ -338,10 +454,15 @@ pub unsafe extern "C" fn closedir(stream: Buffer) -> c_int {
     }
 }
 
+fn executes() {
+    let (count, took) = counted();
+    put(Kind::Executes, (now(), 0), (0, 0), [count, took, 0, 0], NO);
+}
+
 #[unsafe(export_name = "execve")]
 pub unsafe extern "C" fn execve(path: Path, words: Buffer, environment: Buffer) -> c_int {
     let real = real!("execve" as unsafe extern "C" fn(Path, Buffer, Buffer) -> c_int);
-    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    executes();
     // SAFETY: the arguments are the caller's.
     unsafe { real(path, words, environment) }
 }
@@ -349,7 +470,7 @@ pub unsafe extern "C" fn execve(path: Path, words: Buffer, environment: Buffer) 
 #[unsafe(export_name = "execv")]
 pub unsafe extern "C" fn execv(path: Path, words: Buffer) -> c_int {
     let real = real!("execv" as unsafe extern "C" fn(Path, Buffer) -> c_int);
-    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    executes();
     // SAFETY: the arguments are the caller's.
     unsafe { real(path, words) }
 }
@@ -357,7 +478,7 @@ pub unsafe extern "C" fn execv(path: Path, words: Buffer) -> c_int {
 #[unsafe(export_name = "execvp")]
 pub unsafe extern "C" fn execvp(path: Path, words: Buffer) -> c_int {
     let real = real!("execvp" as unsafe extern "C" fn(Path, Buffer) -> c_int);
-    put(Kind::Executes, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    executes();
     // SAFETY: the arguments are the caller's.
     unsafe { real(path, words) }
 }
@@ -365,7 +486,7 @@ pub unsafe extern "C" fn execvp(path: Path, words: Buffer) -> c_int {
 #[unsafe(export_name = "_exit")]
 pub unsafe extern "C" fn exit_now(status: c_int) -> ! {
     let real = real!("_exit" as unsafe extern "C" fn(c_int) -> !);
-    put(Kind::End, (now(), 0), (0, 0), [transfers(), 0, 0, 0], NO);
+    crate::life::ended();
     // SAFETY: as the caller's call.
     unsafe { real(status) }
 }

@@ -4,13 +4,21 @@ use core::ffi::{c_int, c_long, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::files::{SPOOL, SPOOL_IN_MEMORY};
 use crate::{
-    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, keep_spool, now,
-    number, pthread_key_create, pthread_setspecific, put, set_errno, syscall,
+    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, now,
+    number, pthread_key_create, pthread_setspecific, put, put_own, set_errno, stdio, syscall,
 };
 
+/// Calls that read and write, as [`transfers`], and how many nanoseconds it took to ask for them.
+pub fn counted() -> (i64, i64) {
+    let began = now();
+    let count = transfers();
+    (count, now().wrapping_sub(began) as i64)
+}
+
 /// Reads `/proc/self/io`: calls that read and write.
-pub fn transfers() -> i64 {
+fn transfers() -> i64 {
     let mut bytes = [0_u8; 256];
     // SAFETY: a descriptor and a buffer of our own.
     let count = unsafe {
@@ -58,10 +66,11 @@ fn cost() -> i64 {
 unsafe extern "C" fn begin() {
     // SAFETY: runs once, before the application; the environment is that of the process.
     unsafe {
-        let spool = getenv(c"LASTRANK_SPOOL".as_ptr());
-        if spool.is_null() || !keep_spool(spool.cast()) {
+        let began = now();
+        if !SPOOL.keep(getenv(c"LASTRANK_SPOOL".as_ptr())) {
             return;
         }
+        SPOOL_IN_MEMORY.keep(getenv(c"LASTRANK_SPOOL_MEMORY".as_ptr()));
         let mut key = 0;
         if pthread_key_create(&mut key, Some(thread_ends)) != 0 {
             return;
@@ -86,12 +95,21 @@ unsafe extern "C" fn begin() {
                 put(Kind::Inherit, (now(), 0), (0, 0), [descriptor as i64, 0, 0, 0], [to, &[]]);
             }
         }
+        stdio::stand_before();
+        put_own(began);
         set_errno(0);
     }
 }
 
 unsafe extern "C" fn end() {
-    put(Kind::End, (now(), 0), (0, 0), [transfers(), 0, 0, 0], [&[], &[]]);
+    stdio::ENDED.store(true, Relaxed);
+    ended();
+}
+
+/// Records that the process ends. Where it is recorded more than once, the last time counts.
+pub fn ended() {
+    let (count, took) = counted();
+    put(Kind::End, (now(), 0), (0, 0), [count, took, 0, 0], [&[], &[]]);
 }
 
 unsafe extern "C" fn thread_ends(ring: *mut c_void) {
@@ -99,7 +117,8 @@ unsafe extern "C" fn thread_ends(ring: *mut c_void) {
     unsafe {
         let key = KEY.load(Relaxed);
         pthread_setspecific(key, ring);
-        put(Kind::ThreadEnd, (now(), 0), (0, 0), [transfers(), 0, 0, 0], [&[], &[]]);
+        let (count, took) = counted();
+        put(Kind::ThreadEnd, (now(), 0), (0, 0), [count, took, 0, 0], [&[], &[]]);
         pthread_setspecific(key, null_mut());
     }
 }
@@ -108,9 +127,11 @@ unsafe extern "C" fn forked() {
     let key = KEY.load(Relaxed);
     // SAFETY: in the child, which has this thread alone; its parent's ring is left alone.
     unsafe {
+        let began = now();
         pthread_setspecific(key, null_mut());
         let parent = syscall(number::GETPPID);
-        put(Kind::Forked, (now(), 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);
+        put(Kind::Forked, (began, 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);
+        put_own(began);
     }
 }
 

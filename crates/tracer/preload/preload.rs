@@ -1,18 +1,25 @@
 //! The library of the quiet recorder: it stands before the C library's functions for file calls, and writes a record for
-//! each call into a file of the thread in the directory `LASTRANK_SPOOL`. The file is mapped, so that what a killed process
+//! each call into a file of the thread in the directory `LASTRANK_SPOOL_MEMORY`, which lies in memory, and from some number
+//! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs` holds the functions, `life.rs` what
-//! happens when processes and threads begin and end; here are rings and records. A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8. `crates/tracer/src/spool.rs` reads it.
+//! `functions.rs` holds the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
+//! and end; here are rings and records. A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8.
+//! `crates/tracer/src/spool.rs` reads it.
 #![no_std]
 #![allow(clippy::missing_safety_doc, reason = "these are functions of the C library, called by C programs")]
 
 use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
+mod files;
+#[macro_use]
 mod functions;
 mod life;
+mod stdio;
+
+use files::{LONGEST_PATH, SPOOL, SPOOL_IN_MEMORY, chunk};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -49,6 +56,7 @@ unsafe extern "C" {
         library: *const c_void,
     ) -> c_int;
     fn dirfd(stream: *mut c_void) -> c_int;
+    fn fileno(stream: *mut c_void) -> c_int;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -56,12 +64,14 @@ mod number {
     use super::c_long;
     pub const CLOSE: c_long = 3;
     pub const MMAP: c_long = 9;
+    pub const MPROTECT: c_long = 10;
     pub const MUNMAP: c_long = 11;
     pub const READ: c_long = 0;
     pub const GETPID: c_long = 39;
     pub const GETPPID: c_long = 110;
     pub const GETTID: c_long = 186;
     pub const FTRUNCATE: c_long = 77;
+    pub const FSTATFS: c_long = 138;
     pub const OPENAT: c_long = 257;
     pub const NEWFSTATAT: c_long = 262;
     pub const READLINKAT: c_long = 267;
@@ -72,12 +82,14 @@ mod number {
     use super::c_long;
     pub const CLOSE: c_long = 57;
     pub const MMAP: c_long = 222;
+    pub const MPROTECT: c_long = 226;
     pub const MUNMAP: c_long = 215;
     pub const READ: c_long = 63;
     pub const GETPID: c_long = 172;
     pub const GETPPID: c_long = 173;
     pub const GETTID: c_long = 178;
     pub const FTRUNCATE: c_long = 46;
+    pub const FSTATFS: c_long = 44;
     pub const OPENAT: c_long = 56;
     pub const NEWFSTATAT: c_long = 79;
     pub const READLINKAT: c_long = 78;
@@ -86,12 +98,8 @@ mod number {
 const AT_FDCWD: c_int = -100;
 const O_CREAT: c_int = 0o100;
 const O_CLOEXEC: c_int = 0o2_000_000;
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
-const AT_REMOVEDIR: c_int = 0x200;
 const CHUNK: usize = 1 << 20;
 const LONGEST_NAME: usize = 4096;
-/// Linux: `struct stat` has so many bytes at most.
-const STAT_BYTES: usize = 144;
 
 /// What a record says. The numbers are those of `crates/tracer/src/spool.rs`.
 #[repr(u16)]
@@ -138,6 +146,10 @@ enum Kind {
     CloseRange,
     Spawn,
     Calibration,
+    SocketPair,
+    Bind,
+    /// So many nanoseconds were the recorder's until then.
+    Own,
 }
 
 #[repr(C)]
@@ -164,9 +176,17 @@ struct Ring {
     chunks: usize,
     process: u32,
     thread: u32,
+    /// When it was made, which is part of the names of its files.
+    began: u64,
+    /// Nanoseconds of the recorder that no record tells yet.
+    own: u64,
+    /// The directory that was read last, and where its entry lies.
+    listed: (usize, usize),
     /// Whether a record is being written: a signal handler's calls are not recorded then.
     busy: bool,
-    path: [u8; 512],
+    /// Whether `path` is that of the file in memory.
+    in_memory: bool,
+    path: [u8; LONGEST_PATH],
 }
 
 /// `spool.rs` knows where the first record lies.
@@ -175,37 +195,6 @@ const _: () = assert!(size_of::<Ring>().next_multiple_of(64) == RING);
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-/// Where the directory's name lies.
-static SPOOL: AtomicUsize = AtomicUsize::new(0);
-
-/// Most bytes of that name, its NUL included.
-const LONGEST_SPOOL: usize = 401;
-
-/// The directory's name. A copy: programs write over their environment (setproctitle).
-struct SpoolName(core::cell::UnsafeCell<[u8; LONGEST_SPOOL]>);
-
-// SAFETY: it is written once, before the program has a second thread.
-unsafe impl Sync for SpoolName {}
-
-static SPOOL_NAME: SpoolName = SpoolName(core::cell::UnsafeCell::new([0; LONGEST_SPOOL]));
-
-/// Keeps the directory's name; false where it is too long.
-///
-/// # Safety
-/// The name ends in NUL, and no other thread runs.
-unsafe fn keep_spool(name: *const u8) -> bool {
-    // SAFETY: the caller's promise.
-    unsafe {
-        let count = length(name, LONGEST_SPOOL);
-        if count == LONGEST_SPOOL {
-            return false;
-        }
-        let own = SPOOL_NAME.0.get().cast::<u8>();
-        copy(name, own, count);
-        SPOOL.store(own as usize, Relaxed);
-    }
-    true
-}
 
 fn now() -> u64 {
     let mut time = Timespec { seconds: 0, nanoseconds: 0 };
@@ -262,25 +251,6 @@ unsafe fn copy(from: *const u8, to: *mut u8, count: usize) {
     unsafe { core::ptr::copy_nonoverlapping(from, to, count) }
 }
 
-/// Maps chunk `number` of the file at `path`; null where that fails.
-unsafe fn chunk(path: *const u8, number: usize) -> *mut u8 {
-    // SAFETY: plain system calls on a descriptor of our own.
-    unsafe {
-        let flags = 2 | O_CREAT | O_CLOEXEC;
-        let file = syscall(number::OPENAT, AT_FDCWD as c_long, path, flags as c_long, 0o600 as c_long);
-        if file < 0 {
-            return null_mut();
-        }
-        let end = (number + 1) * CHUNK;
-        let mut map = -1;
-        if syscall(number::FTRUNCATE, file, end) == 0 {
-            map = syscall(number::MMAP, 0_usize, CHUNK, 3 as c_long, 1 as c_long, file, number * CHUNK);
-        }
-        syscall(number::CLOSE, file);
-        if map == -1 { null_mut() } else { map as *mut u8 }
-    }
-}
-
 /// The ring of this thread; null where there is none.
 fn ring() -> *mut Ring {
     let key = KEY.load(Relaxed);
@@ -293,31 +263,43 @@ fn ring() -> *mut Ring {
 }
 
 fn new_ring(key: c_uint) -> *mut Ring {
-    let spool = SPOOL.load(Relaxed) as *const u8;
-    let before = errno();
+    let (before, began) = (errno(), now());
     // SAFETY: the file is our own, and the ring lies in its first chunk, which stays mapped as long as the thread lives.
     unsafe {
         let (process, thread) = (syscall(number::GETPID) as u32, syscall(number::GETTID) as u32);
         PROCESS.store(process, Relaxed);
-        let mut path = [0_u8; 512];
-        let mut at = length(spool, LONGEST_SPOOL - 1);
-        copy(spool, path.as_mut_ptr(), at);
-        path[at] = b'/';
-        at = digits(&mut path, at + 1, u64::from(process));
-        path[at] = b'.';
-        at = digits(&mut path, at + 1, u64::from(thread));
-        path[at] = b'.';
-        digits(&mut path, at + 1, now());
-        let base = chunk(path.as_ptr(), 0);
+        let (mut path, mut base) = ([0; LONGEST_PATH], null_mut());
+        if SPOOL_IN_MEMORY.is_known() {
+            path = SPOOL_IN_MEMORY.file(process, thread, began);
+            base = chunk(path.as_ptr(), 0, true);
+        }
+        let in_memory = !base.is_null();
+        if !in_memory {
+            path = SPOOL.file(process, thread, began);
+            base = chunk(path.as_ptr(), 0, false);
+        }
         set_errno(before);
         if base.is_null() {
             return null_mut();
         }
         let ring: *mut Ring = base.cast();
-        ring.write(Ring { chunk: base, used: RING, chunks: 1, process, thread, busy: false, path });
+        ring.write(Ring {
+            chunk: base,
+            used: RING,
+            chunks: 1,
+            process,
+            thread,
+            began,
+            own: 0,
+            listed: (0, 0),
+            busy: false,
+            in_memory,
+            path,
+        });
         pthread_setspecific(key, ring.cast());
         if thread != process {
-            put(Kind::Thread, (now(), 0), (0, 0), [0; 4], [&[], &[]]);
+            put(Kind::Thread, (began, 0), (0, 0), [0; 4], [&[], &[]]);
+            put_own(began);
         }
         ring
     }
@@ -326,13 +308,7 @@ fn new_ring(key: c_uint) -> *mut Ring {
 type Names<'a> = [&'a [u8]; 2];
 
 /// Writes a record of this thread.
-fn put(
-    kind: Kind,
-    (start, end): (u64, u64),
-    (result, errno): (i64, c_int),
-    [a, b, c, d]: [i64; 4],
-    names: Names<'_>,
-) {
+fn put(kind: Kind, times: (u64, u64), result: (i64, c_int), numbers: [i64; 4], names: Names<'_>) {
     let ring = ring();
     if ring.is_null() {
         return;
@@ -343,21 +319,63 @@ fn put(
             return;
         }
         (*ring).busy = true;
-        let [one, two] = names.map(|name| name.len().min(LONGEST_NAME));
-        let whole = (size_of::<Head>() + one + two).next_multiple_of(8);
-        if (*ring).used + whole > CHUNK {
-            let before = self::errno();
-            let next = chunk((*ring).path.as_ptr(), (*ring).chunks);
-            set_errno(before);
-            if next.is_null() {
-                // The disk is full: the rest of this thread is not recorded, and `busy` stays set.
+        if !append(ring, kind, times, result, numbers, names) {
+            // The disk is full: the rest of this thread is not recorded, and `busy` stays set.
+            return;
+        }
+        let own = (*ring).own;
+        if own > 0 {
+            (*ring).own = 0;
+            if !append(ring, Kind::Own, (now(), 0), (0, 0), [own as i64, 0, 0, 0], [&[], &[]]) {
                 return;
             }
-            // The first chunk holds the ring itself.
-            if (*ring).chunks > 1 {
-                syscall(number::MUNMAP, (*ring).chunk, CHUNK);
+        }
+        (*ring).busy = false;
+    }
+}
+
+/// Tells that the time since `began` was the recorder's.
+fn put_own(began: u64) {
+    let own = now().wrapping_sub(began);
+    let ring = ring();
+    if !ring.is_null() {
+        // SAFETY: the ring belongs to this thread. What is told here holds what was not told yet.
+        unsafe { (*ring).own = 0 }
+    }
+    put(Kind::Own, (now(), 0), (0, 0), [own as i64, 0, 0, 0], [&[], &[]]);
+}
+
+/// Writes a record behind the last one, in a new chunk where this one is full; false where there is no room for one. What new
+/// memory costs is counted in `own`.
+///
+/// # Safety
+/// The ring belongs to this thread, which writes no other record meanwhile.
+unsafe fn append(
+    ring: *mut Ring,
+    kind: Kind,
+    (start, end): (u64, u64),
+    (result, errno): (i64, c_int),
+    [a, b, c, d]: [i64; 4],
+    names: Names<'_>,
+) -> bool {
+    const PAGE: usize = 4096;
+    // SAFETY: the caller's promise; the chunk is mapped, and the record fits into what is left of it.
+    unsafe {
+        let [one, two] = names.map(|name| name.len().min(LONGEST_NAME));
+        let whole = (size_of::<Head>() + one + two).next_multiple_of(8);
+        let is_full = (*ring).used + whole > CHUNK;
+        // The page in which the last record ends was written to already.
+        let last = if is_full { 0 } else { (*ring).used.next_multiple_of(PAGE) };
+        if is_full || last < (*ring).used + whole {
+            let began = now();
+            if is_full && !next_chunk(ring) {
+                return false;
             }
-            ((*ring).chunk, (*ring).used, (*ring).chunks) = (next, 0, (*ring).chunks + 1);
+            let until = (*ring).used + whole;
+            for page in (last..until).step_by(PAGE) {
+                (*ring).chunk.add(page).write_volatile(0);
+            }
+            (*ring).own += now().wrapping_sub(began);
         }
         let place = (*ring).chunk.add((*ring).used);
         let head: *mut Head = place.cast();
@@ -381,8 +399,36 @@ fn put(
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
         (*head).kind = kind as u16;
         (*ring).used += whole;
-        (*ring).busy = false;
     }
+    true
+}
+
+/// Maps the chunk behind the last one; false where that fails.
+///
+/// # Safety
+/// As [`append`].
+unsafe fn next_chunk(ring: *mut Ring) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let before = errno();
+        let mut next = chunk((*ring).path.as_ptr(), (*ring).chunks, (*ring).in_memory);
+        if next.is_null() && (*ring).in_memory {
+            // What lies in memory stays there; the file on the disk is empty up to this chunk.
+            (*ring).in_memory = false;
+            (*ring).path = SPOOL.file((*ring).process, (*ring).thread, (*ring).began);
+            next = chunk((*ring).path.as_ptr(), (*ring).chunks, false);
+        }
+        set_errno(before);
+        if next.is_null() {
+            return false;
+        }
+        // The first chunk holds the ring itself.
+        if (*ring).chunks > 1 {
+            syscall(number::MUNMAP, (*ring).chunk, CHUNK);
+        }
+        ((*ring).chunk, (*ring).used, (*ring).chunks) = (next, 0, (*ring).chunks + 1);
+    }
+    true
 }
 
 /// Writes the record of a call that ended now.
@@ -399,37 +445,4 @@ unsafe fn text<'a>(name: *const c_char) -> &'a [u8] {
     }
     // SAFETY: the application gives a string that ends in NUL.
     unsafe { core::slice::from_raw_parts(name.cast(), length(name.cast(), LONGEST_NAME)) }
-}
-
-/// `st_mode` and `st_size` of a `struct stat`.
-unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
-    let bytes: *const u8 = stat.cast();
-    #[cfg(target_arch = "x86_64")]
-    const MODE: usize = 24;
-    #[cfg(target_arch = "aarch64")]
-    const MODE: usize = 16;
-    // SAFETY: the kernel filled the structure.
-    unsafe {
-        (
-            i64::from(bytes.add(MODE).cast::<u32>().read_unaligned()),
-            bytes.add(48).cast::<i64>().read_unaligned(),
-        )
-    }
-}
-
-/// Records what a name refers to before a call changes it.
-unsafe fn sight(directory: c_int, name: *const c_char) {
-    if ring().is_null() || name.is_null() {
-        return;
-    }
-    let mut found = [0_u64; STAT_BYTES / 8];
-    let before = errno();
-    // SAFETY: `found` has the size of a `struct stat`.
-    unsafe {
-        let flags = AT_SYMLINK_NOFOLLOW as c_long;
-        let gone = syscall(number::NEWFSTATAT, directory as c_long, name, found.as_mut_ptr(), flags) != 0;
-        let (mode, size) = if gone { (0, 0) } else { attributes(found.as_ptr().cast()) };
-        set_errno(before);
-        put(Kind::Sight, (now(), 0), (0, 0), [i64::from(directory), mode, size, 0], [text(name), &[]]);
-    }
 }

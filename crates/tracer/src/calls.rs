@@ -286,6 +286,15 @@ fn extended(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes>
     Some(Attributes { mode: u32::from(found.stx_mode), size: found.stx_size })
 }
 
+/// The offset at an address, which a call has moved on by what it copied; `None`: the call used the file's position.
+fn offset_before(thread: libc::pid_t, address: u64, result: i64) -> Option<u64> {
+    if address == 0 {
+        return None;
+    }
+    let bytes = <[u8; 8]>::try_from(crate::memory::bytes(thread, address, 8)).ok()?;
+    u64::from_ne_bytes(bytes).checked_sub(result.max(0).cast_unsigned())
+}
+
 /// The event of a call that ended; `target` receives the result of `readlink`.
 pub fn asked<'a>(
     thread: libc::pid_t,
@@ -311,8 +320,14 @@ pub fn asked<'a>(
         Kind::ReadAt => Asked::Read { descriptor: descriptor(0), offset: Some(arguments[3]) },
         Kind::Write => Asked::Write { descriptor: descriptor(0), offset: None },
         Kind::WriteAt => Asked::Write { descriptor: descriptor(0), offset: Some(arguments[3]) },
-        Kind::SendFile => Asked::Copy { from: descriptor(1), to: descriptor(0) },
-        Kind::CopyRange => Asked::Copy { from: descriptor(0), to: descriptor(2) },
+        Kind::SendFile => {
+            let offsets = (offset_before(thread, arguments[2], result), None);
+            Asked::Copy { from: descriptor(1), to: descriptor(0), offsets }
+        }
+        Kind::CopyRange => {
+            let offset = |at: usize| offset_before(thread, arguments[at], result);
+            Asked::Copy { from: descriptor(0), to: descriptor(2), offsets: (offset(1), offset(3)) }
+        }
         Kind::Seek => Asked::Seek { descriptor: descriptor(0) },
         Kind::Sync => Asked::Sync { descriptor: descriptor(0), data_only: false },
         Kind::DataSync => Asked::Sync { descriptor: descriptor(0), data_only: true },

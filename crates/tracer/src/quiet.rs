@@ -49,7 +49,8 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         unsafe { libc::signal(signal, handler) };
     }
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
-    let spooled = spool::read(&spool.folder, directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
+    let spooled =
+        spool::read(&spool.folders(), directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
     let mut trace = spooled.follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(spooled.cost_ns);
@@ -73,56 +74,50 @@ fn wait_for_all(main: u32) -> i32 {
     }
 }
 
-/// The directory in which the library lies and writes.
+/// The directories in which the library lies and writes.
 struct Spool {
-    /// The directory around it, which goes when this does.
-    around: PathBuf,
-    folder: PathBuf,
+    /// On a disk, with the library.
+    disk: Folder,
+    /// In memory. No library is loaded from there: `/dev/shm` is often mounted without execution.
+    memory: Option<Folder>,
 }
 
 impl Spool {
     fn new() -> io::Result<Self> {
         let mut random = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let (shown, hidden) = random.split_at(4);
-        let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let around = std::env::temp_dir().join(format!("lastrank-record-{}", name(shown)));
-        let folder = around.join(name(hidden));
-        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
-        if folder.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
-            let what = format!(
-                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
-                 another directory",
-                std::env::temp_dir().display()
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
-        std::fs::DirBuilder::new().mode(0o700).create(&around)?;
-        let spool = Self { around, folder };
-        std::fs::DirBuilder::new().mode(0o700).create(&spool.folder)?;
-        let library = spool.folder.join("lastrank.so");
+        let disk = Folder::new(&std::env::temp_dir(), &random)?;
+        let library = disk.folder.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
-        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it.
-        // Others find the directory only by its name, which no list shows, and nobody replaces what others made in it.
         // SAFETY: a plain call.
         if unsafe { libc::geteuid() } == 0 {
             std::fs::set_permissions(&library, Permissions::from_mode(0o644))?;
-            std::fs::set_permissions(&spool.folder, Permissions::from_mode(0o1733))?;
-            std::fs::set_permissions(&spool.around, Permissions::from_mode(0o711))?;
         }
-        Ok(spool)
+        let memory = Path::new("/dev/shm");
+        let memory = lies_in_memory(memory).then(|| Folder::new(memory, &random).ok()).flatten();
+        Ok(Self { disk, memory })
+    }
+
+    /// Where records are: files begin in the last one.
+    fn folders(&self) -> Vec<&Path> {
+        let memory = self.memory.iter().map(|memory| memory.folder.as_path());
+        std::iter::once(self.disk.folder.as_path()).chain(memory).collect()
     }
 
     fn start(&self, path: &Path, command: &[OsString]) -> io::Result<u32> {
         use std::os::unix::process::CommandExt;
-        let mut library = self.folder.join("lastrank.so").into_os_string();
+        let mut library = self.disk.folder.join("lastrank.so").into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             library.push(":");
             library.push(others);
         }
         let mut started = Command::new(path);
         started.arg0(&command[0]).args(&command[1..]);
-        started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.folder);
+        started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.disk.folder);
+        match &self.memory {
+            Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.folder),
+            None => started.env_remove("LASTRANK_SPOOL_MEMORY"),
+        };
         // SAFETY: between fork and exec, two calls that may be made there.
         unsafe {
             started.pre_exec(|| {
@@ -135,7 +130,53 @@ impl Spool {
     }
 }
 
-impl Drop for Spool {
+/// A directory that goes when this does.
+struct Folder {
+    /// The directory around it.
+    around: PathBuf,
+    folder: PathBuf,
+}
+
+impl Folder {
+    /// Makes one whose name nobody can guess.
+    fn new(place: &Path, random: &[u8; 16]) -> io::Result<Self> {
+        let (shown, hidden) = random.split_at(4);
+        let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let around = place.join(format!("lastrank-record-{}", name(shown)));
+        let folder = around.join(name(hidden));
+        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
+        if folder.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
+            let what = format!(
+                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
+                 another directory",
+                place.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        std::fs::DirBuilder::new().mode(0o700).create(&around)?;
+        let made = Self { around, folder };
+        std::fs::DirBuilder::new().mode(0o700).create(&made.folder)?;
+        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it.
+        // Others find the directory only by its name, which no list shows, and nobody replaces what others made in it.
+        // SAFETY: a plain call.
+        if unsafe { libc::geteuid() } == 0 {
+            std::fs::set_permissions(&made.folder, Permissions::from_mode(0o1733))?;
+            std::fs::set_permissions(&made.around, Permissions::from_mode(0o711))?;
+        }
+        Ok(made)
+    }
+}
+
+/// Whether a directory lies in a file system in memory.
+fn lies_in_memory(directory: &Path) -> bool {
+    let Ok(name) = CString::new(directory.as_os_str().as_bytes()) else { return false };
+    // SAFETY: all bits zero are a value of this structure.
+    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
+    // SAFETY: the name ends in NUL, and the structure is ours.
+    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 && found.f_type == libc::TMPFS_MAGIC }
+}
+
+impl Drop for Folder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.around);
     }

@@ -1,9 +1,9 @@
 //! Reads what the preloaded library wrote: records of each thread, merged by their times, become events.
 
+mod files;
+
 use std::collections::{HashMap, HashSet};
-use std::fs::File;
-use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
 use std::path::Path;
 
 use trace::event::{Asked, Attributes, Event, From, Given};
@@ -11,6 +11,7 @@ use trace::follow::Follower;
 use trace::model::{Sighting, Was};
 
 use crate::recorded::Seen;
+use files::ThreadFile;
 
 /// Bytes of a record without its names.
 const HEAD: usize = 64;
@@ -31,7 +32,15 @@ macro_rules! kinds {
 kinds! {
     Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
     Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
-    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration
+    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own
+}
+
+impl RecordKind {
+    /// Whether an [`RecordKind::Own`] tells what it cost to write it: the library begins then.
+    fn is_in_own_time(self) -> bool {
+        use RecordKind::{Begin, Calibration, Forked, Inherit, Own, Thread};
+        matches!(self, Begin | Forked | Thread | Inherit | Calibration | Own)
+    }
 }
 
 /// One record.
@@ -49,6 +58,18 @@ struct Record<'a> {
     two: &'a [u8],
 }
 
+impl Record<'_> {
+    /// When it comes among those of other threads: a call has a descriptor at its end, whose number was that of another file at
+    /// its beginning.
+    fn moment(&self) -> u64 {
+        use RecordKind::{Duplicate, Open, Pipe, Socket, SocketPair};
+        match self.kind {
+            Open | Duplicate | Pipe | Socket | SocketPair => self.end.max(self.start),
+            _ => self.start,
+        }
+    }
+}
+
 /// What was read.
 #[derive(Debug)]
 pub struct Spooled {
@@ -62,51 +83,18 @@ pub struct Spooled {
     pub unseen: u64,
 }
 
-/// The file of one thread.
-#[derive(Clone, Debug)]
-pub struct ThreadFile {
-    /// The process, by its number.
-    pub process: u32,
-    /// The thread, by its number.
-    pub thread: u32,
-    /// Its content; a process that was killed may have left anything.
-    pub bytes: Vec<u8>,
-}
-
-/// Reads all files of a directory; the application began in `directory`.
-pub fn read(folder: &Path, directory: &[u8]) -> io::Result<Spooled> {
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(folder)? {
-        let entry = entry?;
-        let name = entry.file_name();
-        let mut numbers = name.to_str().unwrap_or("").split('.').map(str::parse::<u64>);
-        let (Some(Ok(process)), Some(Ok(thread)), Some(Ok(_))) =
-            (numbers.next(), numbers.next(), numbers.next())
-        else {
-            continue;
-        };
-        // What another user laid there is no file of the library.
-        let mut options = File::options();
-        options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let mut file = match options.open(entry.path()) {
-            Err(error) if error.raw_os_error() == Some(libc::ELOOP) => continue,
-            file => file?,
-        };
-        if !file.metadata()?.is_file() {
-            continue;
-        }
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
-        files.push(ThreadFile { process: process as u32, thread: thread as u32, bytes });
-    }
-    Ok(read_files(&files, directory))
+/// Reads all files of the directories ([`files::read`]); the application began in `directory`.
+pub fn read(folders: &[&Path], directory: &[u8]) -> io::Result<Spooled> {
+    Ok(read_files(&files::read(folders)?, directory))
 }
 
 /// Reads the files of all threads of an application that began in `directory`, as far as they hold whole records.
 pub fn read_files(files: &[ThreadFile], directory: &[u8]) -> Spooled {
     let mut records: Vec<Record<'_>> = files.iter().flat_map(records).collect();
-    records.sort_by_key(|record| record.start);
+    records.sort_by_key(Record::moment);
     let mut reader = Reader::new(directory, records.first().map_or(0, |first| first.start));
+    let costs = records.iter().filter(|record| record.kind == RecordKind::Begin);
+    reader.cost_ns = costs.map(|record| u64::try_from(record.numbers[2]).unwrap_or(0)).min();
     for record in &records {
         reader.take(record);
     }
@@ -123,7 +111,28 @@ fn records(file: &ThreadFile) -> Vec<Record<'_>> {
             rest = rest.get(length..).unwrap_or(&[]);
         }
     }
+    only_last_end(&mut all);
+    // A thread is announced when its first call has ended, and was there when that began.
+    let earliest = all.iter().map(|record| record.start).min();
+    if let Some(first) = all.first_mut().filter(|first| first.kind == RecordKind::Thread) {
+        first.start = earliest.unwrap_or(first.start);
+    }
     all
+}
+
+/// Streams are flushed behind what the library takes for the end of a process, which is then recorded once more: the last one
+/// counts. Each read the counts of Linux, which those behind it count.
+fn only_last_end(records: &mut Vec<Record<'_>>) {
+    let Some(last) = records.iter().rposition(|record| record.kind == RecordKind::End) else { return };
+    let before = records[..last].iter().filter(|record| record.kind == RecordKind::End).count() as i64;
+    if records[last].numbers[0] >= 0 {
+        records[last].numbers[0] -= before;
+    }
+    let mut at = 0;
+    records.retain(|record| {
+        at += 1;
+        record.kind != RecordKind::End || at > last
+    });
 }
 
 fn record<'a>(file: &ThreadFile, bytes: &'a [u8]) -> Option<(Record<'a>, usize)> {
@@ -166,6 +175,8 @@ struct Reader {
     touched: HashSet<u32>,
     seen: Seen,
     cost_ns: Option<u64>,
+    /// For how many nanoseconds each thread was at work for the recorder.
+    own_ns: HashMap<u32, u64>,
     unseen: u64,
 }
 
@@ -178,6 +189,7 @@ impl Reader {
             touched: HashSet::new(),
             seen: Seen { recorded: 0, counted: 0 },
             cost_ns: None,
+            own_ns: HashMap::new(),
             unseen: 0,
         }
     }
@@ -216,7 +228,17 @@ impl Reader {
         let asked =
             Asked::Spawn { shares_memory: shares, shares_descriptors: shares, shares_directory: shares };
         let event = Event { thread: parent, ..self.event(record, i64::from(record.thread), asked) };
+        self.follower.held = self.own_ns.get(&parent).copied().unwrap_or(0);
         self.follower.take(&Event { result: i64::from(record.thread), errno: 0, ..event });
+        // A number comes again; what its last thread was held is not this one's.
+        self.own_ns.insert(record.thread, 0);
+        self.follower.held = 0;
+    }
+
+    /// A thread was at work for the recorder.
+    fn own(&mut self, thread: u32, ns: i64) {
+        let own = self.own_ns.entry(thread).or_default();
+        *own = own.saturating_add(u64::try_from(ns).unwrap_or(0));
     }
 
     /// The counts of Linux at the end of a thread.
@@ -233,7 +255,26 @@ impl Reader {
     }
 
     fn take(&mut self, record: &Record<'_>) {
-        let [a, b, c, _] = record.numbers;
+        let [a, b, _, d] = record.numbers;
+        match record.kind {
+            // Asked before its record was written.
+            RecordKind::ThreadEnd | RecordKind::End | RecordKind::Executes => self.own(record.thread, b),
+            _ => {}
+        }
+        self.follower.held = self.own_ns.get(&record.thread).copied().unwrap_or(0);
+        self.record(record);
+        match record.kind {
+            RecordKind::Own => self.own(record.thread, a),
+            RecordKind::Sight => self.own(record.thread, d),
+            _ => {}
+        }
+        if !record.kind.is_in_own_time() {
+            self.own(record.thread, self.cost_ns.unwrap_or(0).cast_signed());
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        let [a, b, _, _] = record.numbers;
         match record.kind {
             RecordKind::Begin => {
                 self.spawn(record, a as u32, false);
@@ -256,8 +297,6 @@ impl Reader {
                     // Who has become another user is not told its counts: from here on they are known again.
                     *transfers = Transfers { own: b.saturating_add(1), ..Transfers::default() };
                 }
-                let cost = u64::try_from(c).unwrap_or(0);
-                self.cost_ns = Some(self.cost_ns.map_or(cost, |known| known.min(cost)));
             }
             RecordKind::Forked => {
                 self.spawn(record, a as u32, false);
@@ -281,7 +320,7 @@ impl Reader {
             }
             RecordKind::Inherit => self.follower.inherit_missing(record.thread, a as i32, record.one),
             RecordKind::Sight => self.sight(record),
-            RecordKind::Calibration => {}
+            RecordKind::Calibration | RecordKind::Own => {}
             _ => self.call(record),
         }
     }
@@ -358,7 +397,10 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         RecordKind::CloseRange => Asked::CloseRange { first: a as u32, last: b as u32 },
         RecordKind::Read => Asked::Read { descriptor, offset },
         RecordKind::Write => Asked::Write { descriptor, offset },
-        RecordKind::Copy => Asked::Copy { from: descriptor, to: b as i32 },
+        RecordKind::Copy => {
+            let offsets = (u64::try_from(c).ok(), u64::try_from(d).ok());
+            Asked::Copy { from: descriptor, to: b as i32, offsets }
+        }
         RecordKind::Seek => Asked::Seek { descriptor },
         RecordKind::Sync => Asked::Sync { descriptor, data_only: b != 0 },
         RecordKind::Truncate => Asked::Truncate { descriptor, length: offset? },
@@ -388,6 +430,9 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         RecordKind::Wait => Asked::Wait,
         RecordKind::Pipe => Asked::Pipe { read: descriptor, write: b as i32 },
         RecordKind::Socket => Asked::Socket,
+        RecordKind::SocketPair => Asked::SocketPair { one: descriptor, other: b as i32 },
+        RecordKind::Bind if record.one.is_empty() => return None,
+        RecordKind::Bind => Asked::Bind { path },
         RecordKind::Spawn => {
             Asked::Spawn { shares_memory: false, shares_descriptors: false, shares_directory: false }
         }
@@ -400,7 +445,8 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         | RecordKind::Executes
         | RecordKind::Inherit
         | RecordKind::Sight
-        | RecordKind::Calibration => return None,
+        | RecordKind::Calibration
+        | RecordKind::Own => return None,
     })
 }
 

@@ -58,6 +58,8 @@ impl FileName {
 pub struct Known {
     /// What this rank wrote in this run.
     pub own: Ranges,
+    /// Where this rank copied bytes of other files in this run and has not written since: what lies there is not known.
+    pub copied: Ranges,
     /// This rank made it, or emptied it, in this run.
     pub emptied: bool,
     /// The run that wrote what this rank did not, as far as it was read.

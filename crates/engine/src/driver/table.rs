@@ -87,6 +87,18 @@ pub trait Driver: Send {
         unsupported()
     }
 
+    /// Copies up to `length` bytes from one open file into another by one call, without a buffer of ours; fewer at the end
+    /// of the first. Each offset is one of `offsets`, the first that of `from`, or the file's position, which then moves.
+    fn copy(
+        &mut self,
+        from: Handle,
+        to: Handle,
+        length: usize,
+        offsets: (Option<u64>, Option<u64>),
+    ) -> Outcome {
+        unsupported()
+    }
+
     /// Waits until what was written is on the device.
     fn sync(&mut self, file: Handle, data_only: bool) -> Outcome {
         unsupported()

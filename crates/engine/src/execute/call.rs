@@ -25,6 +25,9 @@ pub enum Call<'a> {
     Write { file: u32, length: u64, offset: Option<u64>, buffer: Option<u32> },
     /// `read`, or `pread` with an offset; without a length the whole file from its beginning.
     Read { file: u32, length: Option<u64>, offset: Option<u64> },
+    /// `copy_file_range`: what lies in one open file is copied into another. Of the two offsets the first is that in
+    /// `from`.
+    Copy { from: u32, to: u32, length: u64, offsets: (Option<u64>, Option<u64>) },
     /// `lseek`.
     Seek { file: u32, offset: i64, whence: i32 },
     /// Open (create; truncate unless appending), write, close in one timing. `flags` are added to the
@@ -52,6 +55,8 @@ pub enum Call<'a> {
     SymbolicLink { target: &'a CStr, path: &'a CStr },
     /// `stat`; the value is the size.
     Stat { path: &'a CStr },
+    /// `fstat`; the value is the size.
+    StatOpen { file: u32 },
     /// `access(F_OK)`.
     Lookup { path: &'a CStr },
     /// `chmod`.

@@ -37,6 +37,8 @@ struct Parent<'a> {
     latch: &'a StartLatch,
     /// Workers of the block.
     count: u32,
+    /// When the rank came to the block, on the clock.
+    came: u64,
 }
 
 impl Parent<'_> {
@@ -68,7 +70,7 @@ impl Parent<'_> {
         if self.count as usize > processors {
             session.instrument.shares_processors();
         }
-        session.resumes();
+        session.begins_behind(self.came);
         let mut result = work(index, &mut session);
         let rest = session.complete_all();
         result = result.and(rest);
@@ -104,11 +106,13 @@ impl Session<'_> {
                 "workers cannot be started: {why}; use ranks instead of `parallel`"
             )));
         }
+        let came = self.instrument.now();
         let seeds = (0..count).map(|_| self.instrument.seed(count)).collect::<Result<Vec<_>, _>>();
         let seeds = seeds.map_err(|why| Stop::Failed(format!("workers cannot be started: {why}")))?;
         self.recorder.note(&Entry::Unordered)?;
         let recorders = self.recorder.part(count);
-        let result = recorders.map_err(Stop::Record).and_then(|own| self.at_once(seeds, own, fell, &work));
+        let result =
+            recorders.map_err(Stop::Record).and_then(|own| self.at_once(came, (seeds, own), fell, &work));
         self.recorder.joined();
         self.instrument.joined();
         self.resumes();
@@ -141,8 +145,8 @@ impl Session<'_> {
 
     fn at_once<W>(
         &mut self,
-        seeds: Vec<Seed>,
-        recorders: Vec<Recorder>,
+        came: u64,
+        (seeds, recorders): (Vec<Seed>, Vec<Recorder>),
         fell: &dyn Fn() -> bool,
         work: &W,
     ) -> Result<(), Stop>
@@ -152,7 +156,7 @@ impl Session<'_> {
         let count = seeds.len() as u32;
         let latch = StartLatch::new(self.comm.stop_flag());
         let standings: Vec<RankStatus> = (0..count).map(|_| RankStatus::default()).collect();
-        let parent = Parent { session: self.settings(), latch: &latch, count };
+        let parent = Parent { session: self.settings(), latch: &latch, count, came };
         let (comm, own_standing) = (self.comm, self.standing);
         let (operations, planned, bytes) = (self.operations, self.planned, self.bytes);
         let results: Vec<Result<Ended, String>> = std::thread::scope(|scope| {

@@ -98,6 +98,8 @@ pub struct FoundFile {
     pub(super) directory: bool,
     pub(super) born: Option<Moment>,
     mode: u32,
+    /// Device and inode.
+    place: (u32, u32, u64),
 }
 
 impl FoundFile {
@@ -105,12 +107,18 @@ impl FoundFile {
         let born = (found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
             .then(|| Moment::of(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()));
         let mode = u32::from(found.stx_mode);
-        Self { directory: mode & libc::S_IFMT == libc::S_IFDIR, born, mode }
+        let place = (found.stx_dev_major, found.stx_dev_minor, found.stx_ino);
+        Self { directory: mode & libc::S_IFMT == libc::S_IFDIR, born, mode, place }
     }
 
     /// Was it made since `begun`? Not where the file system does not tell.
     pub fn is_born_since(&self, begun: Moment) -> bool {
         self.born.is_some_and(|born| born.is_within((begun, Moment::MAX)))
+    }
+
+    /// Is it the same file?
+    pub fn is(&self, other: &Self) -> bool {
+        self.place == other.place
     }
 
     /// Is it a file that somebody may execute?

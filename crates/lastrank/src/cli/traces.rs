@@ -5,6 +5,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+/// Shorter gaps between calls are left out of programs, in microseconds.
+pub const LEAST_GAP_US: f64 = 1.0;
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank record -o app.parquet -- ./app --size 3\n  \
@@ -16,8 +19,9 @@ pub struct RecordArgs {
     /// ending in .parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Record by a preloaded library: a tenth of a microsecond a call in place of ten, but only what programs ask the C
-    /// library for; how much that is, is told. Static programs, Go, musl and set-user-id programs are refused
+    /// Record by a preloaded library: less than a tenth of a microsecond a call in place of ten, so that a replay takes as
+    /// long as the application; what passes the C library by is missing, and the share that was seen is told. Static
+    /// programs, Go, musl and set-user-id programs are refused
     #[arg(long)]
     pub quiet: bool,
     /// The application with its arguments
@@ -42,7 +46,7 @@ pub struct ImportArgs {
     #[command(flatten)]
     pub choice: TraceChoice,
     /// Gaps between calls shorter than so many microseconds are left out
-    #[arg(long, value_name = "MICROSECONDS", default_value_t = 10.0)]
+    #[arg(long, value_name = "MICROSECONDS", default_value_t = LEAST_GAP_US)]
     pub least_gap_us: f64,
     /// Write every call, without loops
     #[arg(long)]
@@ -70,6 +74,10 @@ pub struct TraceChoice {
     /// Files of the system too (/usr, /lib, /etc …), but for /proc, /sys and /dev
     #[arg(long)]
     pub all: bool,
+    /// What the kernel copied from file to file (copy_file_range, sendfile, splice) as a read and a write, where the file
+    /// system of the replay cannot copy
+    #[arg(long)]
+    pub read_and_write: bool,
     /// What the lines of a trace mean that is of no known format: columns, or a regular expression (see docs/import.md)
     #[arg(long, value_name = "FILE")]
     pub description: Option<PathBuf>,
@@ -110,6 +118,9 @@ pub struct ReplayArgs {
     /// Where the samples go [default: the application's name, ending in -replay.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Do not look for the causes of slow operations: nearer to the application's time where many calls wait
+    #[arg(long)]
+    pub no_causes: bool,
     /// Remove what the replay created, and only that, when it ends
     #[arg(long, short = 'c')]
     pub clean: bool,

@@ -2,12 +2,13 @@
 
 mod tree;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::Context;
 use report::{ReplayPage, SideOverTime, Table, duration, percent};
 use samples::SiteKind;
-use trace::fidelity::{Compared, Done, Fidelity, Known, Ratio, Side, compare};
+use trace::fidelity::{Compared, Done, Excess, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
 use trace::program::SETUP;
 use trace::undisturbed::Undisturbed;
@@ -49,7 +50,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
         answer += &tree::words(tree);
     }
     let table = operations(&found);
-    let mut text = format!("{answer}{}", table.text());
+    let mut text = format!("{answer}\n{}", table.text());
     if found.rows.iter().any(|row| row.unusable) {
         text += &format!(
             "\nShorter than what recording costs ({} a call): these durations of the application say nothing.\n",
@@ -67,7 +68,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&document(&found, &application, (ran, about.elapsed_ns), tree.as_ref()))?;
     } else {
-        output::print(&text)?;
+        output::print_fitted(&text)?;
     }
     let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
@@ -106,9 +107,17 @@ fn document(
         "replays": found
             .elapsed
             .iter()
-            .map(|ratio| serde_json::json!({
+            .zip(&found.excess)
+            .map(|(ratio, excess)| serde_json::json!({
                 "elapsed_s": seconds(application.elapsed) * ratio,
                 "ratio": ratio,
+                "within_5_percent": excess.within,
+                "more_in_operations_s": excess.operations as f64 / 1e9,
+                "more_between_s": excess.between as f64 / 1e9,
+                "more_by_operation_s": excess.by_operation.iter().map(|(name, more)| {
+                    (name.clone(), serde_json::json!(*more as f64 / 1e9))
+                }).collect::<serde_json::Map<_, _>>(),
+                "clock_s": seconds(excess.clock),
             }))
             .collect::<Vec<_>>(),
         "deviance": found.deviance.map(|(low, high)| [low, high]),
@@ -180,13 +189,16 @@ fn page(args: &FidelityArgs, (answer, table): (&str, Table), sides: (&Side, &[Si
 fn side(path: &Path) -> anyhow::Result<Side> {
     let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
     let mut side = Side::default();
+    let readings_ps = run.facts.clock.as_ref().map_or(0, |clock| clock.overhead.mean_ps.saturating_mul(2));
+    let mut samples_of_rank: BTreeMap<u32, u64> = BTreeMap::new();
     for sample in &run.samples {
         let Some(site) = run.sites.get(sample.site as usize) else { continue };
         if site.kind != SiteKind::Operation || site.labels.first().is_some_and(|label| label == SETUP) {
             continue;
         }
-        // A read at the end of the file is a failure with ENODATA in the language, and 0 bytes to the application.
-        let reads = site.operation == "fread";
+        *samples_of_rank.entry(sample.rank).or_default() += 1;
+        // A read, or a copy, at the end of the file is a failure with ENODATA in the language, and 0 bytes to the application.
+        let reads = matches!(site.operation.as_str(), "fread" | "fcopy");
         let at_end = reads && sample.errno == ppl::errno::number("ENODATA").unwrap_or(0);
         side.add(&Done {
             command: &site.operation,
@@ -197,6 +209,7 @@ fn side(path: &Path) -> anyhow::Result<Side> {
             rank: sample.rank,
         });
     }
+    side.clock = samples_of_rank.into_values().max().unwrap_or(0).saturating_mul(readings_ps) / 1000;
     Ok(side)
 }
 
@@ -234,11 +247,19 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
         0 => String::new(),
         ns => format!(", without the {} of the recorder", duration(ns as f64 / 1e9)),
     };
+    let within = found.excess.iter().filter(|one| one.within).count();
     out += &format!(
-        "It takes {} times as long as the application ({}{recorder}).\n",
+        "It takes {} times as long as the application ({}{recorder}): {}.\n",
         ratios.join(", "),
-        duration(application.elapsed as f64 / 1e9)
+        duration(application.elapsed as f64 / 1e9),
+        match within {
+            0 => "not within 5 %".to_owned(),
+            all if all == replays => "within 5 %".to_owned(),
+            some => format!("{some} of {replays} within 5 %"),
+        }
     );
+    let other = (1..).zip(&found.excess).find(|(_, one)| !one.within);
+    out += &other.map_or(String::new(), |(number, one)| why(one, (replays > 1).then_some(number)));
     let runs = match further {
         0 => String::new(),
         more => format!(", {} runs of the application", more + 1),
@@ -253,10 +274,41 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
     out
 }
 
+/// Where a replay, of several the one with a number, takes longer or less long.
+fn why(excess: &Excess, number: Option<usize>) -> String {
+    const NAMED: usize = 3;
+    let time = |ns: i64| duration(ns.unsigned_abs() as f64 / 1e9);
+    let than = |ns: i64| format!("{} {}", time(ns), if ns < 0 { "less" } else { "more" });
+    let signed = |ns: i64| format!("{}{}", if ns < 0 { "-" } else { "+" }, time(ns));
+    // A tenth of the largest is worth a word.
+    let largest = excess.by_operation.first().map_or(0, |(_, more)| more.unsigned_abs());
+    let named = excess.by_operation.iter().take(NAMED);
+    let named: Vec<String> = named
+        .filter(|(_, more)| *more != 0 && more.unsigned_abs() * 10 >= largest)
+        .map(|(name, more)| format!("{name} {}", signed(*more)))
+        .collect();
+    let named = if named.is_empty() { String::new() } else { format!(" ({})", named.join(", ")) };
+    let whose =
+        number.map_or("Its operations".to_owned(), |number| format!("The operations of replay {number}"));
+    let mut out = format!(
+        "{whose} take {}{named}, the time between them {}.",
+        than(excess.operations),
+        than(excess.between)
+    );
+    let more = excess.operations.saturating_add(excess.between);
+    if more > 0 && excess.clock.saturating_mul(5) >= more.unsigned_abs() {
+        out += &format!(
+            " Reading the clock takes the replay {}: two readings an operation.",
+            duration(excess.clock as f64 / 1e9)
+        );
+    }
+    out + "\n"
+}
+
 fn operations(found: &Fidelity) -> Table {
     let mut table = Table::new(
         "Operations",
-        &["<operation", "<", "application", "replay", "bytes", "median", "replay", "<ratio, 95 %"],
+        &["<operation", "<", "calls", "replay", "bytes", "median", "replay", "<ratio (95 %)"],
     );
     for row in &found.rows {
         table.push(false, cells(row));
@@ -264,19 +316,26 @@ fn operations(found: &Fidelity) -> Table {
     table
 }
 
+/// The counts of all replays; once where they are the same.
+fn each(counts: &[u64]) -> String {
+    let (one, further) = counts.split_first().unwrap_or((&0, &[]));
+    let all: Vec<String> = counts.iter().map(u64::to_string).collect();
+    if further.iter().all(|other| other == one) { one.to_string() } else { all.join(" ") }
+}
+
 fn cells(row: &Compared) -> [String; 8] {
     let same = row.calls.1.iter().all(|calls| *calls == row.calls.0)
         && row.bytes.1.iter().all(|bytes| *bytes == row.bytes.0);
     let time = |ns: u64| duration(ns as f64 / 1e9);
     let ratio = |ratio: Ratio| match ratio.interval {
-        Some((low, high)) => format!("{:.2} ({low:.2} to {high:.2})", ratio.value),
+        Some((low, high)) => format!("{:.2} ({low:.2}–{high:.2})", ratio.value),
         None => format!("{:.2}", ratio.value),
     };
     [
         row.command.clone(),
         if same { "=".into() } else { "≠".into() },
         row.calls.0.to_string(),
-        row.calls.1.iter().map(u64::to_string).collect::<Vec<_>>().join(" "),
+        each(&row.calls.1),
         row.bytes.0.to_string(),
         row.medians.map_or(String::new(), |(own, _)| time(own)),
         row.medians.map_or(String::new(), |(_, theirs)| time(theirs)),

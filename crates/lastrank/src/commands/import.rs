@@ -45,7 +45,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         model: args.model,
         open_loop: args.as_recorded,
         copies: 1,
-        least_gap: (args.least_gap_us.max(0.0) * 1000.0) as u64,
+        least_gap: gap_ns(args.least_gap_us),
     };
     let made = trace::import(&mut trace, &options);
     usable(&made, &args.trace)?;
@@ -88,6 +88,11 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
     Ok(Status::Ok)
 }
 
+/// The least gap between calls that a program keeps, in nanoseconds.
+pub fn gap_ns(microseconds: f64) -> u64 {
+    (microseconds.max(0.0) * 1000.0) as u64
+}
+
 /// Which files of a trace count. A relative name counts from here.
 pub fn choice(args: &TraceChoice) -> anyhow::Result<Choice> {
     let here = std::env::current_dir().context("cannot tell the working directory")?;
@@ -97,7 +102,8 @@ pub fn choice(args: &TraceChoice) -> anyhow::Result<Choice> {
         let whole = given.canonicalize().unwrap_or(given);
         trace::names::resolve(b"/", whole.as_os_str().as_encoded_bytes())
     };
-    Ok(Choice { only: args.only.iter().map(whole).collect(), all: args.all })
+    let only = args.only.iter().map(whole).collect();
+    Ok(Choice { only, all: args.all, read_and_write: args.read_and_write })
 }
 
 /// Refuses what came of a trace without calls, or differs from it.

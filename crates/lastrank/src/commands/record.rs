@@ -15,6 +15,9 @@ use crate::exit::Status;
 /// Below this share of reads and writes a recording is refused as incomplete.
 const ENOUGH: f64 = 0.95;
 
+/// From this share of the time on that stops took, the quiet recorder is named.
+const DISTURBED: f64 = 0.1;
+
 /// Runs the application, writes the recording and says how much of it was seen.
 pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let path = of_this_rank(args.output.clone().unwrap_or_else(|| beside(&args.command[0])))?;
@@ -50,6 +53,11 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         "recording cost {} a call; calls that have nothing to do with files ran freely",
         report::duration(cost_ns as f64 / 1e9)
     );
+    if !args.quiet && trace.calls.len() as f64 * cost_ns as f64 > DISTURBED * elapsed_ns as f64 {
+        eprintln!(
+            "note: the stops made up much of the time; where a replay is to take as long as the application, use record --quiet"
+        );
+    }
     for note in &trace.notes {
         eprintln!("note: {note}");
     }
@@ -64,8 +72,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         eprintln!("warning: too few reads and writes were seen for a faithful replay");
         if args.quiet {
             eprintln!(
-                "the quiet recorder does not see what the C library does itself (fread, printf, fopen …); without --quiet \
-                 everything is recorded"
+                "the quiet recorder does not see calls that pass the C library by; without --quiet everything is recorded"
             );
         }
         return Ok(Status::Incomplete);

@@ -7,15 +7,12 @@ use clap::Parser;
 use trace::import::Options;
 
 use super::{import, run};
-use crate::cli::{Cli, Command, ReplayArgs};
+use crate::cli::{Cli, Command, LEAST_GAP_US, ReplayArgs};
 use crate::exit::Status;
 use crate::output;
 
 /// Begins the statements of a program whose calls start when they did.
 const STARTS: &str = "$begin = $$time;";
-
-/// Shorter pauses are left out. Of a program for readers they are longer.
-const LEAST_GAP_NS: u64 = 1000;
 
 /// Imports the trace where it is one, and runs the program.
 pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
@@ -56,6 +53,9 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     }
     for allowed in &args.allow {
         words.extend(["--allow".into(), allowed.into()]);
+    }
+    if args.no_causes {
+        words.push("--no-causes".into());
     }
     if args.clean {
         words.push("-c".into());
@@ -102,7 +102,7 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     let (mut trace, _) = import::read(&args.application, &args.choice)?;
     let options = Options {
         choice: import::choice(&args.choice)?,
-        least_gap: LEAST_GAP_NS,
+        least_gap: import::gap_ns(LEAST_GAP_US),
         open_loop: args.as_recorded,
         copies: args.copies,
         ..Options::default()

@@ -205,7 +205,7 @@ impl Checker<'_> {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
-            Kind::Path | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
+            Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
                 if let Some(found @ LiteralKind::List) = literal {
                     self.wrong_kind(command, argument, found, span);
                 }

@@ -31,6 +31,8 @@ pub enum Kind {
     Permissions,
     /// An open file, from `fopen` or a similar command.
     File,
+    /// The name of a file or directory, or an open file.
+    PathOrFile,
     /// Memory from `alloc`.
     Buffer,
     /// A number of bytes, or a buffer whose content is written.
@@ -59,6 +61,7 @@ impl Kind {
             Kind::Count | Kind::Integer => "a number",
             Kind::Permissions => "permissions",
             Kind::File => "a file",
+            Kind::PathOrFile => "a path or a file",
             Kind::Buffer => "a buffer",
             Kind::BytesOrBuffer => "a number of bytes or a buffer",
             Kind::Mode => "an open mode",
@@ -83,6 +86,7 @@ impl Kind {
             Kind::Path
             | Kind::Text
             | Kind::File
+            | Kind::PathOrFile
             | Kind::Buffer
             | Kind::Mode
             | Kind::Whence
@@ -321,6 +325,23 @@ impl CommandSpec {
     /// The index of the offset argument: the one after the size.
     pub fn offset(&self) -> Option<usize> {
         self.byte_counts().nth(1)
+    }
+
+    /// The indices of the arguments that are, or may be, open files.
+    pub fn files(&self) -> impl Iterator<Item = usize> + use<> {
+        let arguments: &'static [ArgumentSpec] = self.arguments;
+        (0..arguments.len())
+            .filter(move |&index| matches!(arguments[index].kind, Kind::File | Kind::PathOrFile))
+    }
+
+    /// The index of the open file to which bytes go: the last one.
+    pub fn target(&self) -> Option<usize> {
+        self.files().last()
+    }
+
+    /// The index of the offset in [`CommandSpec::target`]: the last one that is given.
+    pub fn target_offset(&self) -> Option<usize> {
+        self.byte_counts().skip(1).last()
     }
 
     fn byte_counts(&self) -> impl Iterator<Item = usize> + use<> {

@@ -5,7 +5,7 @@
 use super::Default::{Absent, Int, Many, Required};
 use super::Kind::{
     Any, Buffer, Bytes, BytesOrBuffer, Count, Distance, File, Group, Integer, Microseconds, Mode, Path,
-    Pattern, Permissions, Text, Whence,
+    PathOrFile, Pattern, Permissions, Text, Whence,
 };
 use super::{ArgumentSpec, Class, CommandSpec, Effect, Moves, Since, Yields};
 
@@ -262,6 +262,10 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Writes `size` bytes of generated content that encodes run, file, offset and rank, or the content of a buffer. A short write is completed by further calls and marked. The value is the number of bytes."
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
+    Fcopy "fcopy" ("from" File Required, "to" File Required, "size" Bytes Required, "offset" Bytes Absent("current position of from"), "to_offset" Bytes Absent("current position of to")) Bytes Lastrank [writes]
+        "Has the kernel copy up to `size` bytes from one open file to another by one call of `copy_file_range`: file systems may share the blocks (a reflink), servers copy on their own. `offset` is that in `from`. Fewer bytes, as at the end of `from`, or of more than 2 GiB, count as failed (ENODATA). The value is the number of bytes, which count as written. Nothing is read and written in its place where the kernel refuses. The program must have made `from` in this run, or be allowed its directory (`--allow`)."
+        errors "EXDEV (another file system), EOPNOTSUPP, ENOSYS, EINVAL (no regular files, or ranges of one file that overlap), EBADF (not opened for it, or `to` to append), ENOSPC"
+        example "write(\"a.dat\", 4k); $a = fopen(\"a.dat\", \"r\"); $b = fcreat(\"b.dat\"); fcopy($a, $b, 4k); fcopy($a, $b, 1k, 0, 8k); fclose($a); fclose($b); delete(\"a.dat\"); delete(\"b.dat\");";
     Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
         "Moves the position in the file. The value is the new position."
         errors "EBADF, EINVAL"
@@ -342,10 +346,10 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Reads all entries of a directory. The value is their number, without `.` and `..`."
         errors "ENOENT, ENOTDIR"
         example "mkdir(\"d\"); readdir(\"d\"); rmdir(\"d\");";
-    Stat "stat" ("name" Path Required) Int Paper [submits answers_size]
-        "Reads the attributes of a file. The value is its size in bytes."
-        errors "ENOENT, EACCES"
-        example "create(\"a.dat\"); stat(\"a.dat\"); delete(\"a.dat\");";
+    Stat "stat" ("name" PathOrFile Required) Int Paper [submits answers_size]
+        "Reads the attributes of a file, by its name (`stat`) or of an open one (`fstat`). The value is its size in bytes."
+        errors "ENOENT, EACCES; of an open file EBADF"
+        example "create(\"a.dat\"); stat(\"a.dat\"); $f = fopen(\"a.dat\", \"r\"); stat($f); fclose($f); delete(\"a.dat\");";
     Lookup "lookup" ("name" Path Required) Nothing Paper []
         "Tests whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"

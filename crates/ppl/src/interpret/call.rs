@@ -161,12 +161,14 @@ impl<M: Machine> Interpreter<'_, M> {
         reply: StatementReply,
         first: ExprIndex,
     ) -> Result<(), EarlyEnd> {
-        let no_file = match (reply.errno, self.arguments.int(0), self.arguments.file(0)) {
-            (EBADF, Some(held), None) => {
-                Some((spell(self.code, first, false, &|_| "the variable".into()), held))
+        let no_file = |index: usize| match (self.arguments.int(index), self.arguments.file(index)) {
+            (Some(held), None) => {
+                Some((spell(self.code, first + index as u32, false, &|_| "the variable".into()), held))
             }
             _ => None,
         };
+        let mut files = std::iter::once(0).chain(command.spec().files().skip_while(|index| *index == 0));
+        let no_file = if reply.errno == EBADF { files.find_map(no_file) } else { None };
         let (errno, bytes) = (reply.errno, reply.bytes);
         let refused = Some(std::mem::take(&mut self.refused)).filter(|why| !why.is_empty());
         let failure = Failure { site, command, arguments: &self.arguments, errno, bytes, no_file, refused };
@@ -187,10 +189,12 @@ impl<M: Machine> Interpreter<'_, M> {
     fn quick_argument(&self, argument: &ArgumentSpec, expr: Expr) -> Option<Argument> {
         let Some((least, most)) = argument.bounds else {
             return match expr {
-                Expr::Slot(slot) if argument.kind == Kind::File => match self.slot(slot) {
-                    Value::File(file) => Some(Argument::File(*file)),
-                    _ => None,
-                },
+                Expr::Slot(slot) if matches!(argument.kind, Kind::File | Kind::PathOrFile) => {
+                    match self.slot(slot) {
+                        Value::File(file) => Some(Argument::File(*file)),
+                        _ => None,
+                    }
+                }
                 _ => None,
             };
         };
@@ -209,6 +213,24 @@ impl<M: Machine> Interpreter<'_, M> {
         let kind = command.spec().arguments[index].kind;
         if kind == Kind::Whence {
             return self.position(command, index, expr, refused);
+        }
+        if kind == Kind::PathOrFile {
+            return match self.code.exprs[expr as usize] {
+                Expr::Text(_) | Expr::Template(_) => self.text_argument(expr),
+                _ => Ok(match self.value(expr)? {
+                    Value::File(file) => Argument::File(file),
+                    // What an open gave that failed.
+                    Value::Int(value @ ..0) => {
+                        *refused = EBADF;
+                        Argument::Int(value)
+                    }
+                    name => {
+                        let start = self.arguments.text.len();
+                        name.render(&mut self.arguments.text);
+                        self.arguments.end_text(start)
+                    }
+                }),
+            };
         }
         if kind.is_text() && !matches!(kind, Kind::Pattern | Kind::Group) {
             return self.text_argument(expr);

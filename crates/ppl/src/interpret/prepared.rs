@@ -237,9 +237,8 @@ impl PreparedStatement {
 fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<FixedArgument> {
     match expr {
         // Other strings are looked at before they are passed.
-        Expr::Text(at) => {
-            matches!(spec.kind, Kind::Path | Kind::Text | Kind::Mode).then_some(FixedArgument::Text(at))
-        }
+        Expr::Text(at) => matches!(spec.kind, Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode)
+            .then_some(FixedArgument::Text(at)),
         _ => {
             let ((least, most), formula) = (spec.bounds?, Formula::of(code, expr)?);
             let Formula { first: Operand::Constant(number), rest } = formula else { return None };

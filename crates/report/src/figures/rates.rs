@@ -49,6 +49,9 @@ impl RateOverTime {
     }
 }
 
+const PAUSES_COUNTED: &str =
+    " Pauses between the passes of the program are counted here, and left out of the rates in the tables.";
+
 /// The rate of a row over time; none of a row without a series.
 pub(crate) fn figure(row: &ResultRow) -> Option<Figure> {
     let numbers = RateOverTime::of(row)?;
@@ -89,9 +92,10 @@ pub(crate) fn figure(row: &ResultRow) -> Option<Figure> {
         id: "rate".into(),
         caption: format!(
             "Bins of {}; each operation is shared out over those in which it was under way. {}. A bin at 0 with a depth \
-             above 0 is a stall.",
+             above 0 is a stall.{}",
             time(numbers.bin_seconds),
-            steadiness(row.steady.as_ref())
+            steadiness(row.steady.as_ref()),
+            if row.series_counts_pauses() { PAUSES_COUNTED } else { "" }
         ),
         alternative: format!("Rate of {} over time: {range}.", row.name()),
         wide: true,

@@ -1,6 +1,7 @@
 //! Fits text to the width of a terminal.
 
 use crate::table::width;
+use crate::wrap::is_unit;
 
 /// The text with lines of at most so many columns (60 at least): longer ones go on in the next, indented. Blanks inside a
 /// line stay as they are, so that columns of a table keep their places.
@@ -35,8 +36,13 @@ fn broken(line: &str, columns: usize) -> String {
         }
         let fits = |at: &usize| *at > from && width(&rest[..*at]) <= room;
         let blanks = || rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
-        // A number stays with the word before it, as in `shape 0.026`.
-        let before_word = |at: &usize| !rest[at + 1..].starts_with(|next: char| next.is_ascii_digit());
+        // A number stays with the word before it, as in `shape 0.026`, and with its unit.
+        let before_word = |at: &usize| {
+            let (before, after) = (&rest[..*at], &rest[at + 1..]);
+            let has_unit = before.ends_with(|last: char| last.is_ascii_digit())
+                && after.split(' ').next().is_some_and(is_unit);
+            !after.starts_with(|next: char| next.is_ascii_digit()) && !has_unit
+        };
         let whole = blanks().find(|at| fits(at) && before_word(at));
         let Some(at) = whole.or_else(|| blanks().find(fits)) else {
             // A word that is wider than the terminal is the terminal's to break.
@@ -61,6 +67,8 @@ mod tests {
         let lines: Vec<&str> = found.lines().collect();
         assert_eq!((lines.len(), lines[0]), (3, "short"));
         assert!(lines[1].starts_with("  label  word") && lines[2].starts_with("    word"), "{found}");
+        let measured = format!("{}took 6.454 ms, more", "word ".repeat(10));
+        assert_eq!(fit_width(&measured, 60).lines().nth(1), Some("  took 6.454 ms, more"));
         let long = "x".repeat(90);
         assert_eq!(fit_width(&long, 60), long);
     }

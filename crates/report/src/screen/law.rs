@@ -53,11 +53,7 @@ fn not_repetitions(found: &Assessment, what: &str) -> String {
         .find(|test| matches!(test, TestFinding::Jump { .. } | TestFinding::Trend { .. }))
         .or(tests.first());
     let why = match first {
-        Some(TestFinding::Jump { up, after, n }) => {
-            let direction = if *up { "up" } else { "down" };
-            format!("the level jumps {direction} after {what} {after} of {n}")
-        }
-        Some(other) => words::finding(other),
+        Some(first) => words::finding_of(first, what),
         None => format!("these {what}s are not repetitions of one experiment"),
     };
     let more = match tests.len() {
@@ -149,4 +145,31 @@ pub(super) fn parameters(law: &Gev, show: Show) -> String {
         show(law.scale),
         crate::unit::fixed(law.shape, 3)
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tail::assess::{AssessOptions, assess};
+
+    #[test]
+    fn the_level_jumps_where_the_stretches_meet() {
+        let law = Gev::new(10e-3, 0.3e-3, 0.05).unwrap();
+        let told = |steps: &[(usize, f64)]| {
+            let mut random = tail::Xoshiro::new(5);
+            let level = |(n, factor): &(usize, f64)| vec![*factor; *n];
+            let levels: Vec<f64> = steps.iter().flat_map(level).collect();
+            let values: Vec<f64> = levels.iter().map(|factor| factor * law.sample(&mut random)).collect();
+            let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
+            let found = assess(&values, &options).unwrap();
+            let newest = Stretch::all(&found, &values, &options)[0].from;
+            let mut tests = found.diagnostics.independence.rejected().map(|test| &test.finding);
+            let jump = tests.find(|finding| matches!(finding, TestFinding::Jump { .. })).unwrap();
+            (words::finding_of(jump, "step"), newest)
+        };
+        let (words, newest) = told(&[(150, 1.0), (250, 1.6)]);
+        assert_eq!(words, format!("the level jumps up after step {} of 400", newest - 1));
+        let (words, newest) = told(&[(100, 1.0), (200, 1.6), (100, 1.2)]);
+        assert_eq!(words, format!("the level jumps 2 times, at last down after step {} of 400", newest - 1));
+    }
 }

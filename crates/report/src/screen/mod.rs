@@ -210,11 +210,7 @@ impl Report {
         let least = rates.iter().copied().fold(f64::INFINITY, f64::min);
         let most = rates.iter().copied().fold(0.0, f64::max);
         let name = format!("{}/s", row.operation);
-        // The table divides by the time inside passes; a series goes on between them.
-        let pauses = match (row.wall_seconds, row.span_seconds) {
-            (Some(wall), Some(span)) if wall < 0.9 * span => " with pauses",
-            (Some(_) | None, Some(_) | None) => "",
-        };
+        let pauses = if row.series_counts_pauses() { ", pauses counted" } else { "" };
         let range = format!("{} to {}", three(least), three(most));
         let steady = trust::steadiness(row.steady.as_ref());
         let bins = format!(" in bins of {}", time(series.bin_seconds));

@@ -49,6 +49,10 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         })
     };
     let excess = |a: &&Slowness, b: &&Slowness| a.excess_s.total_cmp(&b.excess_s);
+    let coverage = report.facts.coverage.as_ref();
+    if coverage.is_some_and(|coverage| coverage.unwanted) {
+        return Some(crate::causes::NOT_LOOKED_FOR.into());
+    }
     let about = report.causes.iter().filter(is_it).max_by(excess);
     let one = about.or_else(|| report.causes.iter().filter(|_| of.is_none()).max_by(excess))?;
     let parts: Vec<String> = one

@@ -5,6 +5,11 @@ use tail::latency::Latency;
 
 /// The finding of one test as a part of a sentence, without capital and full stop.
 pub fn finding(found: &TestFinding) -> String {
+    finding_of(found, "value")
+}
+
+/// The same, of values that are called so: a `step`.
+pub(crate) fn finding_of(found: &TestFinding, what: &str) -> String {
     match found {
         TestFinding::NoAutocorrelation { lag_one, lags } => {
             format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {lag_one:+.2})")
@@ -27,9 +32,10 @@ pub fn finding(found: &TestFinding) -> String {
             format!("the level creeps {direction} over the run{by} (tau {tau:+.2})")
         }
         TestFinding::NoJump => "no jump of the level".into(),
-        TestFinding::Jump { up, after, n } => {
+        TestFinding::Jump { times, up, after, n } => {
+            let last = if *times > 1 { format!(" {times} times, at last") } else { String::new() };
             let direction = if *up { "up" } else { "down" };
-            format!("the level jumps {direction} after value {after} of {n}")
+            format!("the level jumps{last} {direction} after {what} {after} of {n}")
         }
         TestFinding::OneMode => "no sign of more than one mode".into(),
         TestFinding::SeveralModes { modes } => several_modes(modes),

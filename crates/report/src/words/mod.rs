@@ -15,8 +15,8 @@ pub mod prediction;
 pub mod targets;
 pub mod verdict;
 
-pub(crate) use independence::slow_ones;
 pub use independence::{against, finding};
+pub(crate) use independence::{finding_of, slow_ones};
 pub(crate) use json::serialize;
 pub use json::{Worded, json};
 pub use latency::text as of_latency;

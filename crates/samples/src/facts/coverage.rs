@@ -13,6 +13,9 @@ pub struct Coverage {
     pub tier: Tier,
     /// Causes that are observed whenever they occur.
     pub sees: Vec<Cause>,
+    /// Whether nobody was to look for causes.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub unwanted: bool,
     /// The causes that could not be observed, with the reason: one sentence each.
     pub blind: Vec<String>,
     /// Keys that another version wrote.

@@ -104,11 +104,14 @@ pub enum TestFinding {
     },
     /// Pettitt: no jump.
     NoJump,
-    /// Pettitt: the level jumps.
+    /// Pettitt: the level jumps. Where is told by the change points; by the test itself if they are none.
     Jump {
-        /// Whether the level is higher afterwards.
+        /// How many times.
+        #[serde(default = "once")]
+        times: usize,
+        /// Whether the level is higher after the last jump than before it.
         up: bool,
-        /// Position of the last value before it, from 1.
+        /// Position of the last value before the last jump, from 1.
         after: usize,
         /// Number of values.
         n: usize,
@@ -290,7 +293,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
                 (Question::Autocorrelation, false) => TestFinding::NoAutocorrelation { lag_one, lags },
                 (Question::Trend, true) => trend_found(&trend, series),
                 (Question::Trend, false) => TestFinding::NoTrend { tau: trend.tau },
-                (Question::Jump, true) => jump_found(&jump, values),
+                (Question::Jump, true) => jump_found(&jump, values, &segments),
                 (Question::Jump, false) => TestFinding::NoJump,
                 (Question::Modes, true) => TestFinding::SeveralModes { modes: modes.clone() },
                 (Question::Modes, false) => TestFinding::OneMode,
@@ -398,9 +401,20 @@ fn trend_found(trend: &Trend, series: &Series) -> TestFinding {
     }
 }
 
-fn jump_found(jump: &Jump, values: &[f64]) -> TestFinding {
-    let (before, after) = values.split_at(jump.last_before + 1);
-    TestFinding::Jump { up: median(after) > median(before), after: jump.last_before + 1, n: values.len() }
+fn jump_found(jump: &Jump, values: &[f64], segments: &[Segment]) -> TestFinding {
+    let (times, n) = (segments.len().saturating_sub(1).max(1), values.len());
+    let (up, after) = match segments {
+        [.., before, last] => (last.median > before.median, before.end),
+        [] | [_] => {
+            let (before, after) = values.split_at(jump.last_before + 1);
+            (median(after) > median(before), before.len())
+        }
+    };
+    TestFinding::Jump { times, up, after, n }
+}
+
+fn once() -> usize {
+    1
 }
 
 #[cfg(test)]

@@ -3,9 +3,20 @@
 use super::state::{Follower, Kind, Living, call};
 use crate::event::{Asked, Attributes, Event};
 use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_WRONLY};
-use crate::model::{BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NO_FOLLOW, NONE, Op, UNKNOWN};
+use crate::model::{AGAIN, BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NO_FOLLOW, NONE, Op, UNKNOWN};
 
 impl Follower {
+    /// A copy is a read and a write of one time; where both are of files they are marked as parts of one call.
+    pub(super) fn copy(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Copy { from, to, offsets } = event.asked else { return };
+        let first = self.trace.calls.len();
+        self.transfer(living, event, from, (offsets.0, false));
+        self.transfer(living, event, to, (offsets.1, true));
+        if event.result >= 0 {
+            self.trace.calls.join(first);
+        }
+    }
+
     pub(super) fn transfer(
         &mut self,
         living: Living,
@@ -143,7 +154,7 @@ impl Follower {
             Asked::Readdir { .. } => {
                 description.kind = Kind::Directory;
                 if std::mem::replace(&mut description.listed, true) {
-                    return;
+                    made.flags = AGAIN;
                 }
             }
             _ => {}

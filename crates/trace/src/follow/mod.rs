@@ -202,10 +202,7 @@ impl Follower {
             Asked::TruncateName { .. } => self.truncate_by_name(living, event),
             Asked::Bind { .. } => self.bound(living, event),
             Asked::Submit { .. } => self.submitted(living, event),
-            Asked::Copy { from, to } => {
-                self.transfer(living, event, *from, (None, false));
-                self.transfer(living, event, *to, (None, true));
-            }
+            Asked::Copy { .. } => self.copy(living, event),
             Asked::Seek { .. }
             | Asked::Sync { .. }
             | Asked::Truncate { .. }

@@ -113,6 +113,9 @@ impl Reader {
         match line::kind(rest) {
             Line::Unfinished(begun) => {
                 self.starting += usize::from(starts(begun));
+                if let Some(descriptor) = line::closes(begun) {
+                    self.follower.begin_close(thread, descriptor);
+                }
                 self.unfinished.insert(thread, (time, begun.to_vec()));
                 true
             }
@@ -176,13 +179,16 @@ fn starts(text: &[u8]) -> bool {
     STARTING.contains(&name)
 }
 
-/// One trace of the files that `strace -ff` writes: thread and text of each. Lines are merged by their times.
+/// One trace of the files that `strace -ff` writes: thread and text of each. Lines are merged by their times, those of calls that
+/// give a descriptor by their ends: at the beginning its number may be that of a file which another thread closes.
 pub fn merge_parts(parts: &[(u32, Vec<u8>)]) -> Vec<u8> {
     let mut lines: Vec<(u64, u32, &[u8])> = Vec::new();
     for (thread, text) in parts {
         let mut before = 0;
         for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            before = line::head(line).and_then(|head| head.time).unwrap_or(before);
+            let head = line::head(line);
+            let time = head.and_then(|head| Some(head.time? + line::gives_descriptor_after(head.rest)));
+            before = time.unwrap_or(before).max(before);
             lines.push((before, *thread, line));
         }
     }

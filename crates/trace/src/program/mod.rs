@@ -4,6 +4,7 @@ mod expressions;
 mod paths;
 mod render;
 mod strands;
+mod thinks;
 
 pub use paths::Paths;
 pub use strands::{Parts, Program, program};

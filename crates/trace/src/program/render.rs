@@ -5,11 +5,11 @@ use std::fmt::Write;
 use super::SETUP;
 use super::expressions::{Expression, Heads, Place};
 use super::paths::Paths;
+use super::thinks::{duration, gaps_of, sum, take_apart, take_firsts, typical};
 use crate::access::Models;
 use crate::columns::Indices;
 use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
-use crate::pauses::LONGEST;
 use crate::statements::{Shape, Shapes, Statement, Verb};
 
 /// Loops of at most this many statements that run once and need no formula are written out.
@@ -162,12 +162,25 @@ impl<'a> Renderer<'a> {
             self.rows = Some(one.counts[0]);
         }
         let counter = counter_name(self.counters.len());
+        let mut gaps =
+            if self.shared.open_loop { Vec::new() } else { gaps_of(&one.body, inner.executions()) };
+        let firsts = take_firsts(&mut gaps, &one.counts, self.shared.least_gap.max(1));
+        match firsts.as_slice() {
+            [] => {}
+            [gap] if indices.executions() == 1 => self.pause_once(*gap),
+            _ => {
+                self.thinks = true;
+                let _ = writeln!(self.out, "think {} * $pace;", typical(firsts));
+            }
+        }
+        let single_out = self.counters.is_empty() && !self.in_async;
+        let apart = if single_out { take_apart(&mut gaps, self.added_up()) } else { Vec::new() };
         let outer = std::mem::take(&mut self.out);
         let was_scaled = self.in_scaled;
         self.in_scaled |= scaled;
         self.counters.push(counter.clone());
         self.named.push(Vec::new());
-        self.pause(&one.body, inner.executions());
+        self.pause(gaps, &apart, &counter);
         self.nodes(&one.body, &inner);
         self.named.pop();
         self.counters.pop();
@@ -225,48 +238,44 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    /// The pause of one iteration, from those before the statements that are done once in each.
-    fn pause(&mut self, body: &[Node], executions: usize) {
+    /// The pause of one iteration, from those before the statements that are done once in each; those that stand out by
+    /// themselves.
+    fn pause(&mut self, gaps: Vec<u64>, apart: &[(usize, u64)], counter: &str) {
+        for (iteration, gap) in apart {
+            self.thinks = true;
+            let _ = writeln!(self.out, "if {counter} == {iteration} think {} * $pace;", duration(*gap));
+        }
         let outermost = self.counters.len() == 1;
-        let mut gaps = vec![0_u64; executions];
-        add_gaps(body, &mut gaps);
-        if self.shared.open_loop {
+        let total = sum(gaps.iter().copied());
+        if total / (gaps.len().max(1) as u64) < self.shared.least_gap.max(1) {
             return;
         }
-        let total: u64 = gaps.iter().sum();
-        let mean = total / executions.max(1) as u64;
-        if mean < self.shared.least_gap.max(1) {
-            return;
-        }
-        if outermost && total < self.shared.least_gap.saturating_mul(ADDED_UP) {
-            self.pending += total;
+        if outermost && total < self.added_up() {
+            self.pending = self.pending.saturating_add(total);
             return;
         }
         self.thinks = true;
-        let spread: f64 = gaps.iter().map(|gap| (*gap as f64 - mean as f64).powi(2)).sum::<f64>();
-        let deviation = (spread / executions.max(1) as f64).sqrt();
-        if executions < 20 || deviation < 0.5 * mean as f64 {
-            let _ = writeln!(self.out, "think {} * $pace;", duration(mean));
-            return;
+        let _ = writeln!(self.out, "think {} * $pace;", typical(gaps));
+    }
+
+    /// Outside loops pauses are added up to so much, so that they do not make up every second line.
+    fn added_up(&self) -> u64 {
+        self.shared.least_gap.saturating_mul(ADDED_UP).max(1)
+    }
+
+    /// A pause outside loops.
+    fn pause_once(&mut self, gap: u64) {
+        self.pending = self.pending.saturating_add(gap);
+        if self.pending >= self.added_up() {
+            let pause = std::mem::take(&mut self.pending);
+            self.thinks = true;
+            let _ = writeln!(self.out, "think {} * $pace;", duration(pause));
         }
-        gaps.sort_unstable();
-        let tenth = |part: usize| {
-            let group = &gaps[part * executions / 10..(part + 1) * executions / 10];
-            duration(group.iter().sum::<u64>() / group.len().max(1) as u64)
-        };
-        let tenths: Vec<String> = (0..10).map(tenth).collect();
-        let _ = writeln!(self.out, "think empirical([{}]) * $pace;", tenths.join(", "));
     }
 
     fn site(&mut self, site: &Site, indices: &Indices) {
         if indices.executions() == 1 && !self.shared.open_loop {
-            self.pending += site.gaps[0];
-            // Outside loops pauses are added up, so that they do not make up every second line.
-            if self.pending >= self.shared.least_gap.saturating_mul(ADDED_UP).max(1) {
-                let pause = std::mem::take(&mut self.pending);
-                self.thinks = true;
-                let _ = writeln!(self.out, "think {} * $pace;", duration(pause));
-            }
+            self.pause_once(site.gaps[0]);
         }
         let shape = *self.shared.shapes.get(site.shape);
         let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
@@ -353,7 +362,10 @@ pub fn names_of(verb: Verb) -> usize {
         | Verb::Read
         | Verb::ReadEnd
         | Verb::Write
+        | Verb::Copy
+        | Verb::CopyEnd
         | Verb::Seek
+        | Verb::StatOpen
         | Verb::Sync
         | Verb::DataSync
         | Verb::Truncate
@@ -368,6 +380,9 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
     let file = format!("$f{}", shape.variable);
     let arguments =
         || std::iter::once(&file).chain(numbers).map(String::as_str).collect::<Vec<_>>().join(", ");
+    let target = format!("$f{}", shape.target);
+    let copied =
+        || [&file, &target].into_iter().chain(numbers).map(String::as_str).collect::<Vec<_>>().join(", ");
     let permissions = shape.permissions.map_or(String::new(), |bits| format!(", 0o{bits:o}"));
     let line = match shape.verb {
         Verb::Open if shape.implied => {
@@ -382,7 +397,10 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::Read => format!("fread({});", arguments()),
         Verb::ReadEnd => return format!("expect errno == ENODATA fread({});", arguments()),
         Verb::Write => format!("fwrite({});", arguments()),
+        Verb::Copy => format!("fcopy({});", copied()),
+        Verb::CopyEnd => return format!("expect errno == ENODATA fcopy({});", copied()),
         Verb::Seek => format!("fseek({});", arguments()),
+        Verb::StatOpen => format!("stat({file});"),
         Verb::Sync => format!("fsync({file});"),
         Verb::DataSync => format!("fdatasync({file});"),
         Verb::Truncate => format!("ftruncate({});", arguments()),
@@ -397,29 +415,6 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
     match shape.errno {
         0 => line,
         errno => format!("expect errno == {} {line}", ppl::errno::name(i32::from(errno))),
-    }
-}
-
-/// Adds the pauses before the statements that are done once an iteration.
-fn add_gaps(body: &[Node], gaps: &mut [u64]) {
-    for node in body {
-        match node {
-            Node::Site(site) => {
-                for (all, own) in gaps.iter_mut().zip(&site.gaps) {
-                    *all = all.saturating_add(*own);
-                }
-            }
-            Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => add_gaps(&one.body, gaps),
-            Node::Loop(_) => {}
-        }
-    }
-}
-
-/// A time as the language writes it.
-fn duration(ns: u64) -> String {
-    match ns.min(LONGEST) {
-        0..10_000 => format!("{ns}ns"),
-        ns => format!("{}us", (ns as f64 / 1000.0).round()),
     }
 }
 

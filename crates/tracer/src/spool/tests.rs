@@ -7,7 +7,7 @@ fn written(kind: RecordKind, result: i64, numbers: [i64; 4], names: [&[u8]; 2]) 
     let number = KINDS.iter().position(|known| *known == kind).unwrap() as u16 + 1;
     let shorts = [number, 0, names[0].len() as u16, names[1].len() as u16];
     let mut out: Vec<u8> = shorts.iter().flat_map(|short| short.to_le_bytes()).collect();
-    for long in [10_i64, 20, result].into_iter().chain(numbers) {
+    for long in [10_i64, 10, result].into_iter().chain(numbers) {
         out.extend(long.to_le_bytes());
     }
     out.extend(names.concat());
@@ -20,7 +20,7 @@ fn spooled(records: &[Vec<u8>]) -> Spooled {
     std::fs::create_dir_all(&folder).unwrap();
     let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
     std::fs::write(folder.join("7.7.1"), bytes).unwrap();
-    let read = read(&folder, b"/home").unwrap();
+    let read = read(&[&folder], b"/home").unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     read
 }
@@ -43,6 +43,96 @@ fn records_become_calls_and_the_share_is_counted() {
     let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
     assert_eq!(words, ["open", "write", "close", "exit"]);
     assert_eq!(trace.names.get(trace.calls.get(0).path), b"/home/out");
+}
+
+#[test]
+fn calls_tell_for_how_long_the_library_was_at_work_before() {
+    let here = i64::from(libc::AT_FDCWD);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Inherit, 0, [0, 0, 0, 0], [b"/dev/null", b""]),
+        written(RecordKind::Own, 0, [700_000, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Sight, 0, [here, 0, 0, 2500], [b"out", b""]),
+        written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+        written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
+        written(RecordKind::Own, 0, [-1, 0, 0, 0], [b"", b""]),
+        written(RecordKind::End, 0, [10, 9000, 0, 0], [b"", b""]),
+    ]);
+    let trace = found.follower.finish();
+    let held: Vec<(&str, u64)> = trace.calls.iter().map(|call| (call.op.word(), call.held)).collect();
+    // A record costs 60.
+    assert_eq!(held[..2], [("open", 702_560), ("write", 702_620)]);
+    assert_eq!(held.last(), Some(&("exit", 711_680)));
+}
+
+#[test]
+fn streams_that_are_flushed_behind_the_end_are_recorded() {
+    let here = i64::from(libc::AT_FDCWD);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+        written(RecordKind::End, 0, [6, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Write, 100, [3, -1, 0, 0], [b"", b""]),
+        written(RecordKind::End, 0, [8, 0, 0, 0], [b"", b""]),
+    ]);
+    // The read of the counts at what was no end is none of the application's.
+    assert_eq!((found.seen.recorded, found.seen.counted), (1, 1));
+    let trace = found.follower.finish();
+    let words: Vec<&str> = trace.calls.iter().map(|call| call.op.word()).collect();
+    assert_eq!(words, ["open", "write", "close", "exit"]);
+}
+
+/// A record of a call that ran from one time to another.
+fn timed(times: [i64; 2], mut record: Vec<u8>) -> Vec<u8> {
+    record[8..16].copy_from_slice(&times[0].to_le_bytes());
+    record[16..24].copy_from_slice(&times[1].to_le_bytes());
+    record
+}
+
+fn thread_file(thread: u32, records: &[Vec<u8>]) -> ThreadFile {
+    ThreadFile { process: 7, thread, bytes: [vec![0; RING], records.concat()].concat() }
+}
+
+#[test]
+fn a_number_that_one_thread_gives_free_is_that_of_a_file_of_another() {
+    let here = i64::from(libc::AT_FDCWD);
+    let main = [
+        timed([1, 1], written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"])),
+        timed([2, 3], written(RecordKind::Open, 3, [here, 0, 0, 0], [b"first", b""])),
+        timed([20, 30], written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""])),
+    ];
+    // It began to open its file before the other one was closed, and got the number behind that.
+    let other = [
+        timed([10, 10], written(RecordKind::Thread, 0, [0; 4], [b"", b""])),
+        timed([15, 40], written(RecordKind::Open, 3, [here, 0, 0, 0], [b"second", b""])),
+        timed([50, 60], written(RecordKind::Read, 100, [3, 0, 0, 0], [b"", b""])),
+        timed([70, 80], written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""])),
+    ];
+    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home").follower.finish();
+    assert!(trace.left_out.is_empty(), "{:?}", trace.left_out);
+    let read = trace.calls.iter().find(|call| call.op.word() == "read").unwrap();
+    assert_eq!(trace.names.get(read.path), b"/home/second");
+}
+
+#[test]
+fn the_first_call_of_a_thread_is_on_descriptors_of_its_process() {
+    let here = i64::from(libc::AT_FDCWD);
+    let at = |time: i64, record| timed([time, time], record);
+    let main = [
+        at(1, written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"])),
+        at(2, written(RecordKind::Open, 3, [here, 0, 0, 0], [b"in", b""])),
+    ];
+    // It is announced when the record of its first call is written.
+    let other = [
+        at(9, written(RecordKind::Thread, 0, [0; 4], [b"", b""])),
+        at(5, written(RecordKind::Read, 100, [3, 0, 0, 0], [b"", b""])),
+        at(10, written(RecordKind::Read, 100, [3, 100, 0, 0], [b"", b""])),
+    ];
+    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home").follower.finish();
+    let read: Vec<u64> =
+        trace.calls.iter().filter(|call| call.op.word() == "read").map(|call| call.bytes).collect();
+    assert_eq!(read, [100, 100]);
+    assert!(trace.left_out.is_empty(), "{:?}", trace.left_out);
 }
 
 #[test]

@@ -91,6 +91,20 @@ pub unsafe fn pwrite(fd: i32, from: *const u8, length: usize, offset: u64) -> Ou
     complete(length, call(0), call)
 }
 
+/// Copies up to `length` bytes from one file to another by one call; each at its offset, or its position.
+#[inline(always)]
+pub fn copy(from: i32, to: i32, length: usize, offsets: (Option<u64>, Option<u64>)) -> Outcome {
+    retry(|| {
+        let (mut one, mut other) = offsets;
+        let place = |offset: &mut Option<u64>| match offset {
+            Some(offset) => std::ptr::from_mut(offset).cast::<libc::off64_t>(),
+            None => std::ptr::null_mut(),
+        };
+        // SAFETY: each offset is null, or a number of 64 bits on this stack.
+        unsafe { libc::copy_file_range(from, place(&mut one), to, place(&mut other), length, 0) as i64 }
+    })
+}
+
 /// Reads `length` bytes from the file's position; fewer at the end of the file.
 ///
 /// # Safety

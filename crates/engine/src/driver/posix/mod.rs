@@ -75,6 +75,17 @@ impl Driver for Posix {
     }
 
     #[inline(always)]
+    fn copy(
+        &mut self,
+        from: Handle,
+        to: Handle,
+        length: usize,
+        offsets: (Option<u64>, Option<u64>),
+    ) -> Outcome {
+        calls::copy(fd(from), fd(to), length, offsets)
+    }
+
+    #[inline(always)]
     fn sync(&mut self, file: Handle, data_only: bool) -> Outcome {
         if data_only { calls::fdatasync(fd(file)) } else { calls::fsync(fd(file)) }
     }

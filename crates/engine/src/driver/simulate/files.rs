@@ -109,6 +109,18 @@ impl Files {
         Outcome::value(moved)
     }
 
+    /// As `copy_file_range(2)`: from a handle at an offset, or the position, to another; less at the end of the first.
+    pub fn copy(&mut self, from: (u64, Option<u64>), to: (u64, Option<u64>), length: u64) -> Outcome {
+        let writable = self.open.get(to.0 as usize).and_then(Option::as_ref).is_some_and(|open| {
+            open.flags & libc::O_ACCMODE != libc::O_RDONLY && open.flags & libc::O_APPEND == 0
+        });
+        if !writable {
+            return Outcome::error(libc::EBADF);
+        }
+        let got = self.read(from.0, length, from.1);
+        if got.ok() && got.value > 0 { self.write(to.0, got.value, to.1) } else { got }
+    }
+
     /// As `lseek(2)`.
     pub fn seek(&mut self, handle: u64, offset: i64, whence: i32) -> Outcome {
         let size = match self.open.get(handle as usize) {
@@ -229,6 +241,22 @@ mod tests {
         assert_eq!(files.read(handle, 1000, None).value, 10);
         assert!(files.close(handle).ok());
         assert_eq!(files.close(handle).errno, libc::EBADF);
+    }
+
+    #[test]
+    fn a_copy_ends_where_its_source_does_and_moves_both_positions() {
+        let mut files = Files::new(true);
+        let from = files.open(b"f", libc::O_RDWR | libc::O_CREAT).value;
+        let to = files.open(b"g", libc::O_WRONLY | libc::O_CREAT).value;
+        files.write(from, 100, Some(0));
+        assert_eq!(files.copy((from, None), (to, None), 70).value, 70);
+        assert_eq!(files.copy((from, None), (to, None), 70).value, 30);
+        assert_eq!(files.copy((from, None), (to, None), 70), Outcome::value(0));
+        assert_eq!(files.copy((from, Some(90)), (to, Some(200)), 70).value, 10);
+        assert_eq!(files.stat(b"g").value, 210);
+        assert_eq!(files.copy((to, None), (from, None), 70).errno, libc::EBADF);
+        let end = files.open(b"g", libc::O_WRONLY | libc::O_APPEND).value;
+        assert_eq!(files.copy((from, Some(0)), (end, None), 70).errno, libc::EBADF);
     }
 
     #[test]

@@ -73,6 +73,16 @@ impl Driver for Simulate {
         self.files.read(file.0, length as u64, Some(offset))
     }
 
+    fn copy(
+        &mut self,
+        from: Handle,
+        to: Handle,
+        length: usize,
+        (offset, to_offset): (Option<u64>, Option<u64>),
+    ) -> Outcome {
+        self.files.copy((from.0, offset), (to.0, to_offset), length as u64)
+    }
+
     fn sync(&mut self, file: Handle, _data_only: bool) -> Outcome {
         self.is_open(file)
     }

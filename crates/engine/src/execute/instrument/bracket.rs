@@ -268,8 +268,13 @@ impl Bracket {
         comm.barrier(value)
     }
 
+    /// What can be seen of causes; in virtual time there are none.
     pub(super) fn sight(&self) -> Option<Coverage> {
-        self.watch.as_ref().map(|watch| watch.coverage().clone())
+        match &self.watch {
+            Some(watch) => Some(watch.coverage().clone()),
+            None if self.is_virtual() => None,
+            None => Some(Coverage { unwanted: true, ..Coverage::default() }),
+        }
     }
 
     #[inline(always)]

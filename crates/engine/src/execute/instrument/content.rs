@@ -73,8 +73,18 @@ impl Layer {
         let known = self.catalogue.of(to.file);
         known.own.add(to.place, to.place.saturating_add(moved));
         known.pattern = None;
+        known.copied.remove(to.place, to.place.saturating_add(moved));
         if let Some(stream) = memory {
             known.wrote_memory(to.place, moved, Lying { stream, shift: to.place });
+        }
+    }
+
+    /// `moved` bytes were copied there from another file: what they are is not known.
+    pub(super) fn copied(&mut self, to: Destined, moved: u64) {
+        if self.verifying && self.content {
+            let known = self.catalogue.of(to.file);
+            known.pattern = None;
+            known.copied.add(to.place, to.place.saturating_add(moved));
         }
     }
 
@@ -107,7 +117,16 @@ impl Layer {
         owner: Option<u32>,
     ) -> Option<Wrong> {
         let known = self.catalogue.of(file);
-        let wrong = verify(self.author.reader(owner), file, known, (found, offset));
+        let reader = self.author.reader(owner);
+        let end = offset.saturating_add(found.len() as u64);
+        let parts = known.copied.gaps(offset, end);
+        let mut copied = parts != [(offset, end)] && !found.is_empty();
+        let part = |(begin, end): (u64, u64)| &found[(begin - offset) as usize..(end - offset) as usize];
+        let mut wrong = parts.into_iter().find_map(|one| verify(reader, file, known, (part(one), one.0)));
+        // Others copied what this rank does not know of.
+        if self.others_copy && wrong.take().is_some() {
+            copied = true;
+        }
         if std::mem::take(&mut known.unverified) {
             self.note_once(Warning {
                 code: "not-verified".into(),
@@ -116,6 +135,16 @@ impl Layer {
                     .into(),
                 advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote"
                     .into(),
+            });
+        }
+        if copied {
+            self.note_once(Warning {
+                code: "copies-not-verified".into(),
+                text:
+                    "what fcopy may have put there was not verified: content names the file for which it was \
+                       written, and not those into which it was copied"
+                        .into(),
+                advice: "verify what is copied where it comes from, or write it by fread and fwrite".into(),
             });
         }
         wrong
@@ -154,7 +183,7 @@ impl Layer {
         wrong
     }
 
-    fn note_once(&mut self, note: Warning) {
+    pub(super) fn note_once(&mut self, note: Warning) {
         if !self.notes.iter().any(|one| one.code == note.code) {
             self.notes.push(note);
         }

@@ -150,6 +150,25 @@ impl Guard {
         }
     }
 
+    /// May bytes of the open file be copied into another one? What this run made or emptied may: its bytes are ours, or
+    /// zeros. Of other files a program could compose whatever it likes.
+    pub(super) fn source(&mut self, path: &CStr, file: Handle) -> Result<(), Refusal> {
+        if !self.local {
+            return Ok(());
+        }
+        let what = "copy from";
+        let around = self.check(what, path)?;
+        let Some(found) = look_at(file.0 as i32).filter(|_| !around.trusted) else { return Ok(()) };
+        let emptied = || {
+            let known = self.registry.knows(path) && !self.kept.contains(path.to_bytes());
+            known && look(path).is_some_and(|named| named.is(&found))
+        };
+        match found.is_born_since(self.registry.begun()) || emptied() {
+            true => Ok(()),
+            false => Err(self.confinement.refusal(what, path, Reason::NotMade)),
+        }
+    }
+
     /// May something be made with this mode? Not a file that can be executed, and nothing that runs with the rights of
     /// its owner.
     pub(super) fn may_have_mode(

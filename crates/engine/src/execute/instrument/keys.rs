@@ -64,6 +64,7 @@ impl Key {
             Call::Read { length: None, .. }
             | Call::Open { .. }
             | Call::Close { .. }
+            | Call::Copy { .. }
             | Call::Seek { .. }
             | Call::MapFile { .. }
             | Call::Rename { .. }
@@ -73,6 +74,7 @@ impl Key {
             | Call::ChangeMode { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
+            | Call::StatOpen { .. }
             | Call::Cached { .. }
             | Call::DirectAlignment { .. }
             | Call::ReadDirectory { .. }

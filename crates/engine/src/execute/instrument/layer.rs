@@ -53,6 +53,8 @@ pub(super) struct Layer {
     pub(super) notes: Vec<Warning>,
     pub(super) last_read: LastRead,
     pub(super) verifying: bool,
+    /// Other ranks or workers may copy between files.
+    pub(super) others_copy: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
     pub(super) wrong: Option<Option<Wrong>>,
     pub(super) hints: HintsReadBack,
@@ -90,6 +92,7 @@ impl Layer {
             notes: Vec::new(),
             last_read: LastRead::default(),
             verifying: false,
+            others_copy: false,
             wrong: None,
             hints: HintsReadBack::default(),
             preparations: Preparations::default(),

@@ -1,12 +1,13 @@
 //! What stands around every driver: timing, causes, confinement, the registry of created files, buffers, content.
 //!
 //! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
-//! calls make up an operation, `transfer` moves bytes, `names` makes, changes and removes what has a name, `jobs`
+//! calls make up an operation, `transfer` moves bytes, `copy` has the kernel move them, `names` makes, changes and removes what has a name, `jobs`
 //! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over, `space_watch` the
 //! space that is left.
 
 mod bracket;
 mod content;
+mod copy;
 #[cfg(test)]
 mod counted;
 mod guard;
@@ -241,6 +242,11 @@ impl Instrument {
     /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
     pub fn set_verifying(&mut self) {
         self.layer.verifying = true;
+    }
+
+    /// Other ranks or workers copy between files, of which this one sees nothing: what differs may be theirs.
+    pub fn set_others_copy(&mut self) {
+        self.layer.others_copy = true;
     }
 
     /// What MPI-IO is to be told when it opens a file.

@@ -33,6 +33,7 @@ impl Layer {
                 self.write(driver, file, Span { length, offset }, buffer)
             }
             Call::Read { file, length, offset } => self.read(driver, file, length, offset),
+            Call::Copy { from, to, length, offsets } => self.copy(driver, (from, to), length, offsets)?,
             Call::Stat { path } => self.asking(driver, path, |driver, path| driver.stat(path))?,
             Call::Open { path, flags, mode } => self.open(driver, path, flags, mode)?,
             Call::Close { file } => match self.files.take(file).and_then(|open| open.handle) {
@@ -105,10 +106,9 @@ impl Layer {
             Call::Allocate { file, offset, length, mode } => {
                 self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode))
             }
+            Call::StatOpen { file } => self.on_file(driver, file, |driver, handle| driver.size(handle)),
             Call::Cached { file } => self.on_file(driver, file, |driver, handle| driver.cached(handle)),
-            Call::DirectAlignment { file } => {
-                self.on_file(driver, file, |driver, handle| driver.direct_alignment(handle))
-            }
+            Call::DirectAlignment { file } => self.on_file(driver, file, D::direct_alignment),
             Call::Advise { file, offset, length, advice } => {
                 self.on_file(driver, file, |driver, handle| driver.advise(handle, offset, length, advice))
             }

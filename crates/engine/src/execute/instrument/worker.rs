@@ -25,6 +25,7 @@ pub struct Seed {
     catalogue: Catalogue,
     content: bool,
     verifying: bool,
+    others_copy: bool,
     watching: bool,
     stop: StopFlag,
 }
@@ -65,6 +66,7 @@ impl Instrument {
             catalogue: layer.catalogue.clone(),
             content: layer.content,
             verifying: layer.verifying,
+            others_copy: layer.others_copy,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
         };
@@ -89,6 +91,7 @@ impl Seed {
         layer.files = std::mem::take(&mut self.files);
         layer.buffers = std::mem::take(&mut self.buffers);
         layer.verifying = self.verifying;
+        layer.others_copy = self.others_copy;
         layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {

@@ -68,7 +68,7 @@ impl Rank<'_, '_> {
         let mode = |index: usize, otherwise: u64| arguments.size(index, otherwise) as u32;
         let file = arguments.file(0).unwrap_or(u32::MAX);
         let call = match file_command {
-            FileCommand::Stat => Call::Stat { path },
+            FileCommand::Stat => stat(arguments),
             FileCommand::Lookup => Call::Lookup { path },
             FileCommand::Fopen => match self.open_flags(site, arguments.text(1)) {
                 Some(flags) => Call::Open { path, flags, mode: mode(2, 0o644) },
@@ -79,6 +79,10 @@ impl Rank<'_, '_> {
                 Call::Open { path, flags, mode: 0o644 }
             }
             FileCommand::Fclose => Call::Close { file },
+            FileCommand::Fcopy => {
+                let to = arguments.file(1).unwrap_or(u32::MAX);
+                Call::Copy { from: file, to, length: arguments.size(2, 0), offsets: (given(3), given(4)) }
+            }
             FileCommand::Fsync => Call::Sync { file, data_only: false },
             FileCommand::Fdatasync => Call::Sync { file, data_only: true },
             FileCommand::Fseek => {
@@ -155,6 +159,15 @@ impl Rank<'_, '_> {
                 None
             }
         }
+    }
+}
+
+/// `stat` of a name or of an open file.
+#[inline(always)]
+pub(super) fn stat(arguments: &Arguments) -> Call<'_> {
+    match arguments.file(0) {
+        Some(file) => Call::StatOpen { file },
+        None => Call::Stat { path: arguments.c_str(0) },
     }
 }
 

@@ -11,7 +11,6 @@ use samples::Warning;
 
 use super::answer::Answer;
 use super::rank::{Rank, Stonewall};
-use crate::execute::call::Call;
 use crate::execute::session::{Judgement, Stop};
 use crate::flags::{errno_name, errno_text};
 
@@ -41,8 +40,7 @@ impl Machine for Rank<'_, '_> {
             return reply;
         }
         if command == Command::Stat {
-            let reply =
-                self.perform_statement(site, Call::Stat { path: arguments.c_str(0) }, Answer::Integer);
+            let reply = self.perform_statement(site, super::calls::stat(arguments), Answer::Integer);
             return StatementReply { bytes: 0, ..reply };
         }
         StatementReply::from(&self.other(command, site, arguments))

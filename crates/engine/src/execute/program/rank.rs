@@ -66,6 +66,11 @@ impl<'m, 's> Rank<'m, 's> {
         if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
             session.instrument.set_verifying();
         }
+        let copies = plan.sites().iter().any(|site| site.command == Some(Command::Fcopy));
+        let workers = plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Parallel { .. }));
+        if copies && (plan.ranks > 1 || workers) {
+            session.instrument.set_others_copy();
+        }
         session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {
@@ -280,12 +285,15 @@ impl<'m, 's> Rank<'m, 's> {
 
     /// The command with the names in it, for a message.
     pub(super) fn words(&self, failure: &Failure<'_>) -> String {
-        let named = match (failure.arguments.file(0), &failure.no_file) {
-            (Some(file), _) => match self.session.instrument.path_of(file) {
-                Some(path) => format!("\"{}\"", path.to_string_lossy()),
-                None => "a file that is not open".into(),
-            },
-            (None, Some((argument, held))) => {
+        let called = |file: u32| match self.session.instrument.path_of(file) {
+            Some(path) => format!("\"{}\"", path.to_string_lossy()),
+            None => "a file that is not open".into(),
+        };
+        let files = failure.command.spec().files().filter_map(|at| failure.arguments.file(at));
+        let files: Vec<String> = files.map(called).collect();
+        let named = match (files.is_empty(), &failure.no_file) {
+            (false, None) => files.join(", "),
+            (_, Some((argument, held))) => {
                 let unopened = self.unopened.iter().rev().find(|(errno, ..)| i64::from(-errno) == *held);
                 match unopened {
                     Some((_, path, line)) => {
@@ -294,7 +302,7 @@ impl<'m, 's> Rank<'m, 's> {
                     None => format!("{argument}, which holds {held} and no file"),
                 }
             }
-            (None, None) => failure.arguments.describe(),
+            (true, None) => failure.arguments.describe(),
         };
         let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
         format!("{}({named}){why}", failure.command.name())

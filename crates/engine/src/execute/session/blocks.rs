@@ -185,6 +185,13 @@ impl Session<'_> {
         self.own_time.count_from(self.instrument.now(), self.commands_ps);
     }
 
+    /// A worker begins, whose rank did its last operation at the clock reading `ticks`: the first pause counts from there.
+    pub(in crate::execute) fn begins_behind(&mut self, ticks: u64) {
+        self.resumes();
+        let passed = self.instrument.picoseconds(ticks, self.instrument.now()) / 1000;
+        self.own_time.began_before(passed);
+    }
+
     /// Lets time pass from now, `begin`, until `ticks`.
     fn wait_until(&mut self, begin: u64, ticks: u64) -> Result<(), Stop> {
         let none_left = self.complete_until(ticks);

@@ -20,6 +20,11 @@ impl OwnTime {
         *self = Self { since: Some((ticks, commands_ps)), owed_ns: 0 };
     }
 
+    /// The next pause began `ns` nanoseconds ago. That comes off whole, and for later pauses [`MOST_NS`] of it are left at most.
+    pub(super) fn began_before(&mut self, ns: u64) {
+        self.owed_ns = self.owed_ns.saturating_add(ns);
+    }
+
     /// Counts from the next pause; what was owed is forgotten.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
@@ -29,7 +34,7 @@ impl OwnTime {
     pub(super) fn covers(&mut self, ns: u64) -> bool {
         let covered = ns <= self.owed_ns;
         if covered {
-            self.owed_ns -= ns;
+            self.owed_ns = (self.owed_ns - ns).min(MOST_NS);
         }
         covered
     }
@@ -49,8 +54,8 @@ impl OwnTime {
             }
             Some(_) | None => 0,
         };
-        let owed = self.owed_ns.saturating_add(own_ps / 1000).min(MOST_NS);
-        self.owed_ns = owed.saturating_sub(ns);
+        let owed = self.owed_ns.saturating_add(own_ps / 1000).min(MOST_NS.max(self.owed_ns));
+        self.owed_ns = owed.saturating_sub(ns).min(MOST_NS);
         self.since = Some((ticks, commands_ps));
         ns.saturating_sub(owed)
     }
@@ -94,6 +99,17 @@ mod tests {
         assert_eq!(own.left_of(5_000_000, (70_000_000, 0), whole), 4_000_000);
         own.forget();
         assert_eq!(own.left_of(5, (80_000_000, 0), whole), 5);
+    }
+
+    #[test]
+    fn a_pause_that_began_before_the_worker_did_is_shorter_by_all_of_that() {
+        let mut own = OwnTime::default();
+        own.count_from(0, 0);
+        own.began_before(4_000_000);
+        assert_eq!(own.left_of(5_000_000, (0, 0), whole), 1_000_000);
+        own.began_before(4_000_000);
+        assert!(own.covers(10));
+        assert_eq!(own.left_of(2_000_000, (0, 0), whole), 1_000_000);
     }
 
     #[test]

@@ -87,6 +87,7 @@ impl StartedOperation {
             }
             Call::Open { .. }
             | Call::Close { .. }
+            | Call::Copy { .. }
             | Call::Seek { .. }
             | Call::MapFile { .. }
             | Call::Rename { .. }
@@ -96,6 +97,7 @@ impl StartedOperation {
             | Call::ChangeMode { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
+            | Call::StatOpen { .. }
             | Call::Cached { .. }
             | Call::DirectAlignment { .. }
             | Call::ReadDirectory { .. }

@@ -298,6 +298,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     };
     options.root.clone_from(&args.root);
     options.skip_sleep = args.skip_sleep;
+    options.causes = !args.no_causes;
     options.dials = Dials { compressible: args.compressible, dedupe: args.dedupe };
     options.launch.timeout = Some(Duration::from_secs(args.timeout));
     if args.clean {

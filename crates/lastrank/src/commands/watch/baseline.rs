@@ -171,7 +171,7 @@ pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: 
         "Baseline {}: {} quiet runs, median {}.\n",
         quiet.values.name,
         baseline.n,
-        unit.show(baseline.median())
+        unit.plain(baseline.median())
     );
     text += &match &baseline.counted {
         Some(counted) => by_counting(baseline, counted, unit),
@@ -192,15 +192,18 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     let rest = match guaranteed {
         true => format!(
             "kept in 90 % of baselines; on average over them {} would do",
-            unit.show(average(baseline))
+            unit.plain(average(baseline))
         ),
         false => {
-            format!("on average over baselines; kept in 90 % of them above {}", unit.show(spike.guaranteed))
+            format!("on average over baselines; kept in 90 % of them above {}", unit.plain(spike.guaranteed))
         }
     };
     let mut text = report::sentence(
         "  Spike:   ",
-        &format!("a run above {}. A quiet system gives one in {once} runs ({rest}).", unit.show(spike.value)),
+        &format!(
+            "a run above {}. A quiet system gives one in {once} runs ({rest}).",
+            unit.plain(spike.value)
+        ),
     );
     text += &report::sentence(
         "  Level:   ",
@@ -235,7 +238,7 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
             &format!(
                 "without any law, one quiet run in {} is above {}.",
                 samples::units::count((1.0 / rate).round() as u64),
-                unit.show(rank)
+                unit.plain(rank)
             ),
         );
     }
@@ -252,7 +255,7 @@ fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::U
         "  Spike:   ",
         &format!(
             "a run above {}. A quiet system gives at most one in {} runs ({kept}, whatever their law).",
-            unit.show(spike.value),
+            unit.plain(spike.value),
             once(spike.false_alarms)
         ),
     );
@@ -262,9 +265,9 @@ fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::U
             "slower where {} of {block} runs in a row are above {}, faster where {} are below {}; not tuned to a size. \
              A quiet system gives at most one false one in {} runs ({kept}, whatever their law).",
             counted.slow.count,
-            unit.show(counted.slow.value),
+            unit.plain(counted.slow.value),
             counted.fast.count,
-            unit.show(counted.fast.value),
+            unit.plain(counted.fast.value),
             once(counted.slow.rate + counted.fast.rate),
             block = counted.block
         ),

@@ -184,11 +184,16 @@ impl<'a> Session<'a> {
                 significant(*factor, 4)
             )
         };
+        // Just above the threshold three digits do not show it.
+        let apart = |value: f64, threshold: f64| match (unit.plain(value), unit.plain(threshold)) {
+            (one, other) if one == other => (unit.show(value), unit.show(threshold)),
+            pair => pair,
+        };
         match event {
             Event::Spike { run, value, threshold, probability } => format!(
                 "run {run}: spike, {} is above {}; of quiet runs {} so slow",
-                unit.show(*value),
-                unit.show(*threshold),
+                apart(*value, *threshold).0,
+                apart(*value, *threshold).1,
                 match 1.0 / probability {
                     once if once < 1e6 => format!("one in {} is", samples::units::count(once.round() as u64)),
                     _ => "fewer than one in a million are".into(),
@@ -199,8 +204,8 @@ impl<'a> Session<'a> {
             Event::Recovered { run } => format!("run {run}: back at the level of the baseline"),
             Event::Rebaselined { run, runs } => format!(
                 "run {run}: the last {runs} runs are the baseline now, median {}; a spike is a run above {}",
-                self.unit.show(self.state.watch.baseline.median()),
-                self.unit.show(self.state.watch.baseline.spike.value)
+                self.unit.plain(self.state.watch.baseline.median()),
+                self.unit.plain(self.state.watch.baseline.spike.value)
             ),
         }
     }

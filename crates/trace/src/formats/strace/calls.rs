@@ -167,8 +167,13 @@ fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
         b"pwrite64" | b"pwritev" | b"pwritev2" => {
             Asked::Write { descriptor: descriptor()?, offset: parts.number(3) }
         }
-        b"sendfile" => Asked::Copy { from: parts.descriptor(1)?, to: descriptor()? },
-        b"copy_file_range" | b"splice" => Asked::Copy { from: descriptor()?, to: parts.descriptor(2)? },
+        b"sendfile" => {
+            Asked::Copy { from: parts.descriptor(1)?, to: descriptor()?, offsets: (parts.pointed(2), None) }
+        }
+        b"copy_file_range" | b"splice" => {
+            let offsets = (parts.pointed(1), parts.pointed(3));
+            Asked::Copy { from: descriptor()?, to: parts.descriptor(2)?, offsets }
+        }
         b"lseek" => Asked::Seek { descriptor: descriptor()? },
         b"fsync" => Asked::Sync { descriptor: descriptor()?, data_only: false },
         b"fdatasync" => Asked::Sync { descriptor: descriptor()?, data_only: true },

@@ -242,6 +242,22 @@ pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
     Some(LineParts { name, arguments, result, leads_to, errno, broken_off, duration })
 }
 
+/// The descriptor that a call which has only begun closes.
+pub fn closes(begun: &[u8]) -> Option<i32> {
+    let argument = begun.strip_prefix(b"close(")?;
+    let end = argument.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(argument.len());
+    i32::try_from(digits(&argument[..end])?).ok()
+}
+
+/// How long a call took, in nanoseconds, that gave a descriptor; 0 of others.
+pub fn gives_descriptor_after(rest: &[u8]) -> u64 {
+    const GIVING: [&[u8]; 6] = [b"open", b"creat", b"dup", b"pipe", b"socket", b"accept"];
+    if !GIVING.iter().any(|name| rest.starts_with(name)) {
+        return 0;
+    }
+    call(rest).map_or(0, |call| call.duration)
+}
+
 /// A whole number in decimal that may be negative.
 fn signed(text: &[u8]) -> Option<i64> {
     match text.strip_prefix(b"-") {
@@ -259,6 +275,11 @@ impl<'a> LineParts<'a> {
     /// An argument that is a whole number: decimal, octal or hexadecimal.
     pub fn number(&self, at: usize) -> Option<u64> {
         number(self.argument(at))
+    }
+
+    /// An argument that is a pointer to a whole number: `[0]`, or `[0] => [4096]` of one that the call changed.
+    pub fn pointed(&self, at: usize) -> Option<u64> {
+        number(self.argument(at).strip_prefix(b"[")?.split(|byte| *byte == b']').next()?)
     }
 
     /// An argument that is a descriptor: `3`, or `3</path>` with `-y`.

@@ -1,7 +1,7 @@
 //! Tests of the reader of strace.
 
 use super::*;
-use crate::model::{Call, NONE, Op};
+use crate::model::{COPY, Call, EXPLICIT, NONE, Op};
 
 fn read(text: &[u8]) -> Trace {
     let mut reader = text;
@@ -43,6 +43,30 @@ fn a_call_that_is_resumed_is_one_call_with_its_own_beginning() {
 }
 
 #[test]
+fn a_number_that_one_thread_gives_free_is_that_of_a_file_of_another() {
+    const BEGIN: &str = "1 1.0 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3 <0.1>\n\
+        1 2.0 clone(child_stack=0x1, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 2 <0.1>\n";
+    let check = |text: &[u8]| {
+        let trace = read(text);
+        assert!(trace.left_out.is_empty(), "{:?}", trace.left_out);
+        let found = trace.calls.iter().find(|call| call.op == Op::Read).unwrap();
+        assert_eq!(trace.names.get(found.path), b"/b");
+    };
+    let together = "1 3.0 close(3</a> <unfinished ...>\n\
+        2 3.1 openat(AT_FDCWD, \"/b\", O_RDONLY) = 3 <0.1>\n\
+        1 3.3 <... close resumed>) = 0 <0.3>\n\
+        2 4.0 read(3, \"x\", 9) = 1 <0.1>\n";
+    check(format!("{BEGIN}{together}").as_bytes());
+    let own = |thread: &str, text: &str| {
+        let lines = text.lines().filter_map(|line| line.strip_prefix(thread));
+        lines.map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+    };
+    let first = format!("{BEGIN}1 3.0 close(3) = 0 <0.3>\n");
+    let second = "2 2.9 openat(AT_FDCWD, \"/b\", O_RDONLY) = 3 <0.3>\n2 4.0 read(3, \"x\", 9) = 1 <0.1>\n";
+    check(&super::merge_parts(&[(1, own("1 ", &first)), (2, own("2 ", second))]));
+}
+
+#[test]
 fn lines_of_a_child_may_come_before_its_start_is_told() {
     let trace = read(
         b"1 1.0 openat(AT_FDCWD, \"/log\", O_WRONLY|O_APPEND) = 5 <0.1>\n\
@@ -74,6 +98,37 @@ fn descriptors_follow_dup_and_close_on_exec() {
     assert_eq!(ops[1..3], [(Op::Write, 0), (Op::Seek, 300)]);
     assert_eq!((trace.calls.get(3).op, trace.calls.get(3).flags), (Op::Close, crate::model::IMPLIED));
     assert_eq!(trace.threads[0].name, "true");
+}
+
+#[test]
+fn a_copy_is_a_read_and_a_write_of_one_call_and_names_its_offsets() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3 <0.1>\n\
+          1 2.0 openat(AT_FDCWD, \"/b\", O_WRONLY|O_CREAT, 0666) = 4 <0.1>\n\
+          1 3.0 copy_file_range(3, NULL, 4, NULL, 9223372035781033984, 0) = 300 <0.1>\n\
+          1 4.0 sendfile(4, 3, [100] => [150], 50) = 50 <0.1>\n\
+          1 5.0 copy_file_range(3, [7], 4, [9] => [10], 1, 0) = 1 <0.1>\n\
+          1 6.0 pipe2([5, 6], 0) = 0 <0.1>\n\
+          1 7.0 splice(3, NULL, 6, NULL, 10, 0) = 10 <0.1>\n\
+          1 8.0 copy_file_range(3, NULL, 4, NULL, 10, 0) = -1 EXDEV (Invalid cross-device link) <0.1>\n",
+    );
+    let found: Vec<_> = trace
+        .calls
+        .iter()
+        .filter(|call| call.op != Op::Open)
+        .map(|call| (call.op, call.flags, call.offset, call.bytes))
+        .collect();
+    let expected = [
+        (Op::Read, COPY, 0, 300),
+        (Op::Write, COPY, 0, 300),
+        (Op::Read, COPY | EXPLICIT, 100, 50),
+        (Op::Write, COPY, 300, 50),
+        (Op::Read, COPY | EXPLICIT, 7, 1),
+        (Op::Write, COPY | EXPLICIT, 9, 1),
+        (Op::Read, 0, 300, 10),
+    ];
+    assert_eq!(found[..7], expected);
+    assert!(found[7..].iter().all(|(op, flags, ..)| *op == Op::PipeWrite || *flags == 0), "{found:?}");
 }
 
 #[test]

@@ -1,0 +1,117 @@
+//! `fcopy`: what the kernel copies from file to file, which files it may come from, and what is known of it.
+
+mod support;
+
+use engine::run::RunOutcome;
+use support::alone;
+use support::language::{of, run, run_in};
+
+/// The exit status, the codes of warnings, and what failed in words.
+fn told(outcome: &RunOutcome) -> String {
+    let words = outcome.failures.iter().flat_map(|one| one.examples.clone());
+    let codes = outcome.run.facts.warnings.iter().map(|warning| warning.code.clone());
+    let codes: Vec<_> = codes.filter(|code| code.contains("copy") || code.contains("copies")).collect();
+    format!("exit {} {codes:?}\n{}", outcome.exit_status(), words.collect::<Vec<_>>().join("\n"))
+}
+
+#[test]
+fn bytes_are_copied_at_positions_and_at_offsets_by_one_call_each() {
+    let said = alone("bytes_are_copied_at_positions_and_at_offsets_by_one_call_each", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let text = r#"write("a", 10000); $a = fopen("a", "r"); $b = fcreat("b");
+                      $n = fcopy($a, $b, 6000); fcopy($a, $b, $n - 2000); expect errno == ENODATA fcopy($a, $b, 1);
+                      fcopy($a, $b, 1000, 5000, 20000); fcopy($a, $b, 500, 9500); fcopy($a, $b, 7, 1, 15000);
+                      expect errno == ENODATA fcopy($a, $b, 600, 9900, 30000);
+                      if $$bytes != 100 { print("short: ", $$bytes); } fclose($a); fclose($b);"#;
+        let outcome = run_in(home.path(), text, 1, 7);
+        let read = |name: &str| std::fs::read(home.path().join(name)).expect("kept");
+        let (a, b) = (read("a"), read("b"));
+        let same = b[..10_000] == a
+            && b[20_000..21_000] == a[5000..6000]
+            && b[10_000..10_500] == a[9500..]
+            && b[15_000..15_007] == a[1..8]
+            && b[30_000..] == a[9900..];
+        format!("{}{same} {:?}", told(&outcome), of(&outcome, "fcopy", libc::ENODATA))
+    });
+    // The bytes are those moved, each once.
+    assert_eq!(said, "exit 0 []\ntrue (7, 11607, 2)");
+}
+
+#[test]
+fn what_was_copied_is_known_not_to_be_known_until_it_is_written() {
+    let said = alone("what_was_copied_is_known_not_to_be_known_until_it_is_written", || {
+        let text = r#"write("a", 8k); $a = fopen("a", "r"); $b = fopen("b", "w+"); fwrite($b, 16k);
+                      fcopy($a, $b, 4k, 0, 4k); fcopy($a, $b, 100, 50, 9000); verify fread($b, 16k, 0);"#;
+        let copied = told(&run(text));
+        let again = format!("{text} fwrite($b, 16k, 0);");
+        let rest = format!("{again} verify {{ fread($b, 8k, 4k); fread($b); }}");
+        let rewritten = told(&run(&rest));
+        // What lies around is still compared: nobody wrote the last byte.
+        let around = r#"write("a", 8k); $a = fopen("a", "r"); $b = fopen("b", "w+");
+                        fcopy($a, $b, 4k); ftruncate($b, 4097); verify fread($b, 4097, 0);"#;
+        format!("{copied}\n{rewritten}\n{}", told(&run(around)))
+    });
+    let mut lines = said.lines();
+    assert_eq!(lines.next(), Some("exit 0 [\"copies-not-verified\"]"), "{said}");
+    assert!(said.contains("byte 4096 is not what was written there: there are zeros"), "{said}");
+    assert_eq!(said.matches("exit 0").count(), 2, "{said}");
+}
+
+#[test]
+fn what_others_copied_is_neither_wrong_nor_right() {
+    let said = alone("what_others_copied_is_neither_wrong_nor_right", || {
+        let copy =
+            r#"$a = fopen("a", "r"); $b = fopen("b", "w"); fcopy($a, $b, 4k); fclose($a); fclose($b);"#;
+        let by_rank = format!(
+            r#"if $$rank == 0 {{ write("a", 8k); {copy} }} barrier; if $$rank == 1 verify {{ read("b"); }}"#
+        );
+        let home = tempfile::tempdir().expect("a directory");
+        let one = told(&run_in(home.path(), &by_rank, 2, 7));
+        let by_worker =
+            format!(r#"write("a", 8k); parallel 2 {{ if $$worker == 0 {{ {copy} }} }} verify read("b");"#);
+        format!("{one}{}", told(&run(&by_worker)))
+    });
+    assert_eq!(said.matches("exit 0 [\"copies-not-verified\"]").count(), 2, "{said}");
+}
+
+#[test]
+fn only_what_the_run_made_or_emptied_is_copied() {
+    let said = alone("only_what_the_run_made_or_emptied_is_copied", || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::fs::write(home.path().join("theirs"), "words of the user").expect("a file");
+        std::fs::write(home.path().join("old"), "words of the user").expect("a file");
+        // The clock of birth times moves on in steps of milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let copy = |before: &str, from: &str| {
+            let text = format!(
+                r#"{before} $a = fopen("{from}", "r"); $b = fcreat("b"); fcopy($a, $b, 4); print(stat("b"));"#
+            );
+            let outcome = run_in(home.path(), &text, 1, 7);
+            format!("{} {:?}", told(&outcome).replace('\n', " "), outcome.ends)
+        };
+        let linked = copy(r#"symlink("theirs", "link");"#, "link");
+        let kept = copy(r#"$f = fopen("theirs", "a"); fclose($f);"#, "theirs");
+        let emptied = copy(r#"write("old", 10);"#, "old");
+        [copy("", "theirs"), linked, kept, emptied].join("\n")
+    });
+    let lines: Vec<&str> = said.lines().collect();
+    assert_eq!(lines.len(), 4, "{said}");
+    for refused in &lines[..3] {
+        assert!(refused.contains("copy from") && refused.contains("did not make it"), "{said}");
+    }
+    assert!(lines[3].starts_with("exit 0"), "{said}");
+}
+
+#[test]
+fn what_the_kernel_refuses_fails_and_a_note_says_how_to_do_without() {
+    let said = alone("what_the_kernel_refuses_fails_and_a_note_says_how_to_do_without", || {
+        let refused = r#"write("a", 8k); $a = fopen("a", "r+"); expect errno == EINVAL fcopy($a, $a, 4k, 0, 100);
+                         $e = fopen("b", "a"); expect errno == EBADF fcopy($a, $e, 10, 0);
+                         $r = fopen("a", "r"); fcopy($a, $r, 10);
+                         $none = -2; fcopy($a, $none, 10);"#;
+        told(&run(refused))
+    });
+    assert!(said.contains("[\"no-copy\"]"), "{said}");
+    assert!(said.contains(r#"fcopy("a", "a") failed: EBADF"#), "{said}");
+    assert!(said.contains("$none"), "{said}");
+}

@@ -1,0 +1,85 @@
+//! Where a replay takes longer than the application.
+
+use super::{Side, Tally};
+
+/// A replay is as long as the application if its elapsed time is by no larger share longer or shorter.
+const WITHIN: f64 = 0.05;
+
+/// By how much a replay takes longer than the application, and where; times in nanoseconds, negative where it takes less.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Excess {
+    /// More time in which operations were in flight.
+    pub operations: i64,
+    /// More time in which none was.
+    pub between: i64,
+    /// Durations of all operations of a kind, together, less those of the application: by the language's command, those first
+    /// that differ most.
+    pub by_operation: Vec<(String, i64)>,
+    /// How long the replay's busiest rank read the clock around its operations. Half of it is in their durations.
+    pub clock: u64,
+    /// Whether the replay is as long as the application, within 5 %.
+    pub within: bool,
+}
+
+impl Excess {
+    /// Of a replay.
+    pub fn of(application: &Side, replay: &Side) -> Self {
+        let less = |one: u64, other: u64| one.cast_signed().saturating_sub(other.cast_signed());
+        let operations = less(replay.busy(), application.busy());
+        let total = |side: &Side, name: &str| {
+            let durations = side.operations.get(name).map(|tally: &Tally| tally.durations.as_slice());
+            durations.unwrap_or_default().iter().fold(0, |sum: u64, one| sum.saturating_add(*one))
+        };
+        let names = application.operations.keys();
+        let further = replay.operations.keys().filter(|name| !application.operations.contains_key(*name));
+        let mut by_operation: Vec<(String, i64)> = names
+            .chain(further)
+            .map(|name| (name.clone(), less(total(replay, name), total(application, name))))
+            .collect();
+        by_operation.sort_by_key(|(_, more)| std::cmp::Reverse(more.unsigned_abs()));
+        let ratio = replay.elapsed as f64 / application.elapsed.max(1) as f64;
+        Self {
+            operations,
+            between: less(replay.elapsed, application.elapsed).saturating_sub(operations),
+            by_operation,
+            clock: replay.clock,
+            within: (ratio - 1.0).abs() <= WITHIN,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fidelity::Done;
+
+    /// Operations of one rank: their command, how long after the one before they began, and how long they took.
+    fn side(operations: &[(&str, u64, u64)]) -> Side {
+        let mut side = Side::default();
+        let mut start = 0;
+        for (command, after, duration) in operations {
+            start += after;
+            side.add(&Done { command, start, duration: Some(*duration), bytes: 0, errno: 0, rank: 0 });
+            start += duration;
+        }
+        side
+    }
+
+    #[test]
+    fn more_time_is_that_of_operations_and_that_between_them() {
+        let application = side(&[("fread", 0, 100), ("fwrite", 50, 200), ("fread", 50, 100)]);
+        let replay = side(&[("fread", 0, 130), ("fwrite", 70, 190), ("fread", 40, 110)]);
+        let found = Excess::of(&application, &replay);
+        assert_eq!((found.operations, found.between, found.within), (30, 10, false));
+        assert_eq!(found.by_operation, [("fread".to_owned(), 40), ("fwrite".to_owned(), -10)]);
+        let same = Excess::of(&application, &application);
+        assert_eq!((same.operations, same.between, same.within), (0, 0, true));
+    }
+
+    #[test]
+    fn an_operation_of_the_replay_alone_counts() {
+        let found = Excess::of(&side(&[("stat", 0, 10)]), &side(&[("stat", 0, 10), ("fopen", 0, 5)]));
+        assert_eq!(found.by_operation[0], ("fopen".to_owned(), 5));
+        assert_eq!((found.operations, found.between), (5, 0));
+    }
+}

@@ -1,0 +1,420 @@
+//! When calls took effect: a trace tells when each began and ended, not which of two that overlapped came first.
+//!
+//! A call takes effect at its beginning, a wait and a read of a pipe at their end. Calls on one name that ran at the same
+//! time found it, missed it, made it or removed it, and that tells their order: who found a name that was made meanwhile
+//! came behind, who missed it came before. So it is with the bytes of a file: a read of those that are written meanwhile comes
+//! behind, one that met the end of the file where they begin before. Such calls take effect later, though not behind their
+//! end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::flags::{O_CREAT, O_EXCL};
+use crate::maps::{HashMap, HashSet};
+use crate::model::{Call, NONE, Op, Trace, UNKNOWN, Was};
+use crate::names::parent;
+
+/// A time in nanoseconds, and the place among calls that take effect at it.
+type Moment = (u64, u32);
+
+/// When calls of several threads took effect.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Moments {
+    /// By index: calls that did not take effect at their beginning.
+    later: HashMap<u32, Moment>,
+}
+
+/// What a call shows of a name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shows {
+    Found,
+    Missed,
+    /// It, or something in it, was missed.
+    MissedHereOrBelow,
+    Made,
+    /// Made where it was missing.
+    Ensured,
+    Removed,
+}
+
+impl Shows {
+    fn change(self) -> bool {
+        matches!(self, Self::Made | Self::Ensured | Self::Removed)
+    }
+}
+
+/// From when to when a call ran.
+#[derive(Clone, Copy)]
+struct Span {
+    at: u32,
+    thread: u32,
+    start: u64,
+    end: u64,
+}
+
+impl Span {
+    /// Whether calls of two threads ran at the same time.
+    fn is_beside(&self, other: &Self) -> bool {
+        self.thread != other.thread && self.start < other.end && other.start < self.end
+    }
+}
+
+/// Two calls that overlapped, of which the second came behind the first.
+type Succession = (Span, Span);
+
+/// A call, and what it did to a name or a file.
+#[derive(Clone, Copy)]
+struct Use<T> {
+    span: Span,
+    what: T,
+}
+
+/// Bytes from the one offset to before the other.
+#[derive(Clone, Copy)]
+struct Extent {
+    writes: bool,
+    from: u64,
+    to: u64,
+}
+
+impl Moments {
+    /// From the calls of a trace.
+    pub fn of(trace: &Trace) -> Self {
+        let mut moments = Self::default();
+        let ends = ends(trace);
+        for (at, call) in (0..).zip(trace.calls.iter()) {
+            if matches!(call.op, Op::Wait | Op::PipeRead) {
+                moments.later.insert(at, (ends[at as usize], 0));
+            }
+        }
+        let first = trace.calls.iter().next().map(|call| call.thread);
+        if trace.calls.iter().all(|call| Some(call.thread) == first) {
+            return moments;
+        }
+        let mut successions = Vec::new();
+        on_names(trace, &ends, &mut successions);
+        on_bytes(trace, &ends, &mut successions);
+        moments.settle(&successions);
+        moments
+    }
+
+    /// When the call at `at` took effect.
+    pub fn get(&self, at: u32, call: &Call) -> Moment {
+        self.later.get(&at).copied().unwrap_or((call.start, 0))
+    }
+
+    /// Calls in the order in which they took effect.
+    pub fn sort(&self, trace: &Trace, calls: impl Iterator<Item = u32>) -> Vec<u32> {
+        let mut at_time: Vec<(Moment, u32)> =
+            calls.map(|at| (self.get(at, &trace.calls.get(at as usize)), at)).collect();
+        at_time.sort_unstable();
+        at_time.into_iter().map(|(_, at)| at).collect()
+    }
+
+    /// Makes the second of each pair take effect behind the first, if it had not ended by then.
+    fn settle(&mut self, successions: &[Succession]) {
+        /// What contradicts itself is left.
+        const ROUNDS: u32 = 16;
+        let of =
+            |later: &HashMap<u32, Moment>, one: &Span| later.get(&one.at).copied().unwrap_or((one.start, 0));
+        for _ in 0..ROUNDS {
+            let mut moved = false;
+            for (first, second) in successions {
+                let (time, place) = of(&self.later, first);
+                if of(&self.later, second) <= (time, place) && time < second.end {
+                    self.later.insert(second.at, (time, place + 1));
+                    moved = true;
+                }
+            }
+            if !moved {
+                break;
+            }
+        }
+    }
+}
+
+/// When each call ended, by the clock. A recorder that stops threads tells durations without that, so that calls which
+/// overlapped look as if one had come behind the other; how long the thread had stood still by its next call tells the rest.
+fn ends(trace: &Trace) -> Vec<u64> {
+    let mut ends: Vec<u64> = trace.calls.iter().map(|call| call.end()).collect();
+    if !trace.calls.tell_of_stops() {
+        return ends;
+    }
+    let mut last: Vec<Option<(u32, u64)>> = vec![None; trace.threads.len()];
+    for at in trace.calls.by_start() {
+        let call = trace.calls.get(at as usize);
+        let Some(last) = last.get_mut(call.thread as usize) else { continue };
+        if let Some((before, held)) = last.replace((at, call.held)) {
+            let end = &mut ends[before as usize];
+            *end = (*end).max(call.start.min(end.saturating_add(call.held.saturating_sub(held))));
+        }
+    }
+    ends
+}
+
+/// Calls that used the same names.
+fn on_names(trace: &Trace, ends: &[u64], successions: &mut Vec<Succession>) {
+    let parents: Vec<u32> =
+        trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
+    let mut changed: HashSet<u32> = HashSet::default();
+    for call in trace.calls.iter() {
+        shown(&call, &parents, |name, shows| {
+            if shows.change() {
+                changed.insert(name);
+            }
+        });
+    }
+    let mut uses: BTreeMap<u32, Vec<Use<Shows>>> = BTreeMap::new();
+    for at in trace.calls.by_start() {
+        let call = trace.calls.get(at as usize);
+        let span = Span { at, thread: call.thread, start: call.start, end: ends[at as usize] };
+        shown(&call, &parents, |name, shows| {
+            if changed.contains(&name) {
+                uses.entry(name).or_default().push(Use { span, what: shows });
+            }
+        });
+    }
+    for (name, uses) in &uses {
+        let was = trace.sightings.get(name).map(|seen| seen.was);
+        of_name(uses, was, successions);
+    }
+}
+
+/// A file's bytes, as calls wrote or read them.
+#[derive(Default)]
+struct Bytes {
+    /// Who wrote, and who read.
+    threads: [BTreeSet<u32>; 2],
+    uses: Vec<Use<Extent>>,
+}
+
+/// Calls that wrote and read the same bytes.
+fn on_bytes(trace: &Trace, ends: &[u64], successions: &mut Vec<Succession>) {
+    let is_use = |call: &Call| {
+        matches!(call.op, Op::Read | Op::Write)
+            && call.errno == 0
+            && call.path != NONE
+            && call.offset != UNKNOWN
+    };
+    let mut files: BTreeMap<u32, Bytes> = BTreeMap::new();
+    for call in trace.calls.iter().filter(is_use) {
+        let file = files.entry(call.path).or_default();
+        file.threads[usize::from(call.op == Op::Read)].insert(call.thread);
+    }
+    files.retain(|_, file| {
+        let [writers, readers] = &file.threads;
+        writers.iter().any(|writer| readers.iter().any(|reader| reader != writer))
+    });
+    if files.is_empty() {
+        return;
+    }
+    for at in trace.calls.by_start() {
+        let call = trace.calls.get(at as usize);
+        if let Some(file) = files.get_mut(&call.path).filter(|_| is_use(&call)) {
+            let span = Span { at, thread: call.thread, start: call.start, end: ends[at as usize] };
+            let (from, to) = (call.offset, call.offset.saturating_add(call.bytes));
+            file.uses.push(Use { span, what: Extent { writes: call.op == Op::Write, from, to } });
+        }
+    }
+    for Bytes { uses, .. } in files.values() {
+        let latest = latest_ends(uses);
+        for write in uses.iter().filter(|one| one.what.writes) {
+            let written = write.what;
+            for read in beside(uses, &latest, write.span).filter(|other| !other.what.writes) {
+                let got = read.what;
+                if got.from < written.to && written.from < got.to {
+                    successions.push((write.span, read.span));
+                } else if got.from == got.to && (written.from..written.to).contains(&got.from) {
+                    successions.push((read.span, write.span));
+                }
+            }
+        }
+    }
+}
+
+/// Up to each call, the latest end of one.
+fn latest_ends<T>(uses: &[Use<T>]) -> Vec<u64> {
+    let mut latest = 0;
+    let later = |one: &Use<T>| {
+        latest = one.span.end.max(latest);
+        latest
+    };
+    uses.iter().map(later).collect()
+}
+
+/// Those of `uses`, which are in the order of their beginning, that ran at the same time as `one`.
+fn beside<'a, T>(
+    uses: &'a [Use<T>],
+    latest: &[u64],
+    one: Span,
+) -> impl Iterator<Item = &'a Use<T>> + use<'a, T> {
+    let from = latest.partition_point(|end| *end <= one.start);
+    let to = uses.partition_point(|other| other.span.start < one.end);
+    uses[from.min(to)..to].iter().filter(move |other| one.is_beside(&other.span))
+}
+
+/// The names that a call used, and what it shows of each.
+fn shown(call: &Call, parents: &[u32], mut tell: impl FnMut(u32, Shows)) {
+    use Shows::{Ensured, Found, Made, Missed, MissedHereOrBelow, Removed};
+    if call.path == NONE || call.op.command().is_none() || call.file != NONE && call.op != Op::Open {
+        return;
+    }
+    let mut tell = |name: u32, shows| {
+        if name != NONE {
+            tell(name, shows);
+        }
+    };
+    let above = |name: u32| parents.get(name as usize).copied().unwrap_or(NONE);
+    let second = if matches!(call.op, Op::Link | Op::Rename) { call.other } else { NONE };
+    match call.errno {
+        0 => {
+            let (path, other) = match call.op {
+                Op::Mkdir | Op::Symlink => (Made, Found),
+                Op::Open if call.flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL => (Made, Found),
+                Op::Open if call.flags & O_CREAT != 0 => (Ensured, Found),
+                Op::Link => (Found, Made),
+                Op::Rename => (Removed, Ensured),
+                Op::Unlink | Op::Rmdir => (Removed, Found),
+                _ => (Found, Found),
+            };
+            tell(call.path, path);
+            tell(second, other);
+            tell(above(call.path), Found);
+            tell(above(second), Found);
+        }
+        // ENOENT
+        2 => {
+            tell(call.path, Missed);
+            tell(above(call.path), MissedHereOrBelow);
+            tell(above(second), MissedHereOrBelow);
+        }
+        // EEXIST, EISDIR, ENOTEMPTY
+        17 | 21 | 39 => tell(if second == NONE { call.path } else { second }, Found),
+        _ => {}
+    }
+}
+
+/// Adds the pairs of one name; its uses are in the order of their beginning.
+fn of_name(uses: &[Use<Shows>], was: Option<Was>, successions: &mut Vec<Succession>) {
+    use Shows::{Ensured, Found, Made, Missed, MissedHereOrBelow, Removed};
+    let latest = latest_ends(uses);
+    let met = |one: Span, what: &[Shows]| beside(uses, &latest, one).any(|other| what.contains(&other.what));
+    // Whether the name was there before these two changes.
+    let there = |one: Span, other: Span| {
+        let begin = one.start.min(other.start);
+        let earlier = &uses[..uses.partition_point(|known| known.span.start < begin)];
+        match earlier.iter().rev().find(|known| known.what.change() && known.span.end <= begin) {
+            Some(last) => Some(last.what != Removed),
+            None => was.map(|was| was != Was::Nothing),
+        }
+    };
+    for Use { span: change, what } in uses.iter().filter(|one| one.what.change()) {
+        for Use { span: other, what: shows } in beside(uses, &latest, *change) {
+            let is_behind = match (what, shows) {
+                (Made | Ensured, Missed | MissedHereOrBelow) | (Removed, Found) => false,
+                (Made, Found) if !met(*other, &[Removed]) => true,
+                (Ensured, Found) if !met(*other, &[Removed]) && there(*change, *other) == Some(false) => true,
+                (Removed, Missed) if !met(*other, &[Made, Ensured]) => true,
+                (Removed, Made) => match there(*change, *other) {
+                    Some(was_there) => was_there,
+                    None => continue,
+                },
+                _ => continue,
+            };
+            successions.push(if is_behind { (*change, *other) } else { (*other, *change) });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::Thread;
+
+    const FOLDER: u32 = 0;
+    const FILE: u32 = 1;
+
+    /// The order in which calls took effect, by their index.
+    fn order(calls: &[Call]) -> Vec<u32> {
+        let mut trace = Trace::default();
+        for id in 0..4 {
+            trace.threads.push(Thread { id, process: id, name: String::new(), part: 0 });
+        }
+        assert_eq!((trace.names.intern(b"/d"), trace.names.intern(b"/d/f")), (FOLDER, FILE));
+        calls.iter().for_each(|call| trace.calls.push(*call));
+        let moments = Moments::of(&trace);
+        moments.sort(&trace, 0..calls.len() as u32)
+    }
+
+    fn call(op: Op, path: u32, thread: u32, start: u64, duration: u64) -> Call {
+        Call { path, ..Call::new(op, thread, start, duration) }
+    }
+
+    #[test]
+    fn who_found_a_directory_came_behind_who_made_it() {
+        let inner = call(Op::Mkdir, FILE, 1, 100, 50);
+        let outer = call(Op::Mkdir, FOLDER, 0, 110, 50);
+        assert_eq!(order(&[inner, outer]), [1, 0]);
+        // Not where it had ended before.
+        assert_eq!(order(&[Call { start: 50, ..inner }, outer]), [0, 1]);
+    }
+
+    #[test]
+    fn what_follows_from_a_late_directory_is_late_as_well() {
+        let missed = Call { errno: 2, ..call(Op::Mkdir, FILE, 2, 130, 5) };
+        let outer = call(Op::Mkdir, FOLDER, 0, 100, 50);
+        let inner = call(Op::Mkdir, FILE, 1, 110, 60);
+        let exists = Call { errno: 17, ..call(Op::Mkdir, FILE, 3, 115, 70) };
+        assert_eq!(order(&[outer, inner, exists, missed]), [3, 0, 1, 2]);
+    }
+
+    #[test]
+    fn a_name_that_was_missed_was_removed_before_and_made_after() {
+        let unlink = call(Op::Unlink, FILE, 0, 100, 50);
+        let missed = Call { errno: 2, ..call(Op::Stat, FILE, 1, 90, 50) };
+        assert_eq!(order(&[missed, unlink]), [1, 0]);
+        let found = call(Op::Stat, FILE, 1, 110, 50);
+        assert_eq!(order(&[unlink, found]), [1, 0]);
+    }
+
+    #[test]
+    fn a_lock_is_taken_behind_its_release() {
+        let take = |thread, start, duration| Call {
+            flags: O_CREAT | O_EXCL,
+            file: thread,
+            ..call(Op::Open, FILE, thread, start, duration)
+        };
+        let release = call(Op::Unlink, FILE, 0, 100, 50);
+        assert_eq!(order(&[take(0, 10, 5), take(1, 90, 50), release]), [0, 2, 1]);
+    }
+
+    #[test]
+    fn time_that_a_recorder_took_off_a_call_is_part_of_it() {
+        let found = Call { file: 1, ..call(Op::Open, FILE, 1, 100, 20) };
+        let made = Call { file: 2, flags: O_CREAT | O_EXCL, ..call(Op::Open, FILE, 0, 150, 20) };
+        let next = Call { held: 80, ..call(Op::Stat, FOLDER, 1, 300, 5) };
+        assert_eq!(order(&[found, made, next]), [1, 0, 2]);
+        assert_eq!(order(&[found, made, Call { held: 20, ..next }]), [0, 1, 2]);
+    }
+
+    #[test]
+    fn bytes_are_read_behind_their_write_and_missed_before_it() {
+        let bytes = |op, thread, start, bytes| Call {
+            file: thread,
+            bytes,
+            offset: 0,
+            ..call(op, FILE, thread, start, 50)
+        };
+        let write = bytes(Op::Write, 0, 100, 10);
+        assert_eq!(order(&[bytes(Op::Read, 1, 90, 10), write]), [1, 0]);
+        assert_eq!(order(&[write, bytes(Op::Read, 1, 110, 0)]), [1, 0]);
+        assert_eq!(order(&[write, bytes(Op::Read, 1, 110, 10)]), [0, 1]);
+    }
+
+    #[test]
+    fn calls_of_one_thread_keep_their_order() {
+        let outer = call(Op::Mkdir, FOLDER, 0, 100, 50);
+        let inner = call(Op::Mkdir, FILE, 1, 90, 30);
+        let next = call(Op::Stat, FOLDER, 1, 120, 5);
+        assert_eq!(order(&[inner, outer, next]), [1, 0, 2]);
+    }
+}
