@@ -189,19 +189,30 @@ fn the_quiet_recorder_sees_streams_of_the_c_library() {
     }
 }
 
-/// A shell that waits for its commands is one rank with them.
+/// Who waits for its commands is one rank with them.
 #[test]
-fn the_quiet_recorder_sees_a_shell_wait() {
-    let folder = tempfile::tempdir().unwrap();
-    let home = folder.path().join("home");
-    std::fs::create_dir(&home).unwrap();
-    std::fs::write(home.join("a"), "a line\n").unwrap();
-    let script = "cat a > b; cat a > c; cat c > d; :";
-    let recorded = lastrank(&home, &["record", "--quiet", "-o", "../app.parquet", "--", "sh", "-c", script]);
-    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
-    let only = home.canonicalize().unwrap();
-    let made = lastrank(&home, &["import", "../app.parquet", "--only", only.to_str().unwrap()]);
-    assert!(made.out.contains("define ranks 1\n"), "{}{}", made.out, made.err);
+fn the_quiet_recorder_sees_a_process_wait() {
+    let shell = ["sh", "-c", "cat a > b; cat a > c; cat c > d; :"];
+    let python = "import os\n\
+        for to in 'bcd':\n    child = os.spawnlp(os.P_NOWAIT, 'cp', 'cp', 'a', to)\n    \
+        os.waitid(os.P_PID, child, os.WEXITED)\n";
+    let python = ["/usr/bin/python3", "-S", "-c", python];
+    for command in [&shell[..], &python] {
+        if command[0].starts_with('/') && !Path::new(command[0]).exists() {
+            println!("skipped: {} is not installed", command[0]);
+            continue;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let home = folder.path().join("home");
+        std::fs::create_dir(&home).unwrap();
+        std::fs::write(home.join("a"), "a line\n").unwrap();
+        let words = [&["record", "--quiet", "-o", "../app.parquet", "--"], command].concat();
+        let recorded = lastrank(&home, &words);
+        assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+        let only = home.canonicalize().unwrap();
+        let made = lastrank(&home, &["import", "../app.parquet", "--only", only.to_str().unwrap()]);
+        assert!(made.out.contains("define ranks 1\n"), "{}{}", made.out, made.err);
+    }
 }
 
 /// The first records of a thread lie in memory, those behind the first 16 MiB on a disk.

@@ -3,7 +3,7 @@
 use core::ffi::{c_char, c_int, c_long};
 use core::ptr::null_mut;
 
-use crate::{AT_FDCWD, CHUNK, O_CLOEXEC, O_CREAT, copy, digits, length, number, syscall};
+use crate::{AT_FDCWD, CHUNK, O_CLOEXEC, O_CREAT, PAGE, STEP, copy, digits, errno, length, number, set_errno, syscall};
 
 /// So many chunks of a thread lie in memory: there a process begins in a third of the time that it takes on ext4, which makes
 /// files and pages of them slowly and journals them with the application's.
@@ -98,7 +98,33 @@ unsafe fn has_room(file: c_long) -> bool {
     known && left >= LEFT_IN_MEMORY && found.available >= found.blocks / 2
 }
 
-/// Maps chunk `number` of the file at `path`; null where that fails, or where memory is wanted for other things.
+/// Makes pages that may be written; false where the file system is full. To write to one of a full file system would end the
+/// application (SIGBUS).
+///
+/// # Safety
+/// `at` is the beginning of a page, and `bytes` behind it are mapped, whole pages, and hold nothing.
+pub unsafe fn reserve(at: *mut u8, bytes: usize) -> bool {
+    const POPULATE_WRITE: c_long = 23;
+    const EINVAL: c_int = 22;
+    let before = errno();
+    // SAFETY: the caller's promise.
+    unsafe {
+        if syscall(number::MADVISE, at, bytes, POPULATE_WRITE) == 0 {
+            return true;
+        }
+        let older_than_linux_5_14 = errno() == EINVAL;
+        set_errno(before);
+        if older_than_linux_5_14 {
+            for page in (0..bytes).step_by(PAGE) {
+                at.add(page).write_volatile(0);
+            }
+        }
+        older_than_linux_5_14
+    }
+}
+
+/// Maps chunk `number` of the file at `path` and reserves a first step of it; null where that fails, or where memory is wanted for
+/// other things.
 pub unsafe fn chunk(path: *const u8, number: usize, in_memory: bool) -> *mut u8 {
     if in_memory && number >= IN_MEMORY {
         return null_mut();
@@ -116,6 +142,13 @@ pub unsafe fn chunk(path: *const u8, number: usize, in_memory: bool) -> *mut u8 
             map = syscall(number::MMAP, 0_usize, CHUNK, 3 as c_long, 1 as c_long, file, number * CHUNK);
         }
         syscall(number::CLOSE, file);
-        if map == -1 { null_mut() } else { map as *mut u8 }
+        if map == -1 {
+            return null_mut();
+        }
+        if !reserve(map as *mut u8, STEP) {
+            syscall(number::MUNMAP, map, CHUNK);
+            return null_mut();
+        }
+        map as *mut u8
     }
 }

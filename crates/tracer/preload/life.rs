@@ -1,6 +1,6 @@
 //! What is recorded when a process or thread begins and ends.
 
-use core::ffi::{c_int, c_long, c_void};
+use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
@@ -132,6 +132,23 @@ unsafe extern "C" fn forked() {
         let parent = syscall(number::GETPPID);
         put(Kind::Forked, (began, 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);
         put_own(began);
+    }
+}
+
+/// What `waitid` says of a child: where its number lies in `siginfo_t`.
+const CHILD: usize = 16;
+
+#[unsafe(export_name = "waitid")]
+pub unsafe extern "C" fn wait_id(kind: c_int, which: c_uint, found: *mut c_void, options: c_int) -> c_int {
+    type WaitId = unsafe extern "C" fn(c_int, c_uint, *mut c_void, c_int) -> c_int;
+    let real = real!("waitid" as WaitId);
+    let start = now();
+    // SAFETY: the arguments are the caller's; where a child was found, Linux has filled in the structure, if there is one.
+    unsafe {
+        let result = real(kind, which, found, options);
+        let child = if result == 0 && !found.is_null() { *found.byte_add(CHILD).cast::<c_int>() } else { result };
+        done(Kind::Wait, start, i64::from(child), [0; 4], [&[], &[]]);
+        result
     }
 }
 

@@ -19,7 +19,7 @@ mod functions;
 mod life;
 mod stdio;
 
-use files::{LONGEST_PATH, SPOOL, SPOOL_IN_MEMORY, chunk};
+use files::{LONGEST_PATH, SPOOL, SPOOL_IN_MEMORY, chunk, reserve};
 
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
@@ -66,6 +66,7 @@ mod number {
     pub const MMAP: c_long = 9;
     pub const MPROTECT: c_long = 10;
     pub const MUNMAP: c_long = 11;
+    pub const MADVISE: c_long = 28;
     pub const READ: c_long = 0;
     pub const GETPID: c_long = 39;
     pub const GETPPID: c_long = 110;
@@ -84,6 +85,7 @@ mod number {
     pub const MMAP: c_long = 222;
     pub const MPROTECT: c_long = 226;
     pub const MUNMAP: c_long = 215;
+    pub const MADVISE: c_long = 233;
     pub const READ: c_long = 63;
     pub const GETPID: c_long = 172;
     pub const GETPPID: c_long = 173;
@@ -99,6 +101,10 @@ const AT_FDCWD: c_int = -100;
 const O_CREAT: c_int = 0o100;
 const O_CLOEXEC: c_int = 0o2_000_000;
 const CHUNK: usize = 1 << 20;
+const PAGE: usize = 4096;
+/// Pages are reserved so many bytes at a time: more than the longest record.
+const STEP: usize = 8 * PAGE;
+const _: () = assert!(STEP >= size_of::<Head>() + 2 * LONGEST_NAME && CHUNK % STEP == 0);
 const LONGEST_NAME: usize = 4096;
 
 /// What a record says. The numbers are those of `crates/tracer/src/spool.rs`.
@@ -170,9 +176,12 @@ struct Head {
 /// The mapped end of a thread's file. Lies at the beginning of its first chunk.
 #[repr(C)]
 struct Ring {
-    /// The chunk that is written: its address and how much of it is used.
+    /// Whether there was no room for further records. `spool.rs` looks here.
+    is_cut: u64,
+    /// The chunk that is written: its address, how much of it is used, and how much may be.
     chunk: *mut u8,
     used: usize,
+    reserved: usize,
     chunks: usize,
     process: u32,
     thread: u32,
@@ -284,8 +293,10 @@ fn new_ring(key: c_uint) -> *mut Ring {
         }
         let ring: *mut Ring = base.cast();
         ring.write(Ring {
+            is_cut: 0,
             chunk: base,
             used: RING,
+            reserved: STEP,
             chunks: 1,
             process,
             thread,
@@ -321,12 +332,14 @@ fn put(kind: Kind, times: (u64, u64), result: (i64, c_int), numbers: [i64; 4], n
         (*ring).busy = true;
         if !append(ring, kind, times, result, numbers, names) {
             // The disk is full: the rest of this thread is not recorded, and `busy` stays set.
+            (*ring).is_cut = 1;
             return;
         }
         let own = (*ring).own;
         if own > 0 {
             (*ring).own = 0;
             if !append(ring, Kind::Own, (now(), 0), (0, 0), [own as i64, 0, 0, 0], [&[], &[]]) {
+                (*ring).is_cut = 1;
                 return;
             }
         }
@@ -358,22 +371,14 @@ unsafe fn append(
     [a, b, c, d]: [i64; 4],
     names: Names<'_>,
 ) -> bool {
-    const PAGE: usize = 4096;
-    // SAFETY: the caller's promise; the chunk is mapped, and the record fits into what is left of it.
+    // SAFETY: the caller's promise; the chunk is mapped, and the record fits into what is reserved of it.
     unsafe {
         let [one, two] = names.map(|name| name.len().min(LONGEST_NAME));
         let whole = (size_of::<Head>() + one + two).next_multiple_of(8);
-        let is_full = (*ring).used + whole > CHUNK;
-        // The page in which the last record ends was written to already.
-        let last = if is_full { 0 } else { (*ring).used.next_multiple_of(PAGE) };
-        if is_full || last < (*ring).used + whole {
+        if (*ring).used + whole > (*ring).reserved {
             let began = now();
-            if is_full && !next_chunk(ring) {
+            if !more_room(ring, whole) {
                 return false;
-            }
-            let until = (*ring).used + whole;
-            for page in (last..until).step_by(PAGE) {
-                (*ring).chunk.add(page).write_volatile(0);
             }
             (*ring).own += now().wrapping_sub(began);
         }
@@ -403,6 +408,22 @@ unsafe fn append(
     true
 }
 
+/// Makes room for a record of `whole` bytes, in the next chunk where this one is full or cannot grow; false where none can.
+///
+/// # Safety
+/// As [`append`].
+unsafe fn more_room(ring: *mut Ring, whole: usize) -> bool {
+    // SAFETY: the caller's promise; what is not reserved yet holds nothing.
+    unsafe {
+        let reserved = (*ring).reserved;
+        if (*ring).used + whole <= CHUNK && reserve((*ring).chunk.add(reserved), STEP) {
+            (*ring).reserved = reserved + STEP;
+            return true;
+        }
+        next_chunk(ring)
+    }
+}
+
 /// Maps the chunk behind the last one; false where that fails.
 ///
 /// # Safety
@@ -426,7 +447,7 @@ unsafe fn next_chunk(ring: *mut Ring) -> bool {
         if (*ring).chunks > 1 {
             syscall(number::MUNMAP, (*ring).chunk, CHUNK);
         }
-        ((*ring).chunk, (*ring).used, (*ring).chunks) = (next, 0, (*ring).chunks + 1);
+        ((*ring).chunk, (*ring).used, (*ring).reserved, (*ring).chunks) = (next, 0, STEP, (*ring).chunks + 1);
     }
     true
 }

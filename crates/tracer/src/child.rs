@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::calls::{LISTED, PROCESSORS, SELECTS, SLEEPS};
+use crate::signals::Signals;
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -54,8 +55,8 @@ pub fn filter() -> Vec<libc::sock_filter> {
 
 /// What is to be run.
 pub enum Task<'a> {
-    /// The application: its file and arguments.
-    Command(&'a CString, &'a [CString]),
+    /// The application: its file, its arguments, and the signals that it gets.
+    Command(&'a CString, &'a [CString], &'a Signals),
     /// The number of calls that it makes before, to measure the cost of recording.
     Calibration(u32),
 }
@@ -107,7 +108,10 @@ pub unsafe fn run(task: &Task<'_>, filter: &[libc::sock_filter]) -> ! {
                 }
                 libc::_exit(0);
             }
-            Task::Command(file, arguments) => {
+            Task::Command(file, arguments, signals) => {
+                signals.before.restore();
+                // Rust's start ignores it.
+                libc::signal(libc::SIGPIPE, libc::SIG_DFL);
                 let mut pointers = [std::ptr::null(); MOST_ARGUMENTS + 1];
                 for (at, argument) in arguments.iter().take(MOST_ARGUMENTS).enumerate() {
                     pointers[at] = argument.as_ptr();

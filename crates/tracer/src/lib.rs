@@ -9,6 +9,7 @@
 
 mod calls;
 mod child;
+mod folder;
 mod look;
 mod memory;
 mod one_processor;
@@ -17,6 +18,7 @@ mod quiet;
 mod record;
 mod recorded;
 mod rings;
+mod signals;
 pub mod spool;
 mod state;
 mod stops;

@@ -4,14 +4,16 @@ use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Permissions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
 use crate::child;
+use crate::folder::{Folder, lies_in_memory};
 use crate::look::look_after;
 use crate::recorded::{RecordError, Recorded, Unseen};
+use crate::signals::{Handled, Signals};
 use crate::spool;
 
 /// The library, as the build made it; empty where it cannot be used.
@@ -37,36 +39,32 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-    let keyboard = [libc::SIGINT, libc::SIGQUIT];
-    // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
-    let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+    let signals = Signals::begin();
     let begun = Instant::now();
-    let started = spool.start(&path, command);
-    let status = started.map(wait_for_all);
+    let started = spool.start(&path, command, signals.before);
+    let status = started.map(|main| wait_for_all(main, &signals));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    for (signal, handler) in keyboard.into_iter().zip(old) {
-        // SAFETY: the handler that was there before.
-        unsafe { libc::signal(signal, handler) };
-    }
+    drop(signals);
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
-    let spooled =
+    let spool::Spooled { follower, seen, cost_ns, unseen, cut } =
         spool::read(&spool.folders(), directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
-    let mut trace = spooled.follower.finish();
+    let mut trace = follower.finish();
     look_after(&mut trace);
-    trace.cost_ns = Some(spooled.cost_ns);
-    let unseen = spooled.unseen;
-    Ok(Recorded { trace, seen: spooled.seen, unseen, cost_ns: spooled.cost_ns, elapsed_ns, status })
+    trace.cost_ns = Some(cost_ns);
+    Ok(Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status })
 }
 
 /// Waits until no child is left; the status of the first one.
-fn wait_for_all(main: u32) -> i32 {
+fn wait_for_all(main: libc::pid_t, signals: &Signals) -> i32 {
     let mut result = 0;
+    signals.pass_to(main);
     loop {
         let mut status = 0;
         // SAFETY: the status is ours.
         let ended = unsafe { libc::wait(&raw mut status) };
-        if ended == main.cast_signed() {
+        if ended == main {
             result = status;
+            signals.application_ended();
         }
         if ended < 0 && io::Error::last_os_error().raw_os_error() != Some(libc::EINTR) {
             return result;
@@ -87,7 +85,7 @@ impl Spool {
         let mut random = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
         let disk = Folder::new(&std::env::temp_dir(), &random)?;
-        let library = disk.folder.join("lastrank.so");
+        let library = disk.path.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
         // SAFETY: a plain call.
         if unsafe { libc::geteuid() } == 0 {
@@ -100,85 +98,32 @@ impl Spool {
 
     /// Where records are: files begin in the last one.
     fn folders(&self) -> Vec<&Path> {
-        let memory = self.memory.iter().map(|memory| memory.folder.as_path());
-        std::iter::once(self.disk.folder.as_path()).chain(memory).collect()
+        let memory = self.memory.iter().map(|memory| memory.path.as_path());
+        std::iter::once(self.disk.path.as_path()).chain(memory).collect()
     }
 
-    fn start(&self, path: &Path, command: &[OsString]) -> io::Result<u32> {
+    fn start(&self, path: &Path, command: &[OsString], signals: Handled) -> io::Result<libc::pid_t> {
         use std::os::unix::process::CommandExt;
-        let mut library = self.disk.folder.join("lastrank.so").into_os_string();
+        let mut library = self.disk.path.join("lastrank.so").into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             library.push(":");
             library.push(others);
         }
         let mut started = Command::new(path);
         started.arg0(&command[0]).args(&command[1..]);
-        started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.disk.folder);
+        started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.disk.path);
         match &self.memory {
-            Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.folder),
+            Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.path),
             None => started.env_remove("LASTRANK_SPOOL_MEMORY"),
         };
-        // SAFETY: between fork and exec, two calls that may be made there.
+        // SAFETY: between fork and exec, calls that may be made there.
         unsafe {
-            started.pre_exec(|| {
-                libc::signal(libc::SIGINT, libc::SIG_DFL);
-                libc::signal(libc::SIGQUIT, libc::SIG_DFL);
+            started.pre_exec(move || {
+                signals.restore();
                 Ok(())
             });
         }
-        started.spawn().map(|child| child.id())
-    }
-}
-
-/// A directory that goes when this does.
-struct Folder {
-    /// The directory around it.
-    around: PathBuf,
-    folder: PathBuf,
-}
-
-impl Folder {
-    /// Makes one whose name nobody can guess.
-    fn new(place: &Path, random: &[u8; 16]) -> io::Result<Self> {
-        let (shown, hidden) = random.split_at(4);
-        let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        let around = place.join(format!("lastrank-record-{}", name(shown)));
-        let folder = around.join(name(hidden));
-        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
-        if folder.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
-            let what = format!(
-                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
-                 another directory",
-                place.display()
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
-        std::fs::DirBuilder::new().mode(0o700).create(&around)?;
-        let made = Self { around, folder };
-        std::fs::DirBuilder::new().mode(0o700).create(&made.folder)?;
-        // What root starts may become another user (setpriv, su), who loads the library and makes files of its own beside it.
-        // Others find the directory only by its name, which no list shows, and nobody replaces what others made in it.
-        // SAFETY: a plain call.
-        if unsafe { libc::geteuid() } == 0 {
-            std::fs::set_permissions(&made.folder, Permissions::from_mode(0o1733))?;
-            std::fs::set_permissions(&made.around, Permissions::from_mode(0o711))?;
-        }
-        Ok(made)
-    }
-}
-
-/// Whether a directory lies in a file system in memory.
-fn lies_in_memory(directory: &Path) -> bool {
-    let Ok(name) = CString::new(directory.as_os_str().as_bytes()) else { return false };
-    // SAFETY: all bits zero are a value of this structure.
-    let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-    // SAFETY: the name ends in NUL, and the structure is ours.
-    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 && found.f_type == libc::TMPFS_MAGIC }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.around);
+        started.spawn().map(|child| child.id().cast_signed())
     }
 }
 

@@ -11,6 +11,7 @@ use crate::look::look_after;
 use crate::one_processor::OneProcessor;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
+use crate::signals::Signals;
 use crate::state::State;
 use crate::stops::{StopCost, StopCosts, Stops};
 
@@ -41,17 +42,12 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let (together, one) = calibrated(&filter, OneProcessor::new(), bare)?;
     let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
     let (costs, cost_ns) = (StopCosts { together, apart }, one.max(other));
-    // Ctrl-C goes to the application; calls recorded until then are kept.
-    let keyboard = [libc::SIGINT, libc::SIGQUIT];
-    // SAFETY: no handler of ours runs; the child sets both back before it becomes the application.
-    let old = keyboard.map(|signal| unsafe { libc::signal(signal, libc::SIG_IGN) });
+    let signals = Signals::begin();
     let begun = Instant::now();
-    let done = run(&Task::Command(&file, &words), &filter, Some(costs), OneProcessor::new());
+    let task = Task::Command(&file, &words, &signals);
+    let done = run(&task, &filter, Some(costs), OneProcessor::new());
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
-    for (signal, handler) in keyboard.into_iter().zip(old) {
-        // SAFETY: the handler that was there before.
-        unsafe { libc::signal(signal, handler) };
-    }
+    drop(signals);
     let (state, status) = done?;
     if !state.started {
         let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(status));
@@ -61,7 +57,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let mut trace = state.follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, unseen: 0, cost_ns, elapsed_ns, status })
+    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status })
 }
 
 /// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these
@@ -106,12 +102,15 @@ fn run(
         return Err(RecordError::Refused(io::Error::last_os_error()));
     }
     if main == 0 {
-        // SAFETY: in the child; signals that its parent ignores are its own again.
-        unsafe {
-            libc::signal(libc::SIGINT, libc::SIG_DFL);
-            libc::signal(libc::SIGQUIT, libc::SIG_DFL);
-            child::run(task, filter)
-        }
+        // SAFETY: in the child of a process with one thread.
+        unsafe { child::run(task, filter) }
+    }
+    let signals = match task {
+        Task::Command(_, _, signals) => Some(*signals),
+        Task::Calibration(_) => None,
+    };
+    if let Some(signals) = signals {
+        signals.pass_to(main);
     }
     let mut begun = false;
     let mut result = 0;
@@ -125,6 +124,7 @@ fn run(
             Change::Ended(status) => {
                 if thread == main {
                     result = status;
+                    signals.inspect(|signals| signals.application_ended());
                 }
                 state.ended(thread);
             }

@@ -75,6 +75,8 @@ pub struct Recorded {
     pub seen: Seen,
     /// Programs that were started and of which nothing was seen.
     pub unseen: u64,
+    /// Threads whose last calls are missing, since the file systems had no room for records.
+    pub cut: u64,
     /// What recording one call cost, in nanoseconds.
     pub cost_ns: u64,
     /// How long it ran, in nanoseconds.

@@ -81,6 +81,8 @@ pub struct Spooled {
     pub cost_ns: u64,
     /// Programs that were started and that the library did not enter.
     pub unseen: u64,
+    /// Threads whose last calls are not recorded, since there was no room for records.
+    pub cut: u64,
 }
 
 /// Reads all files of the directories ([`files::read`]); the application began in `directory`.
@@ -98,7 +100,13 @@ pub fn read_files(files: &[ThreadFile], directory: &[u8]) -> Spooled {
     for record in &records {
         reader.take(record);
     }
-    reader.finish()
+    let cut = files.iter().filter(|file| is_cut(file)).count() as u64;
+    Spooled { cut, ..reader.finish() }
+}
+
+/// Whether the thread went on when there was no room for further records.
+fn is_cut(file: &ThreadFile) -> bool {
+    file.bytes.first_chunk::<8>().is_some_and(|first| *first != [0; 8])
 }
 
 /// The records of a file, until the first that is not whole.
@@ -205,6 +213,7 @@ impl Reader {
             seen: self.seen,
             cost_ns: self.cost_ns.unwrap_or(0),
             unseen: self.unseen,
+            cut: 0,
         }
     }
 

@@ -31,10 +31,14 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
     let recorded =
         if args.quiet { tracer::record_quietly(&args.command)? } else { tracer::record(&args.command)? };
-    let Recorded { mut trace, seen, unseen, cost_ns, elapsed_ns, status } = recorded;
+    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status } = recorded;
     if unseen > 0 {
         let text = "programs were started that the preloaded library did not enter";
         trace.notes.push(format!("{unseen} {text}"));
+    }
+    if cut > 0 {
+        let who = if cut == 1 { "thread" } else { "threads" };
+        trace.notes.push(format!("no room for the last records of {cut} {who}, in TMPDIR and /dev/shm"));
     }
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
@@ -68,20 +72,22 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     if exit_status(status) != Some(0) {
         eprintln!("warning: the application {}", ended(status));
     }
-    if seen.counted > 0 && (seen.recorded as f64) < ENOUGH * seen.counted as f64 {
+    let is_enough = seen.counted == 0 || seen.recorded as f64 >= ENOUGH * seen.counted as f64;
+    if cut > 0 {
+        eprintln!("warning: these calls are missing; set TMPDIR to a directory with more room");
+    } else if !is_enough {
         eprintln!("warning: too few reads and writes were seen for a faithful replay");
         if args.quiet {
             eprintln!(
                 "the quiet recorder does not see calls that pass the C library by; without --quiet everything is recorded"
             );
         }
-        return Ok(Status::Incomplete);
     }
     if unseen > 0 {
         eprintln!("warning: what these programs did is missing; without --quiet everything is recorded");
-        return Ok(Status::Incomplete);
     }
-    Ok(if exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
+    let is_whole = is_enough && cut == 0 && unseen == 0;
+    Ok(if is_whole && exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
 }
 
 /// The file of this rank: `%r` stands for its number, so that ranks that a launcher started do not share one.

@@ -1,0 +1,81 @@
+//! Tests of `lastrank record` in trouble: signals that it and the application get, and file systems that are full.
+
+mod common;
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use common::lastrank;
+
+/// The two recorders.
+const RECORDERS: [&[&str]; 2] = [&[], &["--quiet"]];
+
+/// What `lastrank record` is to run.
+fn record<'a>(how: &[&'a str], command: &[&'a str]) -> Vec<&'a str> {
+    [&["record", "-o", "app.parquet"], how, &["--"], command].concat()
+}
+
+fn verbatim(folder: &Path) -> String {
+    lastrank(folder, &["import", "app.parquet", "--verbatim", "--only", "."]).out
+}
+
+/// It ended its application with it before, or its recording.
+#[test]
+fn a_recorder_that_is_to_terminate_passes_that_on_and_keeps_what_was_recorded() {
+    for how in RECORDERS {
+        let folder = tempfile::tempdir().unwrap();
+        // A shell that cleans up, as applications do when they are to terminate.
+        let script = "trap 'echo bye > bye; kill $!; exit 7' TERM; echo x > begun; sleep 600 & wait";
+        let mut child = common::command(folder.path(), &record(how, &["sh", "-c", script])).spawn().unwrap();
+        while !folder.path().join("begun").exists() {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let id = child.id().to_string();
+        // The shell may be between the file and its `wait`: its trap counts from before.
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().code(), Some(3), "{how:?}");
+        let program = verbatim(folder.path());
+        assert!(program.contains("$dir/begun") && program.contains("$dir/bye"), "{how:?}: {program}");
+    }
+}
+
+/// Rust programs ignore the signal of a broken pipe: applications that inherit that see errors in place of it.
+#[test]
+fn an_application_ends_at_a_broken_pipe_as_without_the_recorder() {
+    for how in RECORDERS {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = lastrank(folder.path(), &record(how, &["sh", "-c", "yes | head -n 1 > one"]));
+        assert_eq!(recorded.status, Some(0), "{how:?}: {}", recorded.err);
+        assert!(!recorded.err.contains("roken pipe"), "{how:?}: {}", recorded.err);
+    }
+}
+
+/// Memory files of a full file system end who writes to them.
+#[test]
+fn the_quiet_recorder_leaves_an_application_alone_whose_disk_is_full() {
+    let folder = tempfile::tempdir().unwrap();
+    for name in ["disk", "memory"] {
+        std::fs::create_dir(folder.path().join(name)).unwrap();
+    }
+    // The application fills what the recorder writes to, goes on for some 10,000 calls, and says so.
+    let script = "dd if=/dev/zero of=disk/full bs=64k 2>&-; dd if=/dev/zero of=disk/full bs=1 oflag=append conv=notrunc 2>&-\n\
+        i=0; while [ $i -lt 10000 ]; do [ -e . ]; i=$((i+1)); done; echo went on";
+    let lastrank = env!("CARGO_BIN_EXE_lastrank");
+    let mounts = "mount -t tmpfs -o size=1m none disk && mount -t tmpfs -o size=1m none /dev/shm || exit 99";
+    let text = format!("{mounts}; exec '{lastrank}' record --quiet -o app.parquet -- sh -c \"$1\"");
+    let mut unshare = Command::new("unshare");
+    unshare.args(["-m", "sh", "-c", &text, "sh", script]).current_dir(folder.path());
+    let Ok(done) = unshare.env("TMPDIR", folder.path().join("disk")).output() else {
+        println!("skipped: no unshare");
+        return;
+    };
+    let done = common::of(done);
+    if done.status == Some(99) || done.err.contains("unshare failed") {
+        println!("skipped: no right to mount a file system");
+        return;
+    }
+    assert!(done.out.contains("went on"), "{:?} {}{}", done.status, done.out, done.err);
+    assert_eq!(done.status, Some(3), "{}", done.err);
+    assert!(done.err.contains("warning: these calls are missing; set TMPDIR"), "{}", done.err);
+}
