@@ -9,10 +9,30 @@ use crate::kind::Kind;
 ///
 /// The kernel compares the counters of all processors before it makes the counter its clock source, and drops
 /// it when they diverge, so its choice is the best evidence available. A guest with another clock source
-/// (kvm-clock, hyperv) may be migrated to a host with another rate.
+/// (kvm-clock, hyperv) may be migrated to a host with another rate. User-Mode Linux is a program of its host, which asks it for
+/// the time by tens of microseconds at each look, and has no word on the counter.
 pub fn choose() -> (Kind, String) {
     let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    decide(source.ok().as_deref().map(str::trim), invariant(), lfence_serialises())
+    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    match is_user_mode_linux(&processor) && invariant() && cfg!(target_arch = "x86_64") {
+        true => of_the_host(lfence_serialises()),
+        false => decide(source.ok().as_deref().map(str::trim), invariant(), lfence_serialises()),
+    }
+}
+
+/// Whether `/proc/cpuinfo` is that of User-Mode Linux.
+fn is_user_mode_linux(processor: &str) -> bool {
+    processor.lines().any(|line| line.starts_with("vendor_id") && line.ends_with(": User Mode Linux"))
+}
+
+/// The host's counter, for a kernel that is a program.
+fn of_the_host(lfence_serialises: bool) -> (Kind, String) {
+    let counter = if lfence_serialises { Kind::Tsc } else { Kind::TscMfence };
+    (
+        counter,
+        "the time-stamp counter is the host's and invariant; User-Mode Linux asks the host for the time"
+            .into(),
+    )
 }
 
 /// [`choose`] as a function of the evidence.
@@ -81,6 +101,15 @@ mod tests {
         assert_eq!(decide(Some("tsc"), false, true).0, Kind::Monotonic);
         assert_eq!(decide(Some("kvm-clock"), true, true).0, Kind::Monotonic);
         assert_eq!(decide(None, true, true).0, Kind::Monotonic);
+    }
+
+    #[test]
+    fn user_mode_linux_is_known_by_its_processor() {
+        assert!(is_user_mode_linux("processor\t: 0\nvendor_id\t: User Mode Linux\nmodel name\t: UML\n"));
+        assert!(!is_user_mode_linux(
+            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: User Mode Linux\n"
+        ));
+        assert_eq!((of_the_host(true).0, of_the_host(false).0), (Kind::Tsc, Kind::TscMfence));
     }
 
     #[test]
