@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Compares how long applications and their replays take: on the file system of the recording, on tmpfs and over NFS.
+"""Compares how long applications and their replays take: on the file system of the recording, on tmpfs, over NFS and by sshfs.
 
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
-                                         [--places disk,tmpfs,nfs] [--recorder quiet|complete] [--causes] [NAME …]
+                                         [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete] [--causes] [NAME …]
 
 Each application is recorded in `--on`, a directory of the file system in question (three times; the one in the middle
 counts): quietly, which costs least, or completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
@@ -25,8 +25,8 @@ before, also by this program, make the rows of the disk mean little.
 
 An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
 recording says of these times, without the recorder, is added to the replays. Over NFS everything runs in User-Mode Linux,
-whose system calls cost tens of microseconds (see tests/filesystems/nfs.py), reading the clock among them, twice an operation.
-What `fidelity` says of the clock is taken off there, and its ratios are rough. `differs` tells what
+whose system calls cost tens of microseconds (see tests/filesystems/nfs.py), and one round is enough. sshfs has a server of its
+own on this machine and waits for it at each write, at the machine's speed. `differs` tells what
 `lastrank fidelity` finds of other operations, bytes or failures. Nothing is asserted.
 """
 
@@ -302,10 +302,7 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
                     replay(lastrank, recorded, way, place, files)
                     first = told(lastrank, folder, only, files[0])
                     own = first["application"]
-                    took = first["replays"][0]["elapsed_s"]
-                    if isinstance(place, OverNfs):
-                        took -= first["replays"][0]["clock_s"]
-                    times.append(took + own["ran_s"] - own["elapsed_s"])
+                    times.append(first["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
                     differs |= {
                         word for word in ("same_calls", "same_bytes") if not first[word]
                     } | {word for word in ("more_failures", "more_successes") if first[word]}
@@ -329,7 +326,7 @@ def main() -> int:
     parser.add_argument("--on", type=Path, default=Path("/var/tmp"), help="where applications are recorded")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--seconds", type=float, default=300, help="no place is begun after so long")
-    parser.add_argument("--places", default="disk,tmpfs,nfs")
+    parser.add_argument("--places", default="disk,tmpfs,ssh,nfs")
     parser.add_argument("--causes", action="store_true", help="replays look for the causes of slow operations")
     parser.add_argument("--recorder", choices=["quiet", "complete"], default="quiet")
     args = parser.parse_args()
@@ -345,6 +342,20 @@ def main() -> int:
         places: dict = {"disk": disk}
         if "tmpfs" in wanted:
             places["tmpfs"] = Here(Path("/dev/shm"))
+        if "ssh" in wanted:
+            from filesystems.sandbox import make_session_mounts_private
+            from filesystems.ssh import ssh_mount
+
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lastrank-ssh-")))
+            # The database's user goes there.
+            os.chmod(folder, 0o755)
+            try:
+                make_session_mounts_private(folder)
+                places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path)
+            except BaseException as error:
+                if isinstance(error, KeyboardInterrupt):
+                    raise
+                print(f"no sshfs: {error}")
         shared = None
         if "nfs" in wanted:
             from filesystems.nfs import nfs_client
