@@ -343,7 +343,7 @@ def main() -> int:
         if "tmpfs" in wanted:
             places["tmpfs"] = Here(Path("/dev/shm"))
         if "ssh" in wanted:
-            from filesystems.sandbox import make_session_mounts_private
+            from filesystems.sandbox import make_session_mounts_private, unmount_below
             from filesystems.ssh import ssh_mount
 
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lastrank-ssh-")))
@@ -351,6 +351,7 @@ def main() -> int:
             os.chmod(folder, 0o755)
             try:
                 make_session_mounts_private(folder)
+                stack.callback(unmount_below, folder)
                 places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
