@@ -51,6 +51,36 @@ fn whichever_test_of_independence_fails_the_words_never_commend_the_gev() {
 }
 
 #[test]
+fn what_comes_back_is_told_by_its_distance_and_no_neighbours_that_differ_resemble_each_other() {
+    let law = Gev::new(11.0, 0.5, 0.05).unwrap();
+    let mut random = Xoshiro::new(8);
+    // Eight parts take turns, one of them slow.
+    let turns: Vec<f64> =
+        (0..480).map(|at| law.sample(&mut random) * if at % 8 == 5 { 1.3 } else { 1.0 }).collect();
+    let all = said(&turns).join("\n");
+    assert!(all.contains("values that are 8 apart resemble each other"), "{all}");
+    assert!(all.contains("Look for what happens every 8 values"), "{all}");
+    assert!(!all.contains("neighbouring"), "{all}");
+    // Every fifth has the rest of the one five before.
+    let mut last = [0.0; 5];
+    let apart: Vec<f64> = (0..400)
+        .map(|at| {
+            last[at % 5] = 0.5 * last[at % 5] + law.sample(&mut random) - 11.0;
+            11.0 + last[at % 5]
+        })
+        .collect();
+    let all = said(&apart).join("\n");
+    assert!(all.contains("values that are 5 apart resemble each other"), "{all}");
+    assert!(all.contains("Find what comes back after every 5 values"), "{all}");
+    // Two parts take turns.
+    let two: Vec<f64> =
+        (0..300).map(|at| law.sample(&mut random) + if at % 2 == 0 { 0.5 } else { 0.0 }).collect();
+    let all = said(&two).join("\n");
+    assert!(all.contains("neighbouring values alternate between high and low"), "{all}");
+    assert!(!all.contains("resemble"), "{all}");
+}
+
+#[test]
 fn the_json_of_an_assessment_has_sentences_where_the_schema_has_them() {
     let law = Gev::new(10.0, 0.5, 0.1).unwrap();
     let mut random = Xoshiro::new(3);

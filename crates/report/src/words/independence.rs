@@ -14,15 +14,16 @@ pub(crate) fn finding_of(found: &TestFinding, what: &str) -> String {
         TestFinding::NoAutocorrelation { lag_one, lags } => {
             format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {lag_one:+.2})")
         }
-        TestFinding::Autocorrelation { lag_one, n, effective_size, .. }
-            if *effective_size > 0.9 * *n as f64 =>
-        {
-            format!("neighbouring values resemble each other (lag-1 correlation of ranks {lag_one:+.2})")
+        TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size } => {
+            let (which, numbers) = correlated(*lag_one, *lag, *at_lag);
+            match *effective_size > 0.9 * *n as f64 {
+                true => format!("{which} ({numbers})"),
+                false => format!(
+                    "{which} ({numbers}, tested up to lag {lags}): for their mean, {n} values are worth about \
+                     {effective_size:.0} independent ones"
+                ),
+            }
         }
-        TestFinding::Autocorrelation { lag_one, lags, n, effective_size } => format!(
-            "neighbouring values resemble each other (lag-1 correlation of ranks {lag_one:+.2}, tested up to lag \
-             {lags}): for their mean, {n} values are worth about {effective_size:.0} independent ones"
-        ),
         TestFinding::NoTrend { tau } => format!("no trend over the run (tau {tau:+.2})"),
         TestFinding::Trend { tau, interquartile_ranges } => {
             let direction = if *tau > 0.0 { "up" } else { "down" };
@@ -42,6 +43,17 @@ pub(crate) fn finding_of(found: &TestFinding, what: &str) -> String {
         TestFinding::SlowAtRandom => "slow values come as if at random".into(),
         TestFinding::SlowPatterned { slow } => slow_values(slow),
     }
+}
+
+/// Which values are correlated and how, and the numbers.
+fn correlated(lag_one: f64, lag: usize, at_lag: f64) -> (String, String) {
+    if lag == 1 {
+        let how = if lag_one < 0.0 { "alternate between high and low" } else { "resemble each other" };
+        return (format!("neighbouring values {how}"), format!("lag-1 correlation of ranks {lag_one:+.2}"));
+    }
+    let how = if at_lag < 0.0 { "differ more than by chance" } else { "resemble each other" };
+    let numbers = format!("correlation of ranks {at_lag:+.2}; of neighbours {lag_one:+.2}");
+    (format!("values that are {lag} apart {how}"), numbers)
 }
 
 /// The pattern of slow values that are not random in time.

@@ -216,6 +216,9 @@ fn one_advice(advice: &Advice) -> String {
         Advice::SpaceRuns { error_factor: Some(factor) } => {
             format!("Space the runs further apart, or multiply standard errors by about {factor:.1}.")
         }
+        Advice::FindPeriod { lag } => format!(
+            "Find what comes back after every {lag} values: parts that take turns (`--by`), a timer, a cache that fills."
+        ),
         Advice::DiscardWarmUp => {
             "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing load."
                 .into()

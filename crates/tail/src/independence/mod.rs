@@ -78,10 +78,14 @@ pub enum TestFinding {
         /// Lags tested.
         lags: usize,
     },
-    /// Lag 1 or Ljung-Box: successive values are correlated.
+    /// Lag 1 or Ljung-Box: values are correlated with earlier ones.
     Autocorrelation {
         /// Correlation of the ranks of successive values.
         lag_one: f64,
+        /// The lag that tells most: 1, unless the correlation at another one is half as large again, of either sign.
+        lag: usize,
+        /// The correlation there.
+        at_lag: f64,
         /// Lags tested.
         lags: usize,
         /// Number of values.
@@ -288,7 +292,8 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
             let rejected = p_adjusted < significance;
             let finding = match (question, rejected) {
                 (Question::Autocorrelation, true) => {
-                    TestFinding::Autocorrelation { lag_one, lags, n, effective_size }
+                    let (lag, at_lag) = telling(&correlations, lags);
+                    TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size }
                 }
                 (Question::Autocorrelation, false) => TestFinding::NoAutocorrelation { lag_one, lags },
                 (Question::Trend, true) => trend_found(&trend, series),
@@ -323,6 +328,22 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
         segments,
         modes,
     })
+}
+
+/// A correlation so many times that of neighbours does not come from theirs.
+const ALONE: f64 = 1.5;
+/// Of a period and its multiples the first counts, where it has so much of the largest correlation.
+const FIRST: f64 = 0.8;
+
+/// The lag that tells most about how values are correlated, among the first `lags`, and the correlation there.
+fn telling(correlations: &[f64], lags: usize) -> (usize, f64) {
+    let all = || (1..).zip(correlations.iter().copied().take(lags));
+    let largest = all().map(|(_, at)| at.abs()).fold(0.0, f64::max);
+    let first = (1, correlations.first().copied().unwrap_or(0.0));
+    if largest <= ALONE * first.1.abs() {
+        return first;
+    }
+    all().find(|(_, at)| at.abs() >= FIRST * largest).unwrap_or(first)
 }
 
 /// The largest number of simulated samples for the dip.

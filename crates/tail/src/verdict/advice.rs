@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::evidence::{Evidence, FEWEST_FOR_VERDICT, VerdictCode};
-use crate::independence::{Question, Spacing};
+use crate::independence::{Question, Spacing, TestFinding};
 
 /// One piece of advice.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -13,6 +13,11 @@ pub enum Advice {
     SpaceRuns {
         /// The factor by which standard errors are too small; `None` if less than 5 %.
         error_factor: Option<f64>,
+    },
+    /// Find what comes back after so many values.
+    FindPeriod {
+        /// The distance in values.
+        lag: usize,
     },
     /// Discard the warm-up, or fit with the time as covariate.
     DiscardWarmUp,
@@ -43,6 +48,9 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
         .rejected()
         .map(|test| match test.question {
             Question::Autocorrelation => {
+                if let TestFinding::Autocorrelation { lag: lag @ 2.., at_lag: 0.0.., .. } = test.finding {
+                    return Advice::FindPeriod { lag };
+                }
                 let factor = independence.variance_inflation.max(1.0).sqrt();
                 Advice::SpaceRuns { error_factor: Some(factor).filter(|factor| *factor >= 1.05) }
             }
@@ -57,6 +65,10 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
             },
         })
         .collect();
+    if out.iter().any(|advice| matches!(advice, Advice::ExplainSlowValues { period: Some(_) })) {
+        // That says the same.
+        out.retain(|advice| !matches!(advice, Advice::FindPeriod { .. }));
+    }
     if evidence.n < FEWEST_FOR_VERDICT && code != VerdictCode::NotIndependent {
         out.push(Advice::MeasureMore { runs: FEWEST_FOR_VERDICT - evidence.n });
     }
