@@ -29,7 +29,7 @@ impl Follower {
             return self.trace.leave_out("transfers on descriptors that were open before the trace began");
         };
         let bytes = u64::try_from(event.result).unwrap_or(0);
-        let description = &mut self.descriptions[at as usize];
+        let description = &mut self.descriptions[at];
         let path = description.path;
         let op = match (description.kind, writes) {
             (Kind::File, false) => Op::Read,
@@ -65,10 +65,10 @@ impl Follower {
         let Some(at) = self.description(living, event, descriptor) else {
             return self.trace.leave_out("transfers on descriptors that were open before the trace began");
         };
-        if self.descriptions[at as usize].kind != Kind::File {
+        if self.descriptions[at].kind != Kind::File {
             return;
         }
-        let path = self.descriptions[at as usize].path;
+        let path = self.descriptions[at].path;
         let op = if writes { Op::Write } else { Op::Read };
         let bytes = u64::try_from(event.result).unwrap_or(0);
         let flags = EXPLICIT | depth.min(0xffff) << DEPTH_SHIFT;
@@ -77,7 +77,7 @@ impl Follower {
 
     /// A file that is opened, and closed at once: a program's way to say what a call did by name.
     fn open_and_close(&mut self, living: Living, event: &Event<'_>, path: u32, flags: u32, cut: Option<u64>) {
-        let file = self.new_description(path);
+        let file = self.descriptions.number();
         let opened = Call { path, flags, bytes: UNKNOWN, offset: 0o644, ..call(Op::Open, living, event) };
         if event.result < 0 {
             return self.push(Call { file: NONE, ..opened });
@@ -123,7 +123,7 @@ impl Follower {
             _ => return,
         };
         let Some(at) = self.description(living, event, descriptor) else { return };
-        let description = &mut self.descriptions[at as usize];
+        let description = &mut self.descriptions[at];
         if !matches!(description.kind, Kind::File | Kind::Directory) {
             return;
         }
@@ -213,10 +213,8 @@ impl Follower {
                 *directory = [to_name.as_slice(), &rest].concat();
             }
         }
-        for at in 0..self.descriptions.len() {
-            if self.descriptions[at].references > 0 && self.descriptions[at].path == from {
-                self.descriptions[at].path = to;
-            }
+        for description in self.descriptions.iter_mut().filter(|one| one.path == from) {
+            description.path = to;
         }
     }
 }

@@ -50,28 +50,14 @@ impl Follower {
         self.bind(living, descriptor, Kind::PipeEnd(pipe), NONE, 0);
     }
 
-    /// An open file that no descriptor has.
-    pub(super) fn new_description(&mut self, path: u32) -> u32 {
-        let kind = Kind::File;
-        self.descriptions.push(OpenDescription {
-            kind,
-            path,
-            flags: 0,
-            position: 0,
-            references: 0,
-            listed: false,
-        });
-        self.descriptions.len() as u32 - 1
-    }
-
-    pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) {
+    pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) -> u32 {
         let description = OpenDescription { kind, path, flags, position: 0, references: 1, listed: false };
-        self.descriptions.push(description);
-        let slot =
-            Slot { description: self.descriptions.len() as u32 - 1, close_on_exec: flags & O_CLOEXEC != 0 };
+        let number = self.descriptions.add(description);
+        let slot = Slot { description: number, close_on_exec: flags & O_CLOEXEC != 0 };
         if let Some(old) = self.tables[living.table as usize].insert(descriptor, slot) {
-            self.descriptions[old.description as usize].references -= 1;
+            self.descriptions.release(old.description);
         }
+        number
     }
 
     pub(super) fn open(&mut self, living: Living, event: &Event<'_>) {
@@ -87,12 +73,12 @@ impl Follower {
             return self.trace.leave_out("opens below a directory that was opened before the trace began");
         };
         let directory = flags & O_DIRECTORY != 0 || flags & O_PATH == O_PATH || self.is_directory(name);
-        if event.result >= 0 {
-            let kind = if directory { Kind::Directory } else { Kind::File };
-            self.bind(living, event.result as i32, kind, name, flags);
-        }
         let (file, kind) = match event.result {
-            0.. => (self.descriptions.len() as u32 - 1, if directory { O_DIRECTORY } else { 0 }),
+            0.. => {
+                let kind = if directory { Kind::Directory } else { Kind::File };
+                let file = self.bind(living, event.result as i32, kind, name, flags);
+                (file, if directory { O_DIRECTORY } else { 0 })
+            }
             _ => (NONE, 0),
         };
         let opened = Call {
@@ -113,10 +99,8 @@ impl Follower {
     pub(super) fn close(&mut self, living: Living, event: &Event<'_>, descriptor: i32, flags: u32) {
         let Some(slot) = self.tables[living.table as usize].remove(&descriptor) else { return };
         let at = slot.description;
-        let description = &mut self.descriptions[at as usize];
-        description.references = description.references.saturating_sub(1);
-        let (last, path) = (description.references == 0, description.path);
-        match description.kind {
+        let (kind, path, last) = self.descriptions.release(at);
+        match kind {
             Kind::File | Kind::Directory if last => {
                 self.push(Call { file: at, path, flags, ..call(Op::Close, living, event) });
             }
@@ -135,7 +119,7 @@ impl Follower {
         if old == new {
             return;
         }
-        self.descriptions[at as usize].references += 1;
+        self.descriptions[at].references += 1;
         self.close(living, event, new, IMPLIED);
         self.tables[living.table as usize].insert(new, Slot { description: at, close_on_exec });
     }
@@ -151,7 +135,7 @@ impl Follower {
         } else {
             let copy = self.tables[living.table as usize].clone();
             for slot in copy.values() {
-                self.descriptions[slot.description as usize].references += 1;
+                self.descriptions[slot.description].references += 1;
             }
             self.tables.push(copy);
             self.users.push(1);
@@ -181,7 +165,7 @@ impl Follower {
             self.users[living.table as usize] -= 1;
             let copy = self.tables[living.table as usize].clone();
             for slot in copy.values() {
-                self.descriptions[slot.description as usize].references += 1;
+                self.descriptions[slot.description].references += 1;
             }
             self.tables.push(copy);
             self.users.push(1);

@@ -9,7 +9,7 @@ use crate::event::{Asked, Event, From, Given};
 use crate::maps::HashMap;
 use crate::model::{Call, IMPLIED, NONE, NameTable, Op, Sighting, Thread, Trace, Was};
 use crate::names::resolve;
-use state::{Kind, Living, call};
+use state::{Descriptions, Kind, Living, call};
 
 pub use state::Follower;
 
@@ -25,7 +25,7 @@ impl Follower {
             tables: Vec::new(),
             users: Vec::new(),
             directories: Vec::new(),
-            descriptions: Vec::new(),
+            descriptions: Descriptions::default(),
             pipes: HashMap::default(),
             pipe_count: 0,
             start_directory: directory.map_or_else(|| UNTOLD.to_vec(), |known| resolve(b"/", known)),
@@ -170,7 +170,7 @@ impl Follower {
             }
             Asked::ChdirOpen { descriptor } if !failed => {
                 if let Some(at) = self.slot(living, *descriptor) {
-                    let name = self.trace.names.get(self.descriptions[at as usize].path).to_vec();
+                    let name = self.trace.names.get(self.descriptions[at].path).to_vec();
                     self.directories[living.directory as usize] = name;
                 }
             }
@@ -180,7 +180,7 @@ impl Follower {
                 self.bind_pipe(living, *read, pipe);
                 self.bind_pipe(living, *write, pipe);
             }
-            Asked::Socket if !failed => self.bind(living, event.result as i32, Kind::Socket, NONE, 0),
+            Asked::Socket if !failed => drop(self.bind(living, event.result as i32, Kind::Socket, NONE, 0)),
             Asked::SocketPair { one, other } if !failed => {
                 self.bind(living, *one, Kind::Socket, NONE, 0);
                 self.bind(living, *other, Kind::Socket, NONE, 0);
@@ -256,7 +256,7 @@ impl Follower {
             From::Here => &self.directories[living.directory as usize],
             From::Descriptor(number) => {
                 let at = self.slot(living, number)?;
-                self.trace.names.get(self.descriptions[at as usize].path)
+                self.trace.names.get(self.descriptions[at].path)
             }
         };
         Some(resolve(from, given.name))

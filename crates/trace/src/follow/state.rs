@@ -1,8 +1,10 @@
 //! The state of a traced application.
 
+use std::ops::{Index, IndexMut};
+
 use crate::event::Event;
 use crate::maps::HashMap;
-use crate::model::{Call, Op, Trace};
+use crate::model::{Call, NONE, Op, Trace};
 
 /// What an open file description is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,6 +25,62 @@ pub(super) struct OpenDescription {
     pub(super) references: u32,
     /// Bytes that a read of its directory gave.
     pub(super) listed: bool,
+}
+
+/// The descriptions that a descriptor has, by number. Each has as many references as there are slots with its number, or more.
+#[derive(Debug, Default)]
+pub(super) struct Descriptions {
+    open: HashMap<u32, OpenDescription>,
+    /// How many there were.
+    count: u32,
+}
+
+impl Descriptions {
+    /// The number of a description that no descriptor has.
+    pub(super) fn number(&mut self) -> u32 {
+        self.count += 1;
+        self.count - 1
+    }
+
+    /// Keeps one that a descriptor has; its number.
+    pub(super) fn add(&mut self, description: OpenDescription) -> u32 {
+        let number = self.number();
+        self.open.insert(number, description);
+        number
+    }
+
+    /// Takes a reference off; what it is, and whether it was the last one.
+    pub(super) fn release(&mut self, number: u32) -> (Kind, u32, bool) {
+        let Some(one) = self.open.get_mut(&number) else { return (Kind::Socket, NONE, false) };
+        one.references = one.references.saturating_sub(1);
+        let (kind, path, last) = (one.kind, one.path, one.references == 0);
+        if last {
+            self.open.remove(&number);
+        }
+        (kind, path, last)
+    }
+
+    /// All of them.
+    pub(super) fn iter_mut(&mut self) -> impl Iterator<Item = &mut OpenDescription> {
+        self.open.values_mut()
+    }
+}
+
+impl Index<u32> for Descriptions {
+    type Output = OpenDescription;
+
+    fn index(&self, number: u32) -> &OpenDescription {
+        &self.open[&number]
+    }
+}
+
+impl IndexMut<u32> for Descriptions {
+    fn index_mut(&mut self, number: u32) -> &mut OpenDescription {
+        match self.open.get_mut(&number) {
+            Some(one) => one,
+            None => panic!("no descriptor has description {number}"),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -53,7 +111,7 @@ pub struct Follower {
     /// How many threads use each table.
     pub(super) users: Vec<u32>,
     pub(super) directories: Vec<Vec<u8>>,
-    pub(super) descriptions: Vec<OpenDescription>,
+    pub(super) descriptions: Descriptions,
     pub(super) pipes: HashMap<Vec<u8>, u32>,
     pub(super) pipe_count: u32,
     /// The working directory of a thread whose start is not in the trace.
