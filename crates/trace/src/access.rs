@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use crate::before::Before;
 use crate::flags::O_TRUNC;
 use crate::maps::{HashMap, HashSet};
-use crate::model::{COPY, Call, NONE, Op, Trace, UNKNOWN};
+use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OFFSET, OP, PATH};
+use crate::model::{COPY, Call, CallReader, NONE, Op, Trace, UNKNOWN};
+use crate::packed::Packed;
 
 /// Fewer transfers than these are kept as they are.
 const LEAST: usize = 20;
@@ -45,10 +47,11 @@ impl Models {
     }
 
     /// Models the calls `kept`, which are in the order of their beginning.
-    pub fn find(trace: &Trace, kept: &[u32], before: &Before) -> Self {
+    pub fn find(trace: &Trace, kept: &Packed, before: &Before) -> Self {
         let mut files: BTreeMap<(u32, Op), Accesses> = BTreeMap::new();
         let mut lengths = Lengths::default();
-        for call in kept.iter().map(|at| trace.calls.get(*at as usize)) {
+        let mut reader = CallReader::of(&[OP, ERRNO, FLAGS, FILE, PATH, BYTES, OFFSET]);
+        for call in kept.iter().map(|at| reader.get(&trace.calls, at as u32)) {
             if call.errno != 0 || call.file == NONE {
                 continue;
             }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::flags::{O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC};
 use crate::maps::{HashMap, HashSet};
-use crate::model::{BY_FILE, Call, NONE, Op, Sighting, Trace, UNKNOWN, Was};
+use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OFFSET, OP, OTHER, PATH};
+use crate::model::{BY_FILE, Call, CallReader, NONE, Op, Sighting, Trace, UNKNOWN, Was};
 use crate::names::parent;
 
 const TYPE: u64 = 0o170_000;
@@ -43,12 +44,12 @@ struct FirstUses<'a> {
 }
 
 /// What existed before the calls `kept`, which are in the order in which they took effect.
-pub fn before(trace: &Trace, kept: &[u32]) -> Before {
+pub fn before(trace: &Trace, kept: impl Iterator<Item = u32>) -> Before {
     let targets = trace
         .calls
-        .iter()
-        .filter(|call| call.op == Op::Readlink && call.errno == 0 && call.other != NONE)
-        .map(|call| (call.path, call.other))
+        .having(|op| op == Op::Readlink)
+        .filter(|(_, call)| call.errno == 0 && call.other != NONE)
+        .map(|(_, call)| (call.path, call.other))
         .collect();
     let mut walk = FirstUses {
         trace,
@@ -61,8 +62,9 @@ pub fn before(trace: &Trace, kept: &[u32]) -> Before {
         holders: trace.names.iter().map(parent).collect(),
         targets,
     };
+    let mut reader = CallReader::of(&[OP, ERRNO, FLAGS, FILE, PATH, OTHER, BYTES, OFFSET]);
     for at in kept {
-        walk.call(&trace.calls.get(*at as usize));
+        walk.call(&reader.get(&trace.calls, at));
     }
     walk.finish()
 }

@@ -1,5 +1,7 @@
 //! Checks a program against the calls of its trace: a dry run of its text must make the same calls, in order.
 
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
 use ppl::code::{GroupId, SiteId};
 use ppl::commands::{Command, Kind, Yields};
 use ppl::interpret::{Arguments, Halt, Machine, Reply, run};
@@ -7,7 +9,8 @@ use ppl::value::Value;
 
 use crate::flags;
 use crate::lanes::Lanes;
-use crate::statements::{Statement, Statements, Verb};
+use crate::sequence::Statement;
+use crate::statements::{Statements, Verb};
 
 /// Where a program does something else than its trace.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,27 +37,78 @@ fn entry(command: &str, texts: &[&str], numbers: &[i64]) -> u64 {
     ahash::RandomState::with_seeds(1, 2, 3, 4).hash_one((command, texts, numbers))
 }
 
-/// What each rank must do, in order; workers of a `parallel` block one after the other.
-fn expected(lanes: &Lanes, statements: &Statements, name: &dyn Fn(u32) -> String) -> Vec<Vec<u64>> {
-    let mut all = Vec::new();
+/// Tells what each rank must do, in order; workers of a `parallel` block one after the other.
+fn expected(
+    lanes: &Lanes,
+    statements: &Statements,
+    name: &dyn Fn(u32) -> String,
+    tell: &mut dyn FnMut(Step),
+) {
     for rank in &lanes.ranks {
-        let mut calls = Vec::new();
         let mut open: Vec<String> = Vec::new();
         for segment in &rank.segments {
             let outer = open.clone();
             for strand in segment {
                 let mut own = outer.clone();
-                for one in &statements.strands[*strand as usize] {
-                    calls.extend(expected_entry(one, statements, name, &mut own));
+                for one in statements.strands[*strand as usize].iter() {
+                    if let Some(entry) = expected_entry(&one, statements, name, &mut own) {
+                        tell(Step::Call(entry));
+                    }
                 }
                 if segment.len() == 1 {
                     open = own;
                 }
             }
         }
-        all.push(calls);
+        tell(Step::End);
     }
-    all
+}
+
+/// Of what is told of ranks, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    /// What a call is.
+    Call(u64),
+    /// The rank does nothing more.
+    End,
+}
+
+/// Steps that are told at once.
+const TOLD_AT_ONCE: usize = 4096;
+
+/// Tells another thread what must be done, a part at a time, so that no more than some parts are held.
+fn tell(should: &Expected<'_>, to: &SyncSender<Vec<Step>>) {
+    let mut some = Vec::with_capacity(TOLD_AT_ONCE);
+    let mut gone = false;
+    expected(should.lanes, should.statements, should.name, &mut |step| {
+        some.push(step);
+        if some.len() == TOLD_AT_ONCE {
+            gone |= gone || to.send(std::mem::replace(&mut some, Vec::with_capacity(TOLD_AT_ONCE))).is_err();
+        }
+    });
+    if !gone {
+        // Where nobody listens any more, the program has failed.
+        let _ = to.send(some);
+    }
+}
+
+/// Hears what must be done.
+struct Told {
+    from: Receiver<Vec<Step>>,
+    some: std::vec::IntoIter<Step>,
+}
+
+impl Told {
+    /// The next call of the rank, `None` behind its last one.
+    fn next(&mut self) -> Option<u64> {
+        loop {
+            match self.some.next() {
+                Some(Step::Call(entry)) => return Some(entry),
+                Some(Step::End) => return None,
+                None => self.some = self.from.recv().ok()?.into_iter(),
+            }
+        }
+    }
 }
 
 fn expected_entry(
@@ -123,40 +177,26 @@ pub struct Expected<'a> {
     pub name: &'a (dyn Fn(u32) -> String + Sync),
 }
 
-/// Dry-runs the text of a program and compares what it does with what it must do. Both are found at the same time, by a
-/// thread each.
+/// Dry-runs the text of a program and compares what it does with what it must do, call by call. Both are found at the same
+/// time, by a thread each.
 ///
 /// # Errors
 /// The first difference.
 pub fn check(text: &str, should: &Expected<'_>, rules: Rules) -> Result<u64, Difference> {
-    let find = || expected(should.lanes, should.statements, should.name);
-    let most = should.statements.calls as usize + 1;
-    let (should, does) = std::thread::scope(|scope| {
-        let other = std::thread::Builder::new().spawn_scoped(scope, find);
-        let does = dry_run(text, should.lanes.ranks.len(), (rules, most));
-        let should = match other {
-            Ok(other) => other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-            Err(_) => find(),
-        };
-        (should, does)
-    });
-    let mut total = 0;
-    for (rank, (should, (does, count))) in (0..).zip(should.iter().zip(does?)) {
-        let first = does.iter().zip(should).position(|(does, should)| does != should);
-        if let Some(at) = first.or((count != should.len()).then_some(count.min(should.len()))) {
-            return Err(Difference::Call { rank, at, does: count, should: should.len() });
+    let (to, from) = sync_channel(4);
+    std::thread::scope(|scope| {
+        let other = std::thread::Builder::new().spawn_scoped(scope, move || tell(should, &to));
+        let mut all = Vec::new();
+        if other.is_err() {
+            expected(should.lanes, should.statements, should.name, &mut |step| all.push(step));
         }
-        total += count as u64;
-    }
-    Ok(total)
+        let mut told = Told { from, some: all.into_iter() };
+        dry_run(text, should.lanes.ranks.len(), rules, &mut told)
+    })
 }
 
-/// What each rank of a program does, `most` calls of it at most, and how many calls there are.
-fn dry_run(
-    text: &str,
-    ranks: usize,
-    (rules, most): (Rules, usize),
-) -> Result<Vec<(Vec<u64>, usize)>, Difference> {
+/// How many calls all ranks of a program make.
+fn dry_run(text: &str, ranks: usize, rules: Rules, told: &mut Told) -> Result<u64, Difference> {
     let mut source = ppl::Source::new("imported.ppl", text);
     let (plan, _) =
         ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None).map_err(|found| {
@@ -166,27 +206,71 @@ fn dry_run(
                 format!("line {line}: {}", one.message)
             }))
         })?;
-    let of_rank = |rank: u32| -> Result<(Vec<u64>, usize), Difference> {
-        let mut log = Log { does: Vec::new(), count: 0, most, barriers: 0, open: Vec::new(), rules };
+    let (mut total, mut different) = (0, None);
+    for rank in 0..ranks as u32 {
+        let mut log = Log {
+            told,
+            ended: false,
+            does: 0,
+            should: 0,
+            differs: None,
+            barriers: 0,
+            open: Vec::new(),
+            rules,
+        };
         run(&plan, rank, &mut log).map_err(|stop| Difference::Ended(stop.to_string()))?;
-        Ok((log.does, log.count))
-    };
-    (0..ranks as u32).map(of_rank).collect()
+        let difference = log.difference(rank);
+        total += log.does as u64;
+        different = different.or(difference);
+    }
+    different.map_or(Ok(total), Err)
 }
 
-/// A machine that keeps what each call was.
-struct Log {
-    does: Vec<u64>,
-    count: usize,
-    /// How many are kept.
-    most: usize,
+/// A machine that compares each call with what it must be.
+struct Log<'a> {
+    told: &'a mut Told,
+    /// Whether it has told all of this rank.
+    ended: bool,
+    /// How many calls were made, and should have been by then.
+    does: usize,
+    should: usize,
+    /// The first call that is another one.
+    differs: Option<usize>,
     /// How many barriers were met.
     barriers: u32,
     open: Vec<Option<String>>,
     rules: Rules,
 }
 
-impl Machine for Log {
+impl Log<'_> {
+    /// What the next call must be.
+    fn expected(&mut self) -> Option<u64> {
+        if self.ended {
+            return None;
+        }
+        let expected = self.told.next();
+        self.ended = expected.is_none();
+        self.should += usize::from(expected.is_some());
+        expected
+    }
+
+    fn call(&mut self, own: u64) {
+        if self.expected() != Some(own) {
+            self.differs.get_or_insert(self.does);
+        }
+        self.does += 1;
+    }
+
+    /// Where the calls of a rank, which has ended, differ from what they must be.
+    fn difference(&mut self, rank: u32) -> Option<Difference> {
+        while self.expected().is_some() {}
+        let missing = (self.should > self.does).then_some(self.does);
+        let at = self.differs.or(missing)?;
+        Some(Difference::Call { rank, at, does: self.does, should: self.should })
+    }
+}
+
+impl Machine for Log<'_> {
     fn command(&mut self, command: Command, _: SiteId, arguments: &Arguments) -> Reply {
         let spec = command.spec();
         let mut reply = Reply::done();
@@ -234,10 +318,7 @@ impl Machine for Log {
             reply = Reply::value(Value::File(at as u32));
         }
         if self.barriers >= self.rules.barriers {
-            if self.count < self.most {
-                self.does.push(own);
-            }
-            self.count += 1;
+            self.call(own);
         }
         reply
     }

@@ -5,18 +5,24 @@ use std::collections::BTreeSet;
 use crate::flags::O_DIRECTORY;
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
-use crate::model::{DEPTH_SHIFT, NONE, Op, Trace, UNKNOWN, Was};
+use crate::model::column::{ERRNO, FILE, FLAGS, OP, OTHER, PATH, START};
+use crate::model::{CallReader, DEPTH_SHIFT, NONE, Op, Trace, UNKNOWN, Was};
+use crate::per_number::PerNumber;
 
 /// What is known of open files over the whole trace.
 pub struct FileFacts {
-    /// Flags with which a file was opened.
-    pub flags: HashMap<u32, u32>,
+    /// Flags with which a file was opened, and 1.
+    flags: PerNumber,
     /// Files that several strands use: their position is shared, so that offsets are written out.
     pub shared: BTreeSet<u32>,
     /// When the name of an open file was removed.
     pub gone: HashMap<u32, u64>,
-    /// The last call of each rank on each file.
-    pub last_use: HashMap<(u32, u32), u32>,
+    /// The first strand that uses each file, and 1.
+    user: PerNumber,
+    /// The last call of the rank of that strand on each file, and 1.
+    last_use: PerNumber,
+    /// The last call of each other rank on each file.
+    last_of_others: HashMap<(u32, u32), u32>,
     /// How many transfers were in flight at most, of files with such that complete later.
     pub depth: HashMap<u32, u32>,
     /// Names of directories.
@@ -26,25 +32,30 @@ pub struct FileFacts {
 impl FileFacts {
     /// The facts of a trace.
     pub fn of(trace: &Trace, lanes: &Lanes) -> Self {
+        let calls = trace.calls.len();
         let mut facts = Self {
-            flags: HashMap::default(),
+            flags: PerNumber::of_calls(calls),
             shared: BTreeSet::new(),
             gone: HashMap::default(),
-            last_use: HashMap::default(),
+            user: PerNumber::of_calls(calls),
+            last_use: PerNumber::of_calls(calls),
+            last_of_others: HashMap::default(),
             depth: HashMap::default(),
             directories: directories(trace),
         };
-        let mut user: HashMap<u32, u32> = HashMap::default();
-        let mut open: HashMap<u32, Vec<u32>> = HashMap::default();
+        // Open files by name, of names that are removed at some time.
+        let mut open: HashMap<u32, Vec<u32>> = removed(trace);
+        let rank_of = |strand: u32| lanes.strands[strand as usize].rank;
+        let mut reader = CallReader::of(&[START, OP, ERRNO, FLAGS, FILE, PATH, OTHER]);
         for at in trace.calls.by_start() {
-            let call = trace.calls.get(at as usize);
-            let strand = lanes.strand_of[at as usize];
+            let call = reader.get(&trace.calls, at);
+            let strand = lanes.strand_of(at);
             if strand == NONE || call.errno != 0 {
                 continue;
             }
             if call.op == Op::Unlink || call.op == Op::Rename {
                 let name = if call.op == Op::Unlink { call.path } else { call.other };
-                for file in open.remove(&name).unwrap_or_default() {
+                for file in open.get_mut(&name).map(std::mem::take).unwrap_or_default() {
                     facts.gone.insert(file, call.start);
                 }
             }
@@ -52,26 +63,64 @@ impl FileFacts {
                 continue;
             }
             if call.op == Op::Open {
-                facts.flags.insert(call.file, call.flags);
-                open.entry(call.path).or_default().push(call.file);
+                facts.flags.set(call.file, u64::from(call.flags) + 1);
+                if let Some(open) = open.get_mut(&call.path) {
+                    open.push(call.file);
+                }
             }
-            if *user.entry(call.file).or_insert(strand) != strand {
+            let first = match facts.user.get(call.file) {
+                0 => {
+                    facts.user.set(call.file, u64::from(strand) + 1);
+                    strand
+                }
+                first => (first - 1) as u32,
+            };
+            if first != strand {
                 facts.shared.insert(call.file);
             }
             if matches!(call.op, Op::Read | Op::Write) && call.flags >> DEPTH_SHIFT > 0 {
                 let depth = facts.depth.entry(call.file).or_default();
                 *depth = (*depth).max(call.flags >> DEPTH_SHIFT);
             }
-            facts.last_use.insert((lanes.strands[strand as usize].rank, call.file), at);
+            match rank_of(strand) {
+                rank if rank == rank_of(first) => facts.last_use.set(call.file, u64::from(at) + 1),
+                rank => drop(facts.last_of_others.insert((rank, call.file), at)),
+            }
         }
         facts
     }
+
+    /// The flags with which a file was opened, where the trace tells.
+    pub fn flags(&self, file: u32) -> Option<u32> {
+        self.flags.get(file).checked_sub(1).map(|flags| flags as u32)
+    }
+
+    /// Whether a call is the last one of a rank on a file.
+    pub fn is_last_use(&self, rank: u32, file: u32, at: u32, lanes: &Lanes) -> bool {
+        let Some(first) = self.user.get(file).checked_sub(1) else { return false };
+        match lanes.strands[first as usize].rank == rank {
+            true => self.last_use.get(file) == u64::from(at) + 1,
+            false => self.last_of_others.get(&(rank, file)) == Some(&at),
+        }
+    }
+}
+
+/// Names that a call removes, or gives to another file.
+fn removed(trace: &Trace) -> HashMap<u32, Vec<u32>> {
+    let calls = trace.calls.having(|op| matches!(op, Op::Unlink | Op::Rename));
+    let names = calls.filter(|(_, call)| call.errno == 0).filter_map(|(_, call)| match call.op {
+        Op::Unlink => Some(call.path),
+        Op::Rename => Some(call.other),
+        _ => None,
+    });
+    names.map(|name| (name, Vec::new())).collect()
 }
 
 /// Names that are directories at some time.
 fn directories(trace: &Trace) -> BTreeSet<u32> {
     let seen = trace.sightings.iter().filter(|(_, seen)| seen.was == Was::Directory).map(|(name, _)| *name);
-    let by_use = trace.calls.iter().filter(|call| match call.op {
+    let is = |op| matches!(op, Op::Mkdir | Op::Rmdir | Op::Readdir | Op::Open | Op::Stat);
+    let by_use = trace.calls.having(is).map(|(_, call)| call).filter(|call| match call.op {
         Op::Mkdir | Op::Rmdir | Op::Readdir => call.errno == 0,
         Op::Open => call.errno == 0 && call.flags & O_DIRECTORY != 0,
         Op::Stat => call.offset != UNKNOWN && call.offset & 0o170_000 == 0o040_000,

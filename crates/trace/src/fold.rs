@@ -10,7 +10,8 @@ use std::ops::Range;
 use crate::columns::{Column, Indices, column};
 use crate::maps::HashMap;
 use crate::optional::{Aligned, align, anchors};
-use crate::statements::Statement;
+use crate::packed::Packed;
+use crate::sequence::{Sequence, Statement, packed_name, unpacked_name};
 
 /// The longest body of a loop, in nodes.
 const LONGEST_BODY: usize = 96;
@@ -40,12 +41,12 @@ pub enum Node {
 pub struct Site {
     /// Its shape, by number.
     pub shape: u32,
-    /// Names of each execution.
-    pub names: [Vec<u32>; 2],
-    /// Numbers of each execution.
-    pub numbers: [Vec<i64>; 2],
+    /// Names of each execution, as [`packed_name`] makes them.
+    pub names: [Packed; 2],
+    /// Numbers of each execution, as if they had no sign.
+    pub numbers: [Packed; 2],
     /// Pauses before each execution, in nanoseconds.
-    pub gaps: Vec<u64>,
+    pub gaps: Packed,
 }
 
 /// A loop.
@@ -54,7 +55,7 @@ pub struct Loop {
     /// Its form: equal for loops with equal bodies, whatever their numbers of iterations.
     form: u32,
     /// Iterations of each execution.
-    pub counts: Vec<u32>,
+    pub counts: Packed,
     /// What is repeated.
     pub body: Vec<Node>,
 }
@@ -83,17 +84,15 @@ impl Forms {
 
 /// The folded program of a sequence of statements: as it repeats, or where that leaves much, in pieces that begin with the
 /// same statement and differ in parts.
-pub fn fold(statements: &[Statement]) -> Vec<Node> {
+pub fn fold(statements: &Sequence) -> Vec<Node> {
     let mut folder = Folder::default();
-    for statement in statements {
-        folder.push(statement);
-    }
+    statements.iter().for_each(|statement| folder.push(&statement));
     let lines = cost(&folder.nodes, &Indices::top());
     if lines * WELL_FOLDED <= statements.len() || !IN_PIECES.contains(&statements.len()) {
         return folder.nodes;
     }
-    let shapes = statements.iter().map(|statement| statement.shape);
-    let in_pieces = anchors(shapes).take(ANCHORS).map(|anchor| Folder::in_pieces(statements, anchor));
+    let in_pieces =
+        anchors(statements.shapes()).take(ANCHORS).map(|anchor| Folder::in_pieces(statements, anchor));
     let best = in_pieces.map(|nodes| (cost(&nodes, &Indices::top()), nodes)).min_by_key(|(lines, _)| *lines);
     match best {
         Some((fewer, nodes)) if fewer * 4 <= lines * 3 => nodes,
@@ -102,30 +101,38 @@ pub fn fold(statements: &[Statement]) -> Vec<Node> {
 }
 
 /// About how many lines nodes take, with their lists.
-fn cost(nodes: &[Node], indices: &Indices) -> usize {
-    let list = |values: &[i64]| match column(values, indices) {
+fn cost(nodes: &[Node], indices: &Indices<'_>) -> usize {
+    let list = |values: &Packed| match column(values, indices) {
         Column::Affine { .. } => 0,
         Column::List => values.len() / LISTED_A_LINE + 1,
     };
     let of = |node: &Node| match node {
         Node::Site(site) => {
-            let named = |names: &Vec<u32>| names.iter().any(|name| *name != names[0]);
-            let names = site.names.iter().filter(|names| named(names)).count()
+            let names = site.names.iter().filter(|names| names.constant().is_none()).count()
                 * (site.gaps.len() / LISTED_A_LINE + 1);
-            1 + names + site.numbers.iter().map(|numbers| list(numbers)).sum::<usize>()
+            1 + names + site.numbers.iter().map(list).sum::<usize>()
         }
-        Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => cost(&one.body, indices),
-        Node::Loop(one) => {
-            let counts: Vec<i64> = one.counts.iter().map(|count| i64::from(*count)).collect();
-            2 + list(&counts) + cost(&one.body, &indices.inside(&one.counts))
-        }
+        Node::Loop(one) if one.is_once() => cost(&one.body, indices),
+        Node::Loop(one) => 2 + list(&one.counts) + cost(&one.body, &indices.inside(&one.counts)),
     };
     nodes.iter().map(of).sum()
 }
 
 /// The same without any loop: every statement once.
-pub fn verbatim(statements: &[Statement]) -> Vec<Node> {
-    statements.iter().map(|statement| Node::Site(Site::of(statement))).collect()
+pub fn verbatim(statements: &Sequence) -> Vec<Node> {
+    statements.iter().map(|statement| Node::Site(Site::of(&statement))).collect()
+}
+
+impl Loop {
+    /// Whether it has one iteration whenever it is reached, so that it is none.
+    pub fn is_once(&self) -> bool {
+        self.counts.is_empty() || self.counts.constant() == Some(1)
+    }
+
+    /// The first, or only, execution has one more iteration.
+    fn grow(&mut self, by: u64) {
+        self.counts.set(0, self.counts.get(0) + by);
+    }
 }
 
 #[derive(Default)]
@@ -140,44 +147,49 @@ struct Folder {
 
 impl Site {
     fn of(statement: &Statement) -> Self {
-        let [one, two] = statement.names;
-        let [first, second] = statement.numbers;
-        Self {
-            shape: statement.shape,
-            names: [vec![one], vec![two]],
-            numbers: [vec![first], vec![second]],
-            gaps: vec![statement.gap],
-        }
+        let mut site = Self { shape: statement.shape, ..Self::default() };
+        site.add(statement);
+        site
     }
 
     /// Adds an execution.
     fn add(&mut self, statement: &Statement) {
         for (own, name) in self.names.iter_mut().zip(statement.names) {
-            own.push(name);
+            own.push(packed_name(name));
         }
         for (own, number) in self.numbers.iter_mut().zip(statement.numbers) {
-            own.push(number);
+            own.push(number.cast_unsigned());
         }
         self.gaps.push(statement.gap);
+    }
+
+    /// The statement of an execution.
+    fn at(&self, execution: usize) -> Statement {
+        Statement {
+            shape: self.shape,
+            names: self.names.each_ref().map(|names| unpacked_name(names.get(execution))),
+            numbers: self.numbers.each_ref().map(|numbers| numbers.get(execution).cast_signed()),
+            gap: self.gaps.get(execution),
+        }
     }
 }
 
 impl Node {
     /// Appends the executions of a node of the same form.
-    pub fn take(&mut self, other: Node) {
+    pub fn take(&mut self, other: &Node) {
         match (self, other) {
             (Node::Site(own), Node::Site(other)) => {
-                for (own, other) in own.names.iter_mut().zip(other.names) {
-                    own.extend(other);
+                for (own, other) in own.names.iter_mut().zip(&other.names) {
+                    own.append(other);
                 }
-                for (own, other) in own.numbers.iter_mut().zip(other.numbers) {
-                    own.extend(other);
+                for (own, other) in own.numbers.iter_mut().zip(&other.numbers) {
+                    own.append(other);
                 }
-                own.gaps.extend(other.gaps);
+                own.gaps.append(&other.gaps);
             }
             (Node::Loop(own), Node::Loop(other)) => {
-                own.counts.extend(other.counts);
-                for (own, other) in own.body.iter_mut().zip(other.body) {
+                own.counts.append(&other.counts);
+                for (own, other) in own.body.iter_mut().zip(&other.body) {
                     own.take(other);
                 }
             }
@@ -195,26 +207,26 @@ impl Folder {
             && let [Node::Site(site)] = one.body.as_mut_slice()
         {
             // One more iteration of the last loop: nothing before it changes, so that nothing else can be folded.
-            one.counts[0] += 1;
             site.add(statement);
+            one.grow(1);
             return;
         }
         let body = vec![Node::Site(Site::of(statement))];
-        self.nodes.push(Node::Loop(Loop { form, counts: vec![1], body }));
+        self.nodes.push(Node::Loop(Loop { form, counts: Packed::from_iter([1]), body }));
         self.shapes.push(form);
         while self.join() || self.absorb() || self.pair() {}
     }
 
     /// Folds each piece that begins with a statement of the shape `anchor`, and then pieces that differ in parts only.
-    fn in_pieces(statements: &[Statement], anchor: u32) -> Vec<Node> {
+    fn in_pieces(statements: &Sequence, anchor: u32) -> Vec<Node> {
         let mut folder = Self::default();
         let (mut nodes, mut shapes) = (Vec::new(), Vec::new());
-        for statement in statements {
+        for statement in statements.iter() {
             if statement.shape == anchor {
                 nodes.append(&mut folder.nodes);
                 shapes.append(&mut folder.shapes);
             }
-            folder.push(statement);
+            folder.push(&statement);
         }
         nodes.append(&mut folder.nodes);
         shapes.append(&mut folder.shapes);
@@ -280,8 +292,8 @@ impl Folder {
             return false;
         };
         self.shapes.pop();
-        before.counts[0] += last.counts[0];
-        for (own, other) in before.body.iter_mut().zip(last.body) {
+        before.grow(last.counts.get(0));
+        for (own, other) in before.body.iter_mut().zip(&last.body) {
             own.take(other);
         }
         true
@@ -301,8 +313,8 @@ impl Folder {
             let iteration = self.nodes.split_off(at + 1);
             self.shapes.truncate(at + 1);
             if let Some(Node::Loop(before)) = self.nodes.last_mut() {
-                before.counts[0] += 1;
-                for (own, other) in before.body.iter_mut().zip(iteration) {
+                before.grow(1);
+                for (own, other) in before.body.iter_mut().zip(&iteration) {
                     own.take(other);
                 }
             }
@@ -322,10 +334,10 @@ impl Folder {
             let form = self.forms.of(&self.shapes[second..]);
             let iteration = self.nodes.split_off(second);
             let mut body = self.nodes.split_off(first);
-            for (own, other) in body.iter_mut().zip(iteration) {
+            for (own, other) in body.iter_mut().zip(&iteration) {
                 own.take(other);
             }
-            self.nodes.push(Node::Loop(Loop { form, counts: vec![2], body }));
+            self.nodes.push(Node::Loop(Loop { form, counts: Packed::from_iter([2]), body }));
             self.shapes.truncate(first);
             self.shapes.push(form);
             return true;
@@ -348,9 +360,12 @@ fn loop_of(aligned: &Aligned, nodes: Vec<Node>, form: u32) -> Node {
                 None => None,
             };
             match (node, part) {
-                (Some(node), Some(part)) => part.take(node),
+                (Some(node), Some(part)) => part.take(&node),
                 (Some(Node::Loop(mut node)), part) => {
-                    node.counts.splice(0..0, std::iter::repeat_n(0, without[at] as usize));
+                    let mut counts = Packed::default();
+                    counts.push_some(0, without[at] as usize);
+                    counts.append(&node.counts);
+                    node.counts = counts;
                     *part = Some(Node::Loop(node));
                 }
                 (Some(node @ Node::Site(_)), part) => *part = Some(node),
@@ -360,7 +375,7 @@ fn loop_of(aligned: &Aligned, nodes: Vec<Node>, form: u32) -> Node {
         }
     }
     let body = body.into_iter().flatten().collect();
-    Node::Loop(Loop { form, counts: vec![aligned.iterations.len() as u32], body })
+    Node::Loop(Loop { form, counts: Packed::from_iter([aligned.iterations.len() as u64]), body })
 }
 
 fn form_of(node: &Node) -> u32 {
@@ -371,28 +386,23 @@ fn form_of(node: &Node) -> u32 {
 }
 
 /// The sequence of statements that a folded program executes.
-pub fn unfold(nodes: &[Node]) -> Vec<Statement> {
-    let mut out = Vec::new();
+pub fn unfold(nodes: &[Node]) -> Sequence {
+    let mut out = Sequence::default();
     let mut cursors = HashMap::default();
     walk(nodes, &mut cursors, &mut out);
     out
 }
 
 /// Appends one execution of the nodes; `cursors` counts the executions of each so far, by its address.
-fn walk(nodes: &[Node], cursors: &mut HashMap<*const Node, usize>, out: &mut Vec<Statement>) {
+fn walk(nodes: &[Node], cursors: &mut HashMap<*const Node, usize>, out: &mut Sequence) {
     for node in nodes {
         let cursor = cursors.entry(std::ptr::from_ref(node)).or_default();
         let at = *cursor;
         *cursor += 1;
         match node {
-            Node::Site(site) => out.push(Statement {
-                shape: site.shape,
-                names: [site.names[0][at], site.names[1][at]],
-                numbers: [site.numbers[0][at], site.numbers[1][at]],
-                gap: site.gaps[at],
-            }),
+            Node::Site(site) => out.push(site.at(at)),
             Node::Loop(one) => {
-                for _ in 0..one.counts[at] {
+                for _ in 0..one.counts.get(at) {
                     walk(&one.body, cursors, out);
                 }
             }
@@ -420,10 +430,11 @@ mod tests {
             }
             all.push(statement(3, 0));
         }
+        let all: Sequence = all.into_iter().collect();
         let folded = fold(&all);
         assert_eq!(folded.len(), 1);
         let Node::Loop(outer) = &folded[0] else { panic!("no loop") };
-        assert_eq!((outer.counts.as_slice(), outer.body.len()), (&[100][..], 3));
+        assert_eq!((outer.counts.iter().collect::<Vec<_>>(), outer.body.len()), (vec![100], 3));
         assert_eq!(unfold(&folded), all);
     }
 
@@ -438,6 +449,7 @@ mod tests {
                     all.extend(body.iter().map(|(shape, number)| statement(*shape, *number)));
                 }
             }
+            let all: Sequence = all.into_iter().collect();
             let folded = fold(&all);
             prop_assert_eq!(unfold(&folded), all.clone());
             prop_assert_eq!(unfold(&verbatim(&all)), all);
@@ -458,6 +470,7 @@ mod tests {
                 all.extend(second.then(|| statement(5, 6)));
                 all.push(statement(6, 0));
             }
+            let all: Sequence = all.into_iter().collect();
             prop_assert_eq!(unfold(&fold(&all)), all);
         }
     }

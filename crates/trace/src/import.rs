@@ -1,6 +1,5 @@
 //! From a file to a program: all steps at once.
 
-use std::collections::BTreeMap;
 use std::io::BufRead;
 
 use crate::access::Models;
@@ -12,7 +11,8 @@ use crate::lanes::{Lanes, RankPlan, lanes};
 use crate::model::Trace;
 use crate::names::is_below;
 use crate::order::order;
-use crate::program::{Parts, Program, program};
+use crate::packed::Packed;
+use crate::program::{Parts, Paths, Program, program};
 use crate::select::{Choice, select};
 use crate::statements::statements;
 
@@ -54,12 +54,59 @@ pub struct Imported {
     pub lines: usize,
     /// Distributions from which it draws sizes and offsets.
     pub modelled: usize,
-    /// The calls of the trace that it does, by their indices, each with its rank.
-    pub done: Vec<(u32, u32)>,
+    /// The calls of the trace that it does.
+    pub done: DoneCalls,
     /// Ranks whose calls overlap, since they have several workers.
     pub overlapping: Vec<u32>,
+    /// Names as the program has them.
+    paths: Paths,
+}
+
+impl Imported {
     /// The names below `$dir`, by their numbers in the trace, as the program has them.
-    pub names: BTreeMap<u32, String>,
+    pub fn names<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = (u32, &'a str)> {
+        self.paths.below().filter(|(number, _)| is_below(trace.names.get(*number), &self.paths.root))
+    }
+}
+
+/// Calls of a trace that a program does, by their indices, each with its rank.
+#[derive(Clone, Debug, Default)]
+pub struct DoneCalls {
+    calls: Packed,
+    ranks: Packed,
+}
+
+impl DoneCalls {
+    fn of(calls: Packed, lanes: &Lanes) -> Self {
+        let rank = |at: u64| u64::from(lanes.strands[lanes.strand_of(at as u32) as usize].rank);
+        Self { ranks: calls.iter().map(rank).collect(), calls }
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.calls.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// All of them.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
+        self.calls.iter().zip(self.ranks.iter()).map(|(at, rank)| (at as u32, rank as u32))
+    }
+}
+
+impl FromIterator<(u32, u32)> for DoneCalls {
+    fn from_iter<I: IntoIterator<Item = (u32, u32)>>(calls: I) -> Self {
+        let mut done = Self::default();
+        for (at, rank) in calls {
+            done.calls.push(u64::from(at));
+            done.ranks.push(u64::from(rank));
+        }
+        done
+    }
 }
 
 /// Reads a trace.
@@ -75,9 +122,11 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let kept = select(trace, &options.choice);
     let lanes = lanes(trace, &kept);
     let order = order(trace, &lanes);
-    let before = before(trace, &order.moments.sort(trace, kept.iter().copied()));
+    let kept_calls = kept.iter().map(|at| at as u32);
+    let before = before(trace, order.moments.sort(trace, kept_calls));
     let models = if options.model { Models::find(trace, &kept, &before) } else { Models::default() };
     let modelled = models.all.len();
+    drop(kept);
     let mut statements = statements(trace, &lanes, &order, models, options.open_loop);
     let only = match options.choice.only.as_slice() {
         [only] => Some(only.as_slice()),
@@ -102,7 +151,6 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let rules = Rules { drawn: modelled > 0, barriers: if options.copies > 1 { 2 } else { 1 } };
     let done = check(&text, &should, rules);
     let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).count();
-    let rank_of = |at: u32| lanes.strands[lanes.strand_of[at as usize] as usize].rank;
     Imported {
         calls: statements.calls,
         checked: done.as_ref().ok().copied(),
@@ -111,13 +159,9 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         workers: workers(&lanes),
         lines,
         modelled,
-        done: statements.done.iter().map(|at| (*at, rank_of(*at))).collect(),
+        done: DoneCalls::of(std::mem::take(&mut statements.done), &lanes),
         overlapping: overlapping(&lanes),
-        names: paths
-            .below()
-            .filter(|(number, _)| is_below(trace.names.get(*number), &paths.root))
-            .map(|(number, text)| (number, text.to_owned()))
-            .collect(),
+        paths,
         text,
     }
 }

@@ -6,7 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::model::{NONE, Op, Trace};
+use crate::model::column::{DURATION, START, THREAD};
+use crate::model::{CallReader, Op, Trace};
+use crate::packed::{Packed, Table};
 
 /// The calls that one rank, or one worker of it in a `parallel` block, does one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,7 +20,7 @@ pub struct Strand {
     /// Its worker in the segment.
     pub worker: u32,
     /// Indices of its calls, in the order of their beginning.
-    pub calls: Vec<u32>,
+    pub calls: Packed,
 }
 
 /// A rank of the program: segments one after the other; one with several strands is a `parallel` block.
@@ -37,8 +39,8 @@ pub struct Lanes {
     pub strands: Vec<Strand>,
     /// All ranks.
     pub ranks: Vec<RankPlan>,
-    /// The strand of each call of the trace, [`NONE`] of those that no program does.
-    pub strand_of: Vec<u32>,
+    /// The strand of each call of the trace, and 1; 0 of those that no program does.
+    strand_of: Table,
 }
 
 /// A process, or a thread of one, as an interval of time.
@@ -55,15 +57,15 @@ struct Interval {
     /// Whether it may take the calls of others while it waits.
     hosts: bool,
     /// The beginnings of its calls.
-    starts: Vec<u64>,
+    starts: Packed,
     /// The recording that it is in.
     part: u32,
 }
 
 /// Distributes the calls `kept`, which are in the order of their beginning.
-pub fn lanes(trace: &Trace, kept: &[u32]) -> Lanes {
+pub fn lanes(trace: &Trace, kept: &Packed) -> Lanes {
     let (threads, processes) = intervals(trace, kept);
-    let mut lanes = Lanes { strand_of: vec![NONE; trace.calls.len()], ..Lanes::default() };
+    let mut lanes = Lanes { strand_of: Table::zeros(trace.calls.len()), ..Lanes::default() };
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (thread, of) in trace.threads.iter().enumerate() {
         if !threads[thread].starts.is_empty() {
@@ -84,21 +86,22 @@ pub fn lanes(trace: &Trace, kept: &[u32]) -> Lanes {
         }
         lanes.ranks.push(RankPlan { names, segments: Vec::new() });
     }
-    let mut calls_of: Vec<Vec<u32>> = vec![Vec::new(); ranks.len()];
-    for at in kept {
-        let thread = trace.calls.get(*at as usize).thread;
-        calls_of[rank_of[&process_of(thread)]].push(*at);
+    let mut calls_of: Vec<Packed> = vec![Packed::default(); ranks.len()];
+    let mut reader = CallReader::of(&[THREAD]);
+    for at in kept.iter() {
+        let thread = reader.get(&trace.calls, at as u32).thread;
+        calls_of[rank_of[&process_of(thread)]].push(at);
     }
     for (rank, calls) in calls_of.into_iter().enumerate() {
         let periods: Vec<Period> =
             ranks[rank].iter().filter_map(|process| Period::of(&threads, &members[process])).collect();
-        lanes.divide(trace, rank as u32, &calls, periods);
+        lanes.divide(trace, rank as u32, calls, periods);
     }
     lanes
 }
 
 /// Each thread and each process as an interval of time.
-fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
+fn intervals(trace: &Trace, kept: &Packed) -> (Vec<Interval>, Vec<Interval>) {
     let count = trace.threads.len();
     let mut threads = vec![Interval { hosts: true, ..Interval::default() }; count];
     for (interval, thread) in threads.iter_mut().zip(&trace.threads) {
@@ -106,8 +109,9 @@ fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
     }
     let mut processes = threads.clone();
     let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
-    for at in kept {
-        let call = trace.calls.get(*at as usize);
+    let mut reader = CallReader::of(&[START, DURATION, THREAD]);
+    for at in kept.iter() {
+        let call = reader.get(&trace.calls, at as u32);
         for one in [&mut threads[call.thread as usize], &mut processes[process_of(call.thread)]] {
             if one.starts.is_empty() && one.spawn == 0 {
                 one.spawn = call.start;
@@ -116,7 +120,7 @@ fn intervals(trace: &Trace, kept: &[u32]) -> (Vec<Interval>, Vec<Interval>) {
             one.last = one.last.max(call.end());
         }
     }
-    for call in trace.calls.iter() {
+    for (_, call) in trace.calls.having(|op| matches!(op, Op::Spawn | Op::Exit | Op::Wait)) {
         match call.op {
             Op::Spawn => {
                 let child = call.file;
@@ -186,8 +190,8 @@ fn lets_in(intervals: &[Interval], other: usize, at: usize) -> bool {
             return false;
         }
     }
-    let next = other_one.starts.partition_point(|start| *start <= own.spawn);
-    let next = other_one.starts.get(next).copied().unwrap_or(u64::MAX);
+    let next = other_one.starts.partition_point(|start| start <= own.spawn);
+    let next = if next < other_one.starts.len() { other_one.starts.get(next) } else { u64::MAX };
     above.is_some() && other_one.hosts && next >= done.max(own.last)
 }
 
@@ -204,10 +208,10 @@ impl Period {
     fn of(threads: &[Interval], members: &[usize]) -> Option<Self> {
         let workers = place(threads, members.iter().copied());
         let others = workers.iter().skip(1).flatten();
-        let begin = others.filter_map(|thread| threads[*thread].starts.first()).min()?;
+        let begin = others.filter_map(|thread| threads[*thread].starts.iter().next()).min()?;
         // The first thread may work alone afterwards; any other one stays a worker until its last call.
         let end = workers.iter().flatten().skip(1).map(|thread| threads[*thread].last).max()?;
-        Some(Self { begin: *begin, end, workers })
+        Some(Self { begin, end, workers })
     }
 }
 
@@ -222,30 +226,38 @@ impl Lanes {
             .map_or(&[], Vec::as_slice)
     }
 
-    /// Divides the calls of a rank into segments.
-    fn divide(&mut self, trace: &Trace, rank: u32, calls: &[u32], mut periods: Vec<Period>) {
-        periods.sort_by_key(|period| period.begin);
-        let start = |at: &u32| trace.calls.get(*at as usize).start;
-        let mut rest = calls;
-        for period in periods {
-            let first = rest.partition_point(|at| start(at) < period.begin);
-            self.segment(rank, vec![rest[..first].to_vec()]);
-            rest = &rest[first..];
-            let after = rest.partition_point(|at| start(at) < period.end);
-            let mut workers = vec![Vec::new(); period.workers.len()];
-            for at in &rest[..after] {
-                let thread = trace.calls.get(*at as usize).thread as usize;
-                let worker = period.workers.iter().position(|threads| threads.contains(&thread));
-                workers[worker.unwrap_or(0)].push(*at);
-            }
-            self.segment(rank, workers);
-            rest = &rest[after..];
-        }
-        self.segment(rank, vec![rest.to_vec()]);
+    /// The strand of a call, [`crate::model::NONE`] of one that no program does.
+    pub fn strand_of(&self, at: u32) -> u32 {
+        (self.strand_of.get(at as usize) as u32).wrapping_sub(1)
     }
 
-    fn segment(&mut self, rank: u32, workers: Vec<Vec<u32>>) {
-        let workers: Vec<Vec<u32>> = workers.into_iter().filter(|calls| !calls.is_empty()).collect();
+    /// Divides the calls of a rank into segments.
+    fn divide(&mut self, trace: &Trace, rank: u32, calls: Packed, mut periods: Vec<Period>) {
+        if periods.is_empty() {
+            return self.segment(rank, vec![calls]);
+        }
+        periods.sort_by_key(|period| period.begin);
+        let start = |at: u64| trace.calls.start(at as usize);
+        let part = |from: usize, to: usize| calls.range(from, to).collect::<Packed>();
+        let mut from = 0;
+        for period in periods {
+            let first = calls.partition_point_behind(from, |at| start(at) < period.begin);
+            self.segment(rank, vec![part(from, first)]);
+            let after = calls.partition_point_behind(first, |at| start(at) < period.end);
+            let mut workers = vec![Packed::default(); period.workers.len()];
+            for at in calls.range(first, after) {
+                let thread = trace.calls.thread(at as usize) as usize;
+                let worker = period.workers.iter().position(|threads| threads.contains(&thread));
+                workers[worker.unwrap_or(0)].push(at);
+            }
+            self.segment(rank, workers);
+            from = after;
+        }
+        self.segment(rank, vec![part(from, calls.len())]);
+    }
+
+    fn segment(&mut self, rank: u32, workers: Vec<Packed>) {
+        let workers: Vec<Packed> = workers.into_iter().filter(|calls| !calls.is_empty()).collect();
         if workers.is_empty() {
             return;
         }
@@ -253,9 +265,8 @@ impl Lanes {
         let first = self.strands.len() as u32;
         self.ranks[rank as usize].segments.push((first..first + workers.len() as u32).collect());
         for (worker, calls) in workers.into_iter().enumerate() {
-            for at in &calls {
-                self.strand_of[*at as usize] = self.strands.len() as u32;
-            }
+            let number = self.strands.len() as u64 + 1;
+            calls.iter().for_each(|at| self.strand_of.set(at as usize, number));
             self.strands.push(Strand { rank, segment, worker: worker as u32, calls });
         }
     }

@@ -14,15 +14,21 @@
 //! | write | [`program`] | the text of a program, and the calls that it must make |
 //! | check | [`check`] | whether a dry run of the text makes these calls, in order |
 //!
+//! Whatever there is for each call, from its times to the columns of folded statements, is kept by [`packed`], in bits; no step
+//! holds more of a trace that repeats itself than some bytes a call.
+//!
 //! [`recording`] keeps the model in a Parquet file, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
 //! Pure: no file, clock, environment or system call; a thread of its own where two steps do not need each other.
 #![forbid(unsafe_code)]
 
 pub mod access;
 pub mod before;
+mod call;
+mod calls;
 pub mod check;
 pub mod columns;
 pub mod description;
+mod ends;
 pub mod event;
 pub mod fidelity;
 pub mod file_facts;
@@ -38,13 +44,18 @@ pub mod lanes;
 mod maps;
 pub mod model;
 pub mod moments;
+mod name_table;
 pub mod names;
 mod optional;
 pub mod order;
+pub mod packed;
 pub mod pauses;
+mod per_number;
 pub mod program;
 pub mod recording;
 pub mod select;
+pub mod sequence;
+mod sorted;
 pub mod statements;
 mod transfers;
 pub mod undisturbed;

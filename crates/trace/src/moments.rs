@@ -6,12 +6,14 @@
 //! behind, one that met the end of the file where they begin before. Such calls take effect later, though not behind their
 //! end.
 
-use std::collections::{BTreeMap, BTreeSet};
-
+use crate::ends::Ends;
 use crate::flags::{O_CREAT, O_EXCL};
-use crate::maps::{HashMap, HashSet};
-use crate::model::{Call, NONE, Op, Trace, UNKNOWN, Was};
+use crate::maps::HashMap;
+use crate::model::column::{ERRNO, FILE, FLAGS, OFFSET, OP, OTHER, PATH, THREAD};
+use crate::model::{Call, CallReader, NONE, Op, Trace, UNKNOWN, Was};
 use crate::names::parent;
+use crate::packed::Table;
+use crate::sorted::in_order;
 
 /// A time in nanoseconds, and the place among calls that take effect at it.
 type Moment = (u64, u32);
@@ -80,19 +82,18 @@ impl Moments {
     /// From the calls of a trace.
     pub fn of(trace: &Trace) -> Self {
         let mut moments = Self::default();
-        let ends = ends(trace);
-        for (at, call) in (0..).zip(trace.calls.iter()) {
-            if matches!(call.op, Op::Wait | Op::PipeRead) {
-                moments.later.insert(at, (ends[at as usize], 0));
-            }
-        }
-        let first = trace.calls.iter().next().map(|call| call.thread);
-        if trace.calls.iter().all(|call| Some(call.thread) == first) {
+        let mut late = trace.calls.having(|op| matches!(op, Op::Wait | Op::PipeRead)).peekable();
+        let of_one_thread = trace.calls.are_of_one_thread();
+        if of_one_thread && late.peek().is_none() {
             return moments;
         }
-        let mut successions = Vec::new();
-        on_names(trace, &ends, &mut successions);
-        on_bytes(trace, &ends, &mut successions);
+        let ends = Ends::of(trace);
+        moments.later.extend(late.map(|(at, call)| (at, (ends.get(at, &call), 0))));
+        if of_one_thread {
+            return moments;
+        }
+        let mut successions = on_names(trace, &ends);
+        successions.append(&mut on_bytes(trace, &ends));
         moments.settle(&successions);
         moments
     }
@@ -102,12 +103,20 @@ impl Moments {
         self.later.get(&at).copied().unwrap_or((call.start, 0))
     }
 
-    /// Calls in the order in which they took effect.
-    pub fn sort(&self, trace: &Trace, calls: impl Iterator<Item = u32>) -> Vec<u32> {
-        let mut at_time: Vec<(Moment, u32)> =
-            calls.map(|at| (self.get(at, &trace.calls.get(at as usize)), at)).collect();
-        at_time.sort_unstable();
-        at_time.into_iter().map(|(_, at)| at).collect()
+    /// Calls, which are in the order of their beginning or of their numbers, in the order in which they took effect.
+    pub fn sort<'a>(
+        &'a self,
+        trace: &'a Trace,
+        calls: impl Iterator<Item = u32> + Clone + 'a,
+    ) -> impl Iterator<Item = u32> + 'a {
+        let is_sorted = self.later.is_empty() && trace.calls.are_by_start();
+        let moment = |at: u32| {
+            let later = if self.later.is_empty() { None } else { self.later.get(&at).copied() };
+            (later.unwrap_or_else(|| (trace.calls.start(at as usize), 0)), at)
+        };
+        let as_they_are = is_sorted.then(|| calls.clone());
+        let sorted = (!is_sorted).then(move || in_order(move || calls.clone().map(moment)));
+        as_they_are.into_iter().flatten().chain(sorted.into_iter().flatten())
     }
 
     /// Makes the second of each pair take effect behind the first, if it had not ended by then.
@@ -132,100 +141,144 @@ impl Moments {
     }
 }
 
-/// When each call ended, by the clock. A recorder that stops threads tells durations without that, so that calls which
-/// overlapped look as if one had come behind the other; how long the thread had stood still by its next call tells the rest.
-fn ends(trace: &Trace) -> Vec<u64> {
-    let mut ends: Vec<u64> = trace.calls.iter().map(|call| call.end()).collect();
-    if !trace.calls.tell_of_stops() {
-        return ends;
+/// Uses of one name, or of the bytes of one file, of which each overlaps with others: what ended before the next began is
+/// done with.
+struct Together<T> {
+    uses: Vec<Use<T>>,
+    /// When the last of them ended.
+    until: u64,
+    /// Whether the name was there before them, where that is known.
+    there: Option<bool>,
+}
+
+impl<T> Together<T> {
+    fn new(there: Option<bool>) -> Self {
+        Self { uses: Vec::new(), until: 0, there }
     }
-    let mut last: Vec<Option<(u32, u64)>> = vec![None; trace.threads.len()];
-    for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
-        let Some(last) = last.get_mut(call.thread as usize) else { continue };
-        if let Some((before, held)) = last.replace((at, call.held)) {
-            let end = &mut ends[before as usize];
-            *end = (*end).max(call.start.min(end.saturating_add(call.held.saturating_sub(held))));
-        }
+
+    /// Takes a use; those before it, where none of them reaches into it.
+    fn take(&mut self, one: Use<T>) -> Vec<Use<T>> {
+        let done = if self.until < one.span.start { std::mem::take(&mut self.uses) } else { Vec::new() };
+        self.until = self.until.max(one.span.end);
+        self.uses.push(one);
+        done
     }
-    ends
+}
+
+/// The pairs of all names: name by name, as if there were only that one.
+fn by_name(mut found: Vec<(u32, Succession)>) -> Vec<Succession> {
+    found.sort_by_key(|(name, _)| *name);
+    found.into_iter().map(|(_, succession)| succession).collect()
 }
 
 /// Calls that used the same names.
-fn on_names(trace: &Trace, ends: &[u64], successions: &mut Vec<Succession>) {
+fn on_names(trace: &Trace, ends: &Ends) -> Vec<Succession> {
+    /// Of a name: it was changed, several threads used it; above these bits the number of the first one from 1.
+    const CHANGED: u64 = 1;
+    const SHARED: u64 = 2;
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    let mut changed: HashSet<u32> = HashSet::default();
-    for call in trace.calls.iter() {
+    let mut known = Table::zeros(trace.names.len());
+    let mut reader = CallReader::of(&[THREAD, OP, ERRNO, FLAGS, FILE, PATH, OTHER]);
+    for at in 0..trace.calls.len() as u32 {
+        let call = reader.get(&trace.calls, at);
         shown(&call, &parents, |name, shows| {
-            if shows.change() {
-                changed.insert(name);
+            let (at, own) = (name as usize, (u64::from(call.thread) + 1) << 2);
+            let mut marks = known.get(at);
+            marks |= if marks >> 2 == 0 { own } else { 0 };
+            marks |= if marks & !3 == own { 0 } else { SHARED };
+            marks |= if shows.change() { CHANGED } else { 0 };
+            if marks != known.get(at) {
+                known.set(at, marks);
             }
         });
     }
-    let mut uses: BTreeMap<u32, Vec<Use<Shows>>> = BTreeMap::new();
+    let was = |name: &u32| trace.sightings.get(name).map(|seen| seen.was != Was::Nothing);
+    let mut names: HashMap<u32, Together<Shows>> = HashMap::default();
+    if !(0..known.len()).any(|name| known.get(name) & 3 == CHANGED | SHARED) {
+        return Vec::new();
+    }
+    let mut found = Vec::new();
+    let mut reader = CallReader::default();
     for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
-        let span = Span { at, thread: call.thread, start: call.start, end: ends[at as usize] };
+        let call = reader.get(&trace.calls, at);
+        let span = Span { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
         shown(&call, &parents, |name, shows| {
-            if changed.contains(&name) {
-                uses.entry(name).or_default().push(Use { span, what: shows });
+            if known.get(name as usize) & 3 == CHANGED | SHARED {
+                let together = names.entry(name).or_insert_with(|| Together::new(was(&name)));
+                let done = together.take(Use { span, what: shows });
+                of_name(name, &done, &mut together.there, &mut found);
             }
         });
     }
-    for (name, uses) in &uses {
-        let was = trace.sightings.get(name).map(|seen| seen.was);
-        of_name(uses, was, successions);
+    for (name, mut together) in names {
+        of_name(name, &together.uses, &mut together.there, &mut found);
     }
-}
-
-/// A file's bytes, as calls wrote or read them.
-#[derive(Default)]
-struct Bytes {
-    /// Who wrote, and who read.
-    threads: [BTreeSet<u32>; 2],
-    uses: Vec<Use<Extent>>,
+    by_name(found)
 }
 
 /// Calls that wrote and read the same bytes.
-fn on_bytes(trace: &Trace, ends: &[u64], successions: &mut Vec<Succession>) {
+fn on_bytes(trace: &Trace, ends: &Ends) -> Vec<Succession> {
     let is_use = |call: &Call| {
         matches!(call.op, Op::Read | Op::Write)
             && call.errno == 0
             && call.path != NONE
             && call.offset != UNKNOWN
     };
-    let mut files: BTreeMap<u32, Bytes> = BTreeMap::new();
-    for call in trace.calls.iter().filter(is_use) {
-        let file = files.entry(call.path).or_default();
-        file.threads[usize::from(call.op == Op::Read)].insert(call.thread);
-    }
-    files.retain(|_, file| {
-        let [writers, readers] = &file.threads;
-        writers.iter().any(|writer| readers.iter().any(|reader| reader != writer))
-    });
-    if files.is_empty() {
-        return;
-    }
-    for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
-        if let Some(file) = files.get_mut(&call.path).filter(|_| is_use(&call)) {
-            let span = Span { at, thread: call.thread, start: call.start, end: ends[at as usize] };
-            let (from, to) = (call.offset, call.offset.saturating_add(call.bytes));
-            file.uses.push(Use { span, what: Extent { writes: call.op == Op::Write, from, to } });
+    // The thread that wrote, and that read, from 2 on, or that several did.
+    const SEVERAL: u64 = 1;
+    let mut threads = [Table::zeros(trace.names.len()), Table::zeros(trace.names.len())];
+    let mut reader = CallReader::of(&[THREAD, OP, ERRNO, PATH, OFFSET]);
+    for at in 0..trace.calls.len() as u32 {
+        let call = reader.get(&trace.calls, at);
+        if !is_use(&call) {
+            continue;
+        }
+        let (known, own) = (&mut threads[usize::from(call.op == Op::Read)], u64::from(call.thread) + 2);
+        match known.get(call.path as usize) {
+            0 => known.set(call.path as usize, own),
+            SEVERAL => {}
+            one if one == own => {}
+            _ => known.set(call.path as usize, SEVERAL),
         }
     }
-    for Bytes { uses, .. } in files.values() {
-        let latest = latest_ends(uses);
-        for write in uses.iter().filter(|one| one.what.writes) {
-            let written = write.what;
-            for read in beside(uses, &latest, write.span).filter(|other| !other.what.writes) {
-                let got = read.what;
-                if got.from < written.to && written.from < got.to {
-                    successions.push((write.span, read.span));
-                } else if got.from == got.to && (written.from..written.to).contains(&got.from) {
-                    successions.push((read.span, write.span));
-                }
+    let is_shared = |name: u32| {
+        let [writer, reader] = threads.each_ref().map(|known| known.get(name as usize));
+        writer != 0 && reader != 0 && (writer != reader || writer == SEVERAL)
+    };
+    if !(0..trace.names.len() as u32).any(is_shared) {
+        return Vec::new();
+    }
+    let mut files: HashMap<u32, Together<Extent>> = HashMap::default();
+    let mut found = Vec::new();
+    let mut reader = CallReader::default();
+    for at in trace.calls.by_start() {
+        let call = reader.get(&trace.calls, at);
+        if is_use(&call) && is_shared(call.path) {
+            let span = Span { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
+            let (from, to) = (call.offset, call.offset.saturating_add(call.bytes));
+            let what = Extent { writes: call.op == Op::Write, from, to };
+            let together = files.entry(call.path).or_insert_with(|| Together::new(None));
+            of_bytes(call.path, &together.take(Use { span, what }), &mut found);
+        }
+    }
+    for (name, together) in files {
+        of_bytes(name, &together.uses, &mut found);
+    }
+    by_name(found)
+}
+
+/// Adds the pairs of the bytes of one file.
+fn of_bytes(name: u32, uses: &[Use<Extent>], successions: &mut Vec<(u32, Succession)>) {
+    let latest = latest_ends(uses);
+    for write in uses.iter().filter(|one| one.what.writes) {
+        let written = write.what;
+        for read in beside(uses, &latest, write.span).filter(|other| !other.what.writes) {
+            let got = read.what;
+            if got.from < written.to && written.from < got.to {
+                successions.push((name, (write.span, read.span)));
+            } else if got.from == got.to && (written.from..written.to).contains(&got.from) {
+                successions.push((name, (read.span, write.span)));
             }
         }
     }
@@ -293,8 +346,14 @@ fn shown(call: &Call, parents: &[u32], mut tell: impl FnMut(u32, Shows)) {
     }
 }
 
-/// Adds the pairs of one name; its uses are in the order of their beginning.
-fn of_name(uses: &[Use<Shows>], was: Option<Was>, successions: &mut Vec<Succession>) {
+/// Adds the pairs of one name; its uses are in the order of their beginning. `was_there` tells whether it was there before
+/// them, and then whether it is behind them.
+fn of_name(
+    name: u32,
+    uses: &[Use<Shows>],
+    was_there: &mut Option<bool>,
+    successions: &mut Vec<(u32, Succession)>,
+) {
     use Shows::{Ensured, Found, Made, Missed, MissedHereOrBelow, Removed};
     let latest = latest_ends(uses);
     let met = |one: Span, what: &[Shows]| beside(uses, &latest, one).any(|other| what.contains(&other.what));
@@ -304,7 +363,7 @@ fn of_name(uses: &[Use<Shows>], was: Option<Was>, successions: &mut Vec<Successi
         let earlier = &uses[..uses.partition_point(|known| known.span.start < begin)];
         match earlier.iter().rev().find(|known| known.what.change() && known.span.end <= begin) {
             Some(last) => Some(last.what != Removed),
-            None => was.map(|was| was != Was::Nothing),
+            None => *was_there,
         }
     };
     for Use { span: change, what } in uses.iter().filter(|one| one.what.change()) {
@@ -320,8 +379,12 @@ fn of_name(uses: &[Use<Shows>], was: Option<Was>, successions: &mut Vec<Successi
                 },
                 _ => continue,
             };
-            successions.push(if is_behind { (*change, *other) } else { (*other, *change) });
+            let both = if is_behind { (*change, *other) } else { (*other, *change) };
+            successions.push((name, both));
         }
+    }
+    if let Some(last) = uses.iter().rev().find(|one| one.what.change()) {
+        *was_there = Some(last.what != Removed);
     }
 }
 
@@ -342,7 +405,7 @@ mod tests {
         assert_eq!((trace.names.intern(b"/d"), trace.names.intern(b"/d/f")), (FOLDER, FILE));
         calls.iter().for_each(|call| trace.calls.push(*call));
         let moments = Moments::of(&trace);
-        moments.sort(&trace, 0..calls.len() as u32)
+        moments.sort(&trace, 0..calls.len() as u32).collect()
     }
 
     fn call(op: Op, path: u32, thread: u32, start: u64, duration: u64) -> Call {

@@ -10,7 +10,8 @@ use std::rc::Rc;
 use crate::flags::{O_CREAT, O_TRUNC};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
-use crate::model::{Call, NONE, Op, Trace, Was, only_orders};
+use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OP, OTHER, PATH, THREAD};
+use crate::model::{Call, CallReader, NONE, Op, Trace, Was, only_orders};
 use crate::moments::Moments;
 use crate::names::parent;
 
@@ -83,21 +84,23 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
             .filter(|(_, seen)| seen.was != Was::Nothing)
             .map(|(name, _)| *name)
             .collect(),
-        order: Order { moments: Moments::of(trace), ..Order::default() },
+        order: Order::default(),
     };
+    let moments = Moments::of(trace);
     if lanes.strands.len() < 2 {
-        return walk.order;
+        return Order { moments, ..walk.order };
     }
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    for at in walk.order.moments.sort(trace, 0..trace.calls.len() as u32) {
-        let call = trace.calls.get(at as usize);
-        match lanes.strand_of[at as usize] {
+    let mut reader = CallReader::of(&[THREAD, OP, ERRNO, FLAGS, FILE, PATH, OTHER, BYTES]);
+    for at in moments.sort(trace, 0..trace.calls.len() as u32) {
+        let call = reader.get(&trace.calls, at);
+        match lanes.strand_of(at) {
             NONE => walk.event(&call),
             strand => walk.call(at, strand, &call, &parents),
         }
     }
-    walk.order
+    Order { moments, ..walk.order }
 }
 
 fn merge(into: &mut Clock, from: &Clock) {
@@ -181,7 +184,7 @@ impl Causes<'_> {
                 merge(&mut needs, &resource.used);
             }
         }
-        merge(&mut needs, &self.known[thread].clone());
+        merge(&mut needs, &self.known[thread]);
         self.wait(at, strand, &needs);
         self.done[strand as usize] += 1;
         let now = self.done[strand as usize];
@@ -211,13 +214,23 @@ impl Causes<'_> {
     /// Makes a call wait for what it depends on, except what its strand has already waited for.
     fn wait(&mut self, at: u32, strand: u32, needs: &Clock) {
         let own = &self.lanes.strands[strand as usize];
-        let mut enforced =
-            self.enforced[strand as usize].last().map_or(Clock::new(), |(_, clock)| clock.clone());
+        let in_order = |other: u32| {
+            let theirs = &self.lanes.strands[other as usize];
+            theirs.rank == own.rank && (other == strand || theirs.segment != own.segment)
+        };
+        let has = |enforced: &Clock, other: &u32, count: &u32| {
+            in_order(*other) || enforced.get(other).is_some_and(|known| known >= count)
+        };
+        let none = Clock::new();
+        let enforced = self.enforced[strand as usize].last().map_or(&none, |(_, clock)| clock);
+        // Most calls wait for nothing new.
+        if needs.iter().all(|(other, count)| has(enforced, other, count)) {
+            return;
+        }
+        let mut enforced = enforced.clone();
         let mut waits = Vec::new();
         for (other, count) in needs {
-            let theirs = &self.lanes.strands[*other as usize];
-            let in_order = theirs.rank == own.rank && (*other == strand || theirs.segment != own.segment);
-            if in_order || enforced.get(other).is_some_and(|known| known >= count) {
+            if has(&enforced, other, count) {
                 continue;
             }
             waits.push((*other, *count));
@@ -229,9 +242,6 @@ impl Causes<'_> {
                 let clock = clock.clone();
                 merge(&mut enforced, &clock);
             }
-        }
-        if waits.is_empty() {
-            return;
         }
         for (other, count) in &waits {
             self.order.tells.entry(*other).or_default().insert(*count);

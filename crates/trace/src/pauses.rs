@@ -3,46 +3,46 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::lanes::Lanes;
-use crate::model::{NONE, Op, Trace};
+use crate::model::column::{DURATION, FILE, OP, START, THREAD};
+use crate::model::{CallReader, NONE, Op, Trace};
 use crate::order::Order;
+use crate::packed::Packed;
 use crate::undisturbed::Undisturbed;
 
 /// Times of a program fit 64 bits of nanoseconds. Stamps of a damaged trace may lie further apart.
 pub const LONGEST: u64 = 9_000_000_000_000_000_000;
 
+/// A time of each call that a program does: by strand, in the order of its calls.
+pub type Times = Vec<Packed>;
+
 /// When each call would have begun without the recorder, in nanoseconds since the first one that a program does.
-pub fn starts(trace: &Trace, lanes: &Lanes) -> Vec<u64> {
+pub fn starts(trace: &Trace, lanes: &Lanes) -> Times {
     let times = Undisturbed::of(trace);
-    let mut starts: Vec<u64> =
-        (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).collect();
-    let done = |(start, strand): (&u64, &u32)| (*strand != NONE).then_some(*start);
-    let first = starts.iter().zip(&lanes.strand_of).filter_map(done).min().unwrap_or(0);
-    starts.iter_mut().for_each(|start| *start = start.saturating_sub(first).min(LONGEST));
-    starts
+    let start = |at: u64| times.begin(at as u32, trace.calls.start(at as usize));
+    let calls = lanes.strands.iter().flat_map(|strand| strand.calls.iter());
+    let first = calls.map(start).min().unwrap_or(0);
+    let since = |at: u64| start(at).saturating_sub(first).min(LONGEST);
+    lanes.strands.iter().map(|strand| strand.calls.iter().map(since).collect()).collect()
 }
 
 /// How long the application paused before each call, in nanoseconds, without the time in which the recorder held it. A call
 /// comes behind the one before of its strand, those of other strands for which a program waits, and the segments before: what
 /// passed since then is a pause, also where the application waited for what no program does (a process without calls on
 /// files, a socket). What opened, read on and closed a directory is no pause: the `readdir` of a program does it.
-pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
-    let mut gaps = vec![0; trace.calls.len()];
+pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Times {
+    let mut gaps = vec![Packed::default(); lanes.strands.len()];
     let times = Undisturbed::of(trace);
-    let mut strand_of_thread: BTreeMap<u32, u32> = BTreeMap::new();
-    for strand in 0..lanes.strands.len() {
-        for at in &lanes.strands[strand].calls {
-            strand_of_thread.entry(trace.calls.get(*at as usize).thread).or_insert(strand as u32);
-        }
-    }
+    let strand_of_thread = strands_of_threads(trace, lanes);
     let listed = listed(trace, lanes);
+    let mut reader = CallReader::of(&[START, DURATION, THREAD, OP, FILE]);
     // How long calls took since the last one of each strand that one of its own does as well.
     let mut within: Vec<u64> = vec![0; lanes.strands.len()];
     // Until when each strand was at work, and whether it has had a call.
     let mut state: Vec<Option<(u64, bool)>> = vec![None; lanes.strands.len()];
-    let begin = (0..).zip(trace.calls.iter()).map(|(at, call)| times.start(at, &call)).min().unwrap_or(0);
+    let begin = (0..).zip(trace.calls.starts()).map(|(at, start)| times.begin(at, start)).min().unwrap_or(0);
     for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
-        let strand = lanes.strand_of[at as usize];
+        let call = reader.get(&trace.calls, at);
+        let strand = lanes.strand_of(at);
         let (start, end) = (times.start(at, &call), times.end(at, &call));
         if strand == NONE {
             if call.op == Op::Spawn
@@ -65,21 +65,32 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Vec<u64> {
             }
         }
         for (other, count) in order.waits.get(&at).into_iter().flatten() {
-            let awaited = lanes.strands[*other as usize].calls[*count as usize - 1];
+            let awaited = lanes.strands[*other as usize].calls.get(*count as usize - 1) as u32;
             until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
         let within = std::mem::take(&mut within[strand as usize]);
-        gaps[at as usize] = start.saturating_sub(until).saturating_sub(within).min(LONGEST);
+        gaps[strand as usize].push(start.saturating_sub(until).saturating_sub(within).min(LONGEST));
         state[strand as usize] = Some((until.max(end), true));
     }
     gaps
 }
 
+/// The first strand that does calls of each thread.
+fn strands_of_threads(trace: &Trace, lanes: &Lanes) -> BTreeMap<u32, u32> {
+    let mut of: BTreeMap<u32, u32> = BTreeMap::new();
+    for (at, thread) in (0..).zip(trace.calls.threads()) {
+        let strand = lanes.strand_of(at);
+        if strand != NONE {
+            of.entry(thread).and_modify(|first| *first = strand.min(*first)).or_insert(strand);
+        }
+    }
+    of
+}
+
 /// Open directories that a program reads.
 fn listed(trace: &Trace, lanes: &Lanes) -> BTreeSet<u32> {
-    let calls = lanes.strands.iter().flat_map(|strand| &strand.calls);
-    let read = calls.map(|at| trace.calls.get(*at as usize)).filter(|call| call.op == Op::Readdir);
-    read.map(|call| call.file).filter(|file| *file != NONE).collect()
+    let read = trace.calls.having(|op| op == Op::Readdir).filter(|(at, _)| lanes.strand_of(*at) != NONE);
+    read.map(|(_, call)| call.file).filter(|file| *file != NONE).collect()
 }
 
 #[cfg(test)]
@@ -101,10 +112,13 @@ mod tests {
             let path = if call.op == Op::Stat { name } else { call.path };
             trace.calls.push(Call { path, ..*call });
         }
-        let lanes = lanes(&trace, kept);
+        let lanes = lanes(&trace, &kept.iter().map(|at| u64::from(*at)).collect());
         let order = order(&trace, &lanes);
-        let gaps = gaps(&trace, &lanes, &order);
-        kept.iter().map(|at| gaps[*at as usize]).collect()
+        let mut gaps: Vec<_> =
+            gaps(&trace, &lanes, &order).into_iter().map(|of| of.iter().collect::<Vec<_>>()).collect();
+        gaps.iter_mut().for_each(|of| of.reverse());
+        let strand = |at: &u32| lanes.strand_of(*at) as usize;
+        kept.iter().filter_map(|at| gaps[strand(at)].pop()).collect()
     }
 
     #[test]

@@ -1,9 +1,12 @@
 //! Chooses the calls that a program is to do, and counts what is left out.
 
 use crate::flags::O_DIRECTORY;
-use crate::maps::{HashMap, HashSet};
-use crate::model::{AGAIN, Call, NONE, Op, Trace};
+use crate::maps::HashMap;
+use crate::model::column::{ERRNO, FILE, FLAGS, OP, OTHER, PATH};
+use crate::model::{AGAIN, Call, CallReader, NONE, Op, Trace};
 use crate::names::is_below;
+use crate::packed::Packed;
+use crate::per_number::PerNumber;
 
 /// Directories of virtual file systems, whose files are always left out.
 const VIRTUAL: [&[u8]; 3] = [b"/proc", b"/sys", b"/dev"];
@@ -44,39 +47,49 @@ impl Choice {
     }
 }
 
-/// Open directories that are not synced: reading one is a command that opens and closes it itself.
-fn directories(trace: &Trace) -> HashSet<u32> {
-    let (mut open, mut synced) = (HashSet::default(), HashSet::default());
-    for call in trace.calls.iter().filter(|call| call.errno == 0 && call.file != NONE) {
-        match call.op {
-            Op::Open if call.flags & O_DIRECTORY != 0 => drop(open.insert(call.file)),
-            Op::Readdir => drop(open.insert(call.file)),
-            Op::Sync | Op::DataSync => drop(synced.insert(call.file)),
-            _ => {}
-        }
+/// What is known of an open file: whether it is a directory that was opened to be read, whether it was synced, and
+/// whether its name is one that the program is to touch.
+const DIRECTORY: u64 = 1;
+const SYNCED: u64 = 2;
+const WANTED: u64 = 4;
+const UNWANTED: u64 = 8;
+
+/// Marks directories and files that are synced: reading a directory that is not is a command that opens and closes it
+/// itself.
+fn directories(trace: &Trace) -> PerNumber {
+    let mut files = PerNumber::of_calls(trace.calls.len());
+    let is = |op| matches!(op, Op::Open | Op::Readdir | Op::Sync | Op::DataSync);
+    for (_, call) in trace.calls.having(is).filter(|(_, call)| call.errno == 0 && call.file != NONE) {
+        let mark = match call.op {
+            Op::Open if call.flags & O_DIRECTORY != 0 => DIRECTORY,
+            Op::Readdir => DIRECTORY,
+            Op::Sync | Op::DataSync => SYNCED,
+            _ => continue,
+        };
+        files.set(call.file, files.get(call.file) | mark);
     }
-    open.retain(|file| !synced.contains(file));
-    open
+    files
 }
 
 /// Which calls stay, in the order of their beginning; what is left out is counted in the trace.
-pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
+pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
     let verdicts: Vec<Result<(), &'static str>> =
         trace.names.iter().map(|name| choice.wanted(name)).collect();
     let of = |name: u32| if name == NONE { Ok(()) } else { verdicts[name as usize] };
-    let mut files: HashMap<u32, bool> = HashMap::default();
     let mut counts: HashMap<&'static str, u64> = HashMap::default();
-    let mut kept = Vec::new();
-    let directories = directories(trace);
-    let mut mapped = 0_u64;
+    let mut kept = Packed::default();
+    let mut files = directories(trace);
+    let (mut mapped, mut copies) = (0_u64, false);
+    let mut reader = CallReader::of(&[OP, ERRNO, FLAGS, FILE, PATH, OTHER]);
     for at in trace.calls.by_start() {
-        let call = trace.calls.get(at as usize);
+        let call = reader.get(&trace.calls, at);
         if call.op.command().is_none() {
             mapped += u64::from(call.op == Op::Map && of(call.path).is_ok());
             continue;
         }
-        if matches!(call.op, Op::Open | Op::Close) && directories.contains(&call.file) {
-            files.insert(call.file, of(call.path).is_ok());
+        let known = if call.file == NONE { 0 } else { files.get(call.file) };
+        if matches!(call.op, Op::Open | Op::Close) && known & (DIRECTORY | SYNCED) == DIRECTORY {
+            want(&mut files, call.file, of(call.path).is_ok());
             continue;
         }
         if call.op == Op::Readdir && call.flags & AGAIN != 0 {
@@ -85,17 +98,20 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
         // Another name of a symbolic link is a text, not a file.
         let second = if call.op == Op::Symlink { Ok(()) } else { of(call.other) };
         let by_name = of(call.path).and(second);
+        if call.file != NONE && (call.op == Op::Open && call.errno == 0 || known & (WANTED | UNWANTED) == 0) {
+            want(&mut files, call.file, by_name.is_ok());
+        }
         let verdict = match call.op {
-            Op::Open if call.errno == 0 => {
-                files.insert(call.file, by_name.is_ok());
-                by_name
-            }
+            Op::Open if call.errno == 0 => by_name,
             _ if call.file == NONE => by_name,
-            _ if *files.entry(call.file).or_insert(by_name.is_ok()) => Ok(()),
+            _ if files.get(call.file) & WANTED != 0 => Ok(()),
             _ => Err(by_name.err().unwrap_or("calls on files elsewhere (--only)")),
         };
         match verdict.and(repeatable(&call)) {
-            Ok(()) => kept.push(at),
+            Ok(()) => {
+                copies |= call.is_copy(Op::Read) || call.is_copy(Op::Write);
+                kept.push(u64::from(at));
+            }
             Err(why) => *counts.entry(why).or_default() += 1,
         }
     }
@@ -105,23 +121,30 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Vec<u32> {
     for (why, count) in counts {
         *trace.left_out.entry(why.to_owned()).or_default() += count;
     }
-    part_copies(trace, &kept, choice);
+    if copies {
+        part_copies(trace, &kept, choice);
+    }
     kept
 }
 
+/// Keeps whether the calls on an open file are to be done.
+fn want(files: &mut PerNumber, file: u32, wanted: bool) {
+    let known = files.get(file) & (DIRECTORY | SYNCED);
+    files.set(file, known | if wanted { WANTED } else { UNWANTED });
+}
+
 /// Takes copies apart of which only the read or only the write stays, or all where the choice says so.
-fn part_copies(trace: &mut Trace, kept: &[u32], choice: &Choice) {
-    let mut left = kept;
-    while let Some((&at, rest)) = left.split_first() {
-        left = rest;
-        let call = trace.calls.get(at as usize);
-        let write =
-            rest.first().filter(|write| **write == at + 1).map(|write| trace.calls.get(*write as usize));
+fn part_copies(trace: &mut Trace, kept: &Packed, choice: &Choice) {
+    let mut left = kept.iter().map(|at| at as u32).peekable();
+    let mut reader = CallReader::default();
+    while let Some(at) = left.next() {
+        let call = reader.get(&trace.calls, at);
         let whole = |write: Call| {
             write.is_copy(Op::Write) && (write.start, write.thread) == (call.start, call.thread)
         };
-        if call.is_copy(Op::Read) && !choice.read_and_write && write.is_some_and(whole) {
-            left = &rest[1..];
+        let mut is_whole = |write: &u32| *write == at + 1 && whole(reader.get(&trace.calls, *write));
+        if call.is_copy(Op::Read) && !choice.read_and_write && left.peek().is_some_and(&mut is_whole) {
+            left.next();
         } else {
             trace.calls.part(at as usize);
         }

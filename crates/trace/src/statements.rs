@@ -7,10 +7,14 @@ use crate::file_facts::FileFacts;
 use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
-use crate::model::{BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
+use crate::model::{
+    BY_FILE, COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders,
+};
 use crate::names::link_text;
 use crate::order::Order;
+use crate::packed::Packed;
 use crate::pauses::{gaps, starts};
+use crate::sequence::{Sequence, Statement};
 
 /// What a statement does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -82,19 +86,6 @@ pub struct Shape {
     pub implied: bool,
 }
 
-/// One statement.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Statement {
-    /// Its shape, by number.
-    pub shape: u32,
-    /// Its names, [`NONE`] where it has none.
-    pub names: [u32; 2],
-    /// Its numbers; the shape holds their count.
-    pub numbers: [i64; 2],
-    /// How long the application paused before it, in nanoseconds; in an open loop, when its call began.
-    pub gap: u64,
-}
-
 /// Shapes by number.
 #[derive(Clone, Debug, Default)]
 pub struct Shapes {
@@ -127,7 +118,7 @@ impl Shapes {
 #[derive(Clone, Debug, Default)]
 pub struct Statements {
     /// By number of the strand.
-    pub strands: Vec<Vec<Statement>>,
+    pub strands: Vec<Sequence>,
     /// Their shapes.
     pub shapes: Shapes,
     /// Files that a strand opens although the application did not: another strand opened them.
@@ -135,7 +126,7 @@ pub struct Statements {
     /// How many calls of the trace became statements.
     pub calls: u64,
     /// Which.
-    pub done: Vec<u32>,
+    pub done: Packed,
     /// Distributions from which numbers are drawn.
     pub models: Models,
 }
@@ -148,9 +139,9 @@ pub fn statements(
     models: Models,
     open_loop: bool,
 ) -> Statements {
-    let gaps = if open_loop { starts(trace, lanes) } else { gaps(trace, lanes, order) };
+    let mut gaps = if open_loop { starts(trace, lanes) } else { gaps(trace, lanes, order) };
     let facts = FileFacts::of(trace, lanes);
-    let strands = vec![Vec::new(); lanes.strands.len()];
+    let strands = vec![Sequence::default(); lanes.strands.len()];
     let mut out = Statements { strands, models, ..Statements::default() };
     for (number, rank) in lanes.ranks.iter().enumerate() {
         let mut scope = Scope::default();
@@ -161,28 +152,16 @@ pub fn statements(
                 own.alone = segment.len() == 1;
                 let mut maker = Maker {
                     trace,
+                    lanes,
                     order,
                     facts: &facts,
                     out: &mut out,
                     scope: &mut own,
                     rank: number as u32,
                     strand: *strand,
+                    reader: CallReader::default(),
                 };
-                // The time of calls that no statement does is a pause of the next one.
-                let mut passed = 0;
-                let mut calls = (1..).zip(&lanes.strands[*strand as usize].calls).peekable();
-                while let Some((done, at)) = calls.next() {
-                    let before = maker.out.calls;
-                    let gap = gaps[*at as usize] + passed;
-                    match calls.next_if(|(_, next)| maker.can_copy(*at, **next)) {
-                        Some((last, write)) => maker.copy((*at, *write), (done, last), gap),
-                        None => maker.call(*at, done, gap),
-                    }
-                    passed = match maker.out.calls > before || open_loop {
-                        true => 0,
-                        false => passed + gaps[*at as usize] + maker.trace.calls.get(*at as usize).duration,
-                    };
-                }
+                maker.calls(&std::mem::take(&mut gaps[*strand as usize]), open_loop);
                 if segment.len() == 1 {
                     scope = own;
                 }
@@ -221,12 +200,14 @@ impl Scope {
 
 struct Maker<'a> {
     trace: &'a mut Trace,
+    lanes: &'a Lanes,
     order: &'a Order,
     facts: &'a FileFacts,
     out: &'a mut Statements,
     scope: &'a mut Scope,
     rank: u32,
     strand: u32,
+    reader: CallReader,
 }
 
 /// A shape with nothing special.
@@ -252,6 +233,28 @@ fn unusual(permissions: u64, usual: [u32; 2]) -> Option<u32> {
 }
 
 impl Maker<'_> {
+    /// All calls of the strand, with the pauses before them, or the times at which they begin.
+    fn calls(&mut self, gaps: &Packed, open_loop: bool) {
+        let lanes = self.lanes;
+        let calls = lanes.strands[self.strand as usize].calls.iter().map(|at| at as u32);
+        let mut calls = (1..).zip(calls).zip(gaps.iter()).peekable();
+        // The time of calls that no statement does is a pause of the next one.
+        let mut passed = 0;
+        while let Some(((done, at), own_gap)) = calls.next() {
+            let before = self.out.calls;
+            let gap = own_gap + passed;
+            let call = self.reader.get(&self.trace.calls, at);
+            match calls.next_if(|((_, next), _)| self.can_copy(&call, *next)) {
+                Some(((last, write), _)) => self.copy((at, write), (done, last), gap),
+                None => self.call(at, &call, done, gap),
+            }
+            passed = match self.out.calls > before || open_loop {
+                true => 0,
+                false => passed + own_gap + call.duration,
+            };
+        }
+    }
+
     fn push(&mut self, shape: Shape, names: [u32; 2], numbers: [i64; 2], gap: u64) {
         let shape = self.out.shapes.number(shape);
         self.out.strands[self.strand as usize].push(Statement { shape, names, numbers, gap });
@@ -265,34 +268,36 @@ impl Maker<'_> {
         }
     }
 
-    fn call(&mut self, at: u32, done: u32, gap: u64) {
+    fn call(&mut self, at: u32, call: &Call, done: u32, gap: u64) {
         // A copy that no statement says as such is a read and a write.
-        self.trace.calls.part(at as usize);
-        let call = self.trace.calls.get(at as usize);
+        let mut call = *call;
+        if call.is_copy(Op::Read) || call.is_copy(Op::Write) {
+            self.trace.calls.part(at as usize);
+            call.flags &= !COPY;
+        }
         self.waits(at);
         let before = self.out.calls;
         self.statement(&call, gap);
         if self.out.calls > before {
-            self.out.done.push(at);
+            self.out.done.push(u64::from(at));
         }
         self.behind(at, &call, done);
     }
 
     /// Whether two calls are the read and the write of a copy that a statement can say. Where the write waits for another
     /// strand, that one may wait for the read.
-    fn can_copy(&self, read: u32, write: u32) -> bool {
-        let read = self.trace.calls.get(read as usize);
+    fn can_copy(&mut self, read: &Call, write: u32) -> bool {
         if !read.is_copy(Op::Read) || self.order.waits.contains_key(&write) {
             return false;
         }
-        let write = self.trace.calls.get(write as usize);
+        let write = self.reader.get(&self.trace.calls, write);
         let own = |call: &Call| {
             self.scope.variables.contains_key(&call.file) && !self.facts.shared.contains(&call.file)
         };
-        let appends = self.facts.flags.get(&write.file).is_some_and(|flags| flags & O_APPEND != 0);
+        let appends = self.facts.flags(write.file).is_some_and(|flags| flags & O_APPEND != 0);
         write.is_copy(Op::Write)
             && read.path != write.path
-            && own(&read)
+            && own(read)
             && own(&write)
             && !appends
             && write.flags & EXPLICIT == 0
@@ -300,7 +305,7 @@ impl Maker<'_> {
 
     /// The read and the write of a copy, each with its number among the calls of its strand.
     fn copy(&mut self, (read_at, write_at): (u32, u32), done: (u32, u32), gap: u64) {
-        let (read, write) = (self.trace.calls.get(read_at as usize), self.trace.calls.get(write_at as usize));
+        let [read, write] = [read_at, write_at].map(|at| self.reader.get(&self.trace.calls, at));
         self.waits(read_at);
         let variable = |file: u32| self.scope.variables.get(&file).copied().unwrap_or(0);
         let numbers = if read.flags & EXPLICIT != 0 { 2 } else { 1 };
@@ -310,7 +315,7 @@ impl Maker<'_> {
         let (variable, target) = (variable(read.file), variable(write.file));
         self.push(Shape { variable, target, numbers, ..plain(verb) }, [NONE; 2], [bytes, offset], gap);
         self.out.calls += 1;
-        self.out.done.push(read_at);
+        self.out.done.push(u64::from(read_at));
         self.behind(read_at, &read, done.0);
         self.behind(write_at, &write, done.1);
     }
@@ -319,8 +324,10 @@ impl Maker<'_> {
     fn behind(&mut self, at: u32, call: &Call, done: u32) {
         let tells = self.order.tells.get(&self.strand).is_some_and(|tells| tells.contains(&done));
         // A file that another strand closes is closed here behind its last use.
-        let key = (self.rank, call.file);
-        if call.file != NONE && self.facts.last_use.get(&key) == Some(&at) && self.scope.alone {
+        if call.file != NONE
+            && self.scope.alone
+            && self.facts.is_last_use(self.rank, call.file, at, self.lanes)
+        {
             self.close(call.file, 0);
         }
         if tells {
@@ -349,8 +356,7 @@ impl Maker<'_> {
         }
         // Of a file that was open before, or a directory that is synced.
         let otherwise = if matches!(call.op, Op::Sync | Op::DataSync) { 0 } else { 2 };
-        let flags =
-            self.facts.flags.get(&call.file).copied().unwrap_or(otherwise) & !(O_CREAT | O_EXCL | O_TRUNC);
+        let flags = self.facts.flags(call.file).unwrap_or(otherwise) & !(O_CREAT | O_EXCL | O_TRUNC);
         let variable = self.scope.take(call.file);
         self.out.implied_opens += 1;
         self.scope.implied.insert(call.file);
@@ -456,7 +462,7 @@ impl Maker<'_> {
         }
         let known = self.scope.variables.contains_key(&call.file);
         let Some(variable) = self.variable(call) else { return };
-        let appends = self.facts.flags.get(&call.file).is_some_and(|flags| flags & O_APPEND != 0);
+        let appends = self.facts.flags(call.file).is_some_and(|flags| flags & O_APPEND != 0);
         let explicit = (call.flags & EXPLICIT != 0 || shared || !known && !appends) && call.offset != UNKNOWN;
         let (bytes, offset) = (call.bytes as i64, call.offset as i64);
         let placed = if explicit { 2 } else { 1 };

@@ -6,13 +6,16 @@
 //! in no trace (locks, sockets) keep what their own thread was held.
 
 use crate::maps::HashMap;
-use crate::model::{Call, Op, Trace};
+use crate::model::column::{DURATION, FILE, HELD, OP, START, THREAD};
+use crate::model::{Call, CallReader, Op, Trace};
+use crate::packed::Scattered;
+use crate::sorted::in_order;
 
 /// The times of a trace without its recorder, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub struct Undisturbed {
     /// How much earlier each call would have begun; empty where the recorder cost nothing, or did not tell.
-    earlier: Vec<u64>,
+    earlier: Scattered,
     /// When calls that wait for other threads would have ended.
     ends: HashMap<u32, u64>,
     /// By how much a duration is longer.
@@ -44,13 +47,14 @@ impl Undisturbed {
             return Self::default();
         }
         let added = if tells { trace.added_ns.unwrap_or(0) } else { 0 };
-        let mut times = Self { earlier: vec![0; trace.calls.len()], added, ..Self::default() };
+        let mut times = Self { earlier: Scattered::zeros(trace.calls.len()), added, ..Self::default() };
         let mut threads = vec![Walked::default(); trace.threads.len()];
         // When the last bytes of each pipe would have been written, and when they were.
         let mut pipes: HashMap<u32, (u64, u64)> = HashMap::default();
         let mut last = 0;
+        let mut reader = CallReader::of(&[START, DURATION, THREAD, OP, FILE, HELD]);
         for at in in_order_of_effect(trace) {
-            let call = trace.calls.get(at as usize);
+            let call = reader.get(&trace.calls, at);
             let own = &mut threads[call.thread as usize];
             let more = if tells { call.held.saturating_sub(own.held) } else { cost };
             own.held = own.held.max(call.held);
@@ -60,7 +64,7 @@ impl Undisturbed {
                 if call.start >= own.was_until { call.start.saturating_sub(own.until) } else { call.start };
             let earlier = (own.earlier + more).min(most);
             own.earlier = earlier;
-            times.earlier[at as usize] = earlier;
+            times.earlier.put(at as usize, earlier);
             let start = call.start - earlier;
             let end = start + call.duration.saturating_sub(added);
             (own.until, own.was_until) = (end, call.end());
@@ -94,7 +98,12 @@ impl Undisturbed {
 
     /// When a call would have begun.
     pub fn start(&self, at: u32, call: &Call) -> u64 {
-        call.start - self.earlier.get(at as usize).copied().unwrap_or(0)
+        self.begin(at, call.start)
+    }
+
+    /// When a call would have begun that began at `start`.
+    pub fn begin(&self, at: u32, start: u64) -> u64 {
+        start - self.earlier.get(at as usize)
     }
 
     /// How long it would have taken, apart from waits for other threads.
@@ -127,14 +136,12 @@ fn waited(call: &Call, start: u64, end: u64, other: (u64, u64)) -> u64 {
 }
 
 /// Waits and reads of pipes take effect at their end, all other calls at their beginning.
-fn in_order_of_effect(trace: &Trace) -> Vec<u32> {
-    let time = |at: u32| {
-        let call = trace.calls.get(at as usize);
-        if matches!(call.op, Op::Wait | Op::PipeRead) { call.end() } else { call.start }
-    };
-    let mut order: Vec<u32> = (0..trace.calls.len() as u32).collect();
-    order.sort_by_key(|at| time(*at));
-    order
+fn in_order_of_effect(trace: &Trace) -> impl Iterator<Item = u32> {
+    let time = |call: &Call| if matches!(call.op, Op::Wait | Op::PipeRead) { call.end() } else { call.start };
+    in_order(move || {
+        let mut reader = CallReader::of(&[START, DURATION, OP]);
+        (0..trace.calls.len() as u32).map(move |at| (time(&reader.get(&trace.calls, at)), at))
+    })
 }
 
 #[cfg(test)]

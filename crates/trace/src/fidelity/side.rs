@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+use crate::import::DoneCalls;
 use crate::maps::HashMap;
 use crate::model::{AGAIN, IMPLIED, NONE, Op, Trace};
 use crate::undisturbed::Undisturbed;
@@ -153,23 +154,23 @@ impl Side {
 
     /// What the calls `done` of an application were, by their indices and ranks, at the times at which they would have
     /// been without the recorder.
-    pub fn of_trace(trace: &Trace, done: &[(u32, u32)]) -> Self {
+    pub fn of_trace(trace: &Trace, done: &DoneCalls) -> Self {
         let mut side = Self::default();
         let times = Undisturbed::of(trace);
         let (mut first, mut last) = (u64::MAX, 0);
         let listings = listings(trace, done, &times);
-        for (at, rank) in done {
-            let call = trace.calls.get(*at as usize);
+        for (at, rank) in done.iter() {
+            let call = trace.calls.get(at as usize);
             (first, last) = (first.min(call.start), last.max(call.end()));
             let implied = call.op == Op::Close && call.flags & IMPLIED != 0;
             let further = if call.op == Op::Readdir { listings.get(&call.file).copied() } else { None };
             side.add(&Done {
                 command: call.command().unwrap_or(call.op.word()),
-                start: times.start(*at, &call),
+                start: times.start(at, &call),
                 duration: (!implied).then_some(times.duration(&call).saturating_add(further.unwrap_or(0))),
                 bytes: if matches!(call.op, Op::Read | Op::Write) { call.bytes } else { 0 },
                 errno: i32::from(call.errno),
-                rank: *rank,
+                rank,
             });
         }
         side.recorder = last.saturating_sub(first).saturating_sub(side.elapsed);
@@ -179,10 +180,10 @@ impl Side {
 
 /// How long the further calls took, in nanoseconds, by which the application read each directory that it opened: one
 /// `readdir` of a program stands for all of them.
-fn listings(trace: &Trace, done: &[(u32, u32)], times: &Undisturbed) -> HashMap<u32, u64> {
+fn listings(trace: &Trace, done: &DoneCalls, times: &Undisturbed) -> HashMap<u32, u64> {
     let mut out: HashMap<u32, u64> = HashMap::default();
-    for (at, _) in done {
-        let call = trace.calls.get(*at as usize);
+    for (at, _) in done.iter() {
+        let call = trace.calls.get(at as usize);
         if call.op == Op::Readdir && call.file != NONE {
             out.insert(call.file, 0);
         }
@@ -220,7 +221,7 @@ mod tests {
         ] {
             trace.calls.push(call);
         }
-        let side = Side::of_trace(&trace, &[(1, 0), (4, 0)]);
+        let side = Side::of_trace(&trace, &DoneCalls::from_iter([(1, 0), (4, 0)]));
         assert_eq!(side.operations["readdir"].durations, [400, 70]);
     }
 }

@@ -2,15 +2,17 @@
 
 use std::fmt::Write;
 
-use super::paths::{Paths, escaped};
+use super::paths::{Paths, Text, escaped};
 use crate::columns::{Column, Indices, column};
 use crate::maps::HashMap;
+use crate::packed::Packed;
+use crate::sequence::unpacked_name;
 
 /// A list that stands at the head of the program.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum Items {
-    Numbers(Vec<i64>),
-    Names(Vec<u32>),
+    Numbers(Packed),
+    Names(Packed),
 }
 
 /// Lists and helpers that expressions need.
@@ -28,7 +30,7 @@ pub struct Heads {
 /// Where an expression stands.
 pub struct Place<'a> {
     /// The loops around it.
-    pub indices: &'a Indices,
+    pub indices: &'a Indices<'a>,
     /// Their counters, outermost first.
     pub counters: &'a [String],
     /// Whether a reader may give the outermost loop another number of iterations.
@@ -51,28 +53,28 @@ impl From<String> for Expression {
 
 impl Heads {
     /// A number.
-    pub fn number(&mut self, values: &[i64], place: &Place<'_>, what: &str) -> Expression {
+    pub fn number(&mut self, values: &Packed, place: &Place<'_>, what: &str) -> Expression {
         match column(values, place.indices) {
             Column::Affine { base, steps } => affine(base, &steps, place.counters).into(),
-            Column::List => self.item(Items::Numbers(values.to_vec()), place, what),
+            Column::List => self.item(Items::Numbers(values.clone()), place, what),
         }
     }
 
     /// A name, with its quotes.
-    pub fn name(&mut self, values: &[u32], place: &Place<'_>, paths: &Paths) -> Expression {
-        let first = paths.get(values[0]);
-        if values.iter().all(|value| *value == values[0]) {
-            return quoted(&first.text, first.below).into();
+    pub fn name(&mut self, values: &Packed, place: &Place<'_>, paths: &Paths) -> Expression {
+        let first = paths.get(unpacked_name(values.get(0)));
+        if values.constant().is_some() {
+            return quoted(first.text, first.below).into();
         }
         if let Some(counted) = self.counted(values, place, paths) {
             return counted;
         }
-        let texts: Vec<_> = values.iter().map(|value| paths.get(*value)).collect();
         // A text of its own beside names below `$dir`: such a column is rare, and each item is written whole.
-        let mixed = texts.iter().any(|text| text.below != first.below || text.text.is_empty());
-        let item = self.item(Items::Names(values.to_vec()), place, "name");
+        let is_other = |text: Text<'_>| text.below != first.below || text.text.is_empty();
+        let mixed = values.iter().any(|value| paths.known(unpacked_name(value)).is_none_or(is_other));
+        let item = self.item(Items::Names(values.clone()), place, "name");
         let list = item.text.split('[').next().unwrap_or("").to_owned();
-        self.define_names(&list, &texts, mixed);
+        self.define_names(&list, values, mixed, paths);
         let mut made = Expression { text: String::new(), before: Vec::new(), after: item.after };
         let variable = self.variable();
         made.before.push(format!("{variable} = {};", item.text));
@@ -80,23 +82,22 @@ impl Heads {
         made
     }
 
-    fn define_names(&mut self, list: &str, texts: &[super::paths::Text], mixed: bool) {
+    fn define_names(&mut self, list: &str, values: &Packed, mixed: bool, paths: &Paths) {
         let head = format!("{list} = [");
         if self.text.contains(&head) {
             return;
         }
-        let items: Vec<String> =
-            texts
-                .iter()
-                .map(|text| {
-                    if mixed {
-                        quoted(&text.text, text.below)
-                    } else {
-                        format!("\"{}\"", escaped(&text.text))
-                    }
-                })
-                .collect();
-        let _ = writeln!(self.text, "{head}{}];", items.join(", "));
+        self.text += &head;
+        for (at, value) in values.iter().enumerate() {
+            let text = paths.get(unpacked_name(value));
+            self.text += if at == 0 { "" } else { ", " };
+            if mixed {
+                self.text += &quoted(text.text, text.below);
+            } else {
+                let _ = write!(self.text, "\"{}\"", escaped(text.text));
+            }
+        }
+        self.text += "];\n";
     }
 
     fn variable(&mut self) -> String {
@@ -105,20 +106,20 @@ impl Heads {
     }
 
     /// Names that differ only in numbers that follow from loop counters.
-    fn counted(&mut self, values: &[u32], place: &Place<'_>, paths: &Paths) -> Option<Expression> {
-        let first = paths.get(values[0]);
-        let (parts, holes) = digits(&first.text);
-        let mut columns: Vec<Vec<i64>> = vec![Vec::with_capacity(values.len()); holes.len()];
+    fn counted(&mut self, values: &Packed, place: &Place<'_>, paths: &Paths) -> Option<Expression> {
+        let first = paths.get(unpacked_name(values.get(0)));
+        let (parts, holes) = digits(first.text);
+        let mut columns: Vec<Packed> = vec![Packed::default(); holes.len()];
         let mut widths: Vec<Option<usize>> = holes.iter().map(|hole| Some(hole.len())).collect();
         let mut zeros = vec![false; holes.len()];
-        for value in values {
-            let text = paths.get(*value);
-            let (own, numbers) = digits(&text.text);
+        for value in values.iter() {
+            let text = paths.get(unpacked_name(value));
+            let (own, numbers) = digits(text.text);
             if own != parts || text.below != first.below {
                 return None;
             }
             for (at, number) in numbers.iter().enumerate() {
-                columns[at].push(number.parse().ok()?);
+                columns[at].push(number.parse::<i64>().ok()?.cast_unsigned());
                 zeros[at] |= number.len() > 1 && number.starts_with('0');
                 if widths[at] != Some(number.len()) {
                     widths[at] = None;
@@ -175,8 +176,12 @@ impl Heads {
             None => {
                 let name = format!("${what}s{next}");
                 if let Items::Numbers(values) = &items {
-                    let values: Vec<String> = values.iter().map(i64::to_string).collect();
-                    let _ = writeln!(self.text, "{name} = [{}];", values.join(", "));
+                    let _ = write!(self.text, "{name} = [");
+                    for (at, value) in values.iter().enumerate() {
+                        let comma = if at == 0 { "" } else { ", " };
+                        let _ = write!(self.text, "{comma}{}", value.cast_signed());
+                    }
+                    self.text += "];\n";
                 }
                 self.lists.insert(items, name.clone());
                 name

@@ -5,25 +5,30 @@ use std::collections::BTreeSet;
 use crate::maps::HashMap;
 use crate::model::{NONE, Trace};
 use crate::names::{RAW, escape, is_below, parent};
+use crate::packed::Table;
 
 /// Names by their numbers, as the program has them.
 #[derive(Clone, Debug, Default)]
 pub struct Paths {
     /// The directory for which `$dir` stands.
     pub root: Vec<u8>,
-    /// By number of the name: what follows `$dir/`, or a text of its own.
-    texts: HashMap<u32, Text>,
+    /// What follows `$dir/` in names, or texts of their own, one behind the other.
+    texts: String,
+    /// Where each text ends, and whether its name counts from `$dir`.
+    ends: Vec<(usize, bool)>,
+    /// The number of the text of each name from 1, 0 of names that the program does not have.
+    places: Table,
     /// How many names contain bytes that a program cannot hold, and were changed.
     pub rewritten: u64,
 }
 
 /// One name.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Text {
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a> {
     /// Whether it counts from `$dir`.
     pub below: bool,
     /// The name, without escapes; empty for `$dir` itself.
-    pub text: String,
+    pub text: &'a str,
 }
 
 impl Paths {
@@ -48,25 +53,35 @@ impl Paths {
                 None => (true, name.strip_prefix(paths.root.as_slice()).unwrap_or(name)),
             };
             let rest = if below { rest.strip_prefix(b"/").unwrap_or(rest) } else { rest };
-            let parts: Vec<String> = rest
-                .split(|byte| *byte == b'/')
-                .map(|part| if anonymise { hidden.name(part) } else { escape(part) })
-                .collect();
-            let text = parts.join("/");
-            paths.rewritten += u64::from(!anonymise && text.as_bytes() != rest);
-            paths.texts.insert(*number, Text { below, text });
+            let begin = paths.texts.len();
+            for (at, part) in rest.split(|byte| *byte == b'/').enumerate() {
+                paths.texts += if at == 0 { "" } else { "/" };
+                paths.texts += &if anonymise { hidden.name(part) } else { escape(part) };
+            }
+            paths.rewritten += u64::from(!anonymise && &paths.texts.as_bytes()[begin..] != rest);
+            paths.ends.push((paths.texts.len(), below));
+            paths.places.set(*number as usize, paths.ends.len() as u64);
         }
         paths
     }
 
+    /// A name by its number, where the program has it.
+    pub fn known(&self, number: u32) -> Option<Text<'_>> {
+        let at = (self.places.get(number as usize) as usize).checked_sub(1)?;
+        let (end, below) = self.ends[at];
+        let begin = at.checked_sub(1).map_or(0, |before| self.ends[before].0);
+        Some(Text { below, text: &self.texts[begin..end] })
+    }
+
     /// A name by its number.
-    pub fn get(&self, number: u32) -> Text {
-        self.texts.get(&number).cloned().unwrap_or(Text { below: true, text: String::new() })
+    pub fn get(&self, number: u32) -> Text<'_> {
+        self.known(number).unwrap_or(Text { below: true, text: "" })
     }
 
     /// The names below `$dir`, by their numbers, as the program has them.
     pub fn below(&self) -> impl Iterator<Item = (u32, &str)> {
-        self.texts.iter().filter(|(_, text)| text.below).map(|(number, text)| (*number, text.text.as_str()))
+        let all = (0..self.places.len() as u32).filter_map(|number| Some((number, self.known(number)?)));
+        all.filter(|(_, text)| text.below).map(|(number, text)| (number, text.text))
     }
 
     /// The full name that a run with `$dir` set to `dir` uses.
@@ -76,7 +91,7 @@ impl Paths {
         }
         let Text { below, text } = self.get(number);
         match (below, text.is_empty()) {
-            (false, _) => text,
+            (false, _) => text.to_owned(),
             (true, true) => dir.to_owned(),
             (true, false) => format!("{dir}/{text}"),
         }

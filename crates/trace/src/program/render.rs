@@ -1,16 +1,19 @@
 //! Writes the nodes of one strand as statements.
 
 use std::fmt::Write;
+use std::ops::Range;
 
 use super::SETUP;
 use super::expressions::{Expression, Heads, Place};
 use super::paths::Paths;
-use super::thinks::{duration, gaps_of, sum, take_apart, take_firsts, typical};
+use super::thinks::{Gaps, duration, typical};
 use crate::access::Models;
 use crate::columns::Indices;
 use crate::flags;
 use crate::fold::{Loop, Node, Site, fold, unfold, verbatim};
-use crate::statements::{Shape, Shapes, Statement, Verb};
+use crate::packed::Packed;
+use crate::sequence::Statement;
+use crate::statements::{Shape, Shapes, Verb};
 
 /// Loops of at most this many statements that run once and need no formula are written out.
 const WRITTEN_OUT: usize = 4;
@@ -46,7 +49,7 @@ pub struct Renderer<'a> {
     in_scaled: bool,
     in_async: bool,
     thinks: bool,
-    rows: Option<u32>,
+    rows: Option<u64>,
 }
 
 /// The text of a strand.
@@ -55,7 +58,7 @@ pub struct Rendered {
     /// Whether it has a pause.
     pub thinks: bool,
     /// How many iterations the loop has that the parameter `rows` scales, where there is one.
-    pub rows: Option<u32>,
+    pub rows: Option<u64>,
 }
 
 impl<'a> Renderer<'a> {
@@ -83,8 +86,8 @@ impl<'a> Renderer<'a> {
     /// The text of nodes whose values are those of several equal strands, told apart by `counter`.
     pub fn of_members(mut self, nodes: &[Node], counter: &str, count: u32) -> Rendered {
         self.counters.push(counter.to_owned());
-        let indices = Indices::top().inside(&[count]);
-        self.nodes(nodes, &indices);
+        let counts = Packed::from_iter([u64::from(count)]);
+        self.nodes(nodes, &Indices::top().inside(&counts));
         self.done()
     }
 
@@ -95,7 +98,7 @@ impl<'a> Renderer<'a> {
     }
 
     /// Writes nodes; those that submit transfers, one behind the other, stand in an `async` block.
-    fn nodes(&mut self, nodes: &[Node], indices: &Indices) {
+    fn nodes(&mut self, nodes: &[Node], indices: &Indices<'_>) {
         let mut rest = nodes;
         while let Some(first) = rest.first() {
             let depth = if self.in_async { None } else { self.depth(first) };
@@ -127,11 +130,11 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn each(&mut self, nodes: &[Node], indices: &Indices) {
+    fn each(&mut self, nodes: &[Node], indices: &Indices<'_>) {
         for node in nodes {
             match node {
                 Node::Site(site) => self.site(site, indices),
-                Node::Loop(one) if one.counts.iter().all(|count| *count == 1) => {
+                Node::Loop(one) if one.is_once() => {
                     self.nodes(&one.body, indices);
                 }
                 Node::Loop(one) => self.repeat(node, one, indices),
@@ -139,13 +142,14 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn repeat(&mut self, node: &Node, one: &Loop, indices: &Indices) {
+    fn repeat(&mut self, node: &Node, one: &Loop, indices: &Indices<'_>) {
         let inner = indices.inside(&one.counts);
         if indices.depth == 0 && inner.executions() <= WRITTEN_OUT {
             let statements = unfold(std::slice::from_ref(node));
-            let differ =
-                |pair: &[Statement]| (pair[0].names, pair[0].numbers) != (pair[1].names, pair[1].numbers);
-            if statements.len() <= WRITTEN_OUT && statements.windows(2).any(differ) {
+            let values = |one: &Statement| (one.names, one.numbers);
+            let mut pairs = statements.iter().zip(statements.iter().skip(1));
+            let is_short = statements.len() <= WRITTEN_OUT;
+            if is_short && pairs.any(|(one, next)| values(&one) != values(&next)) {
                 let lines = verbatim(&statements);
                 return self.nodes(&lines, indices);
             }
@@ -154,33 +158,32 @@ impl<'a> Renderer<'a> {
             return;
         }
         let scaled = self.scaled.is_some_and(|scaled| std::ptr::eq(scaled, node));
-        let counts: Vec<i64> = one.counts.iter().map(|count| i64::from(*count)).collect();
         let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
-        let mut count = self.heads.number(&counts, &place, "count");
+        let mut count = self.heads.number(&one.counts, &place, "count");
         if scaled {
             count = Expression::from("$rows".to_owned());
-            self.rows = Some(one.counts[0]);
+            self.rows = Some(one.counts.get(0));
         }
         let counter = counter_name(self.counters.len());
         let mut gaps =
-            if self.shared.open_loop { Vec::new() } else { gaps_of(&one.body, inner.executions()) };
-        let firsts = take_firsts(&mut gaps, &one.counts, self.shared.least_gap.max(1));
-        match firsts.as_slice() {
-            [] => {}
-            [gap] if indices.executions() == 1 => self.pause_once(*gap),
+            if self.shared.open_loop { Gaps::default() } else { Gaps::of(&one.body, inner.executions()) };
+        let firsts = gaps.take_firsts(&one.counts, self.shared.least_gap.max(1));
+        match firsts.len() {
+            0 => {}
+            1 if indices.executions() == 1 => self.pause_once(firsts.get(0)),
             _ => {
                 self.thinks = true;
-                let _ = writeln!(self.out, "think {} * $pace;", typical(firsts));
+                let _ = writeln!(self.out, "think {} * $pace;", typical(&firsts));
             }
         }
         let single_out = self.counters.is_empty() && !self.in_async;
-        let apart = if single_out { take_apart(&mut gaps, self.added_up()) } else { Vec::new() };
+        let apart = if single_out { gaps.take_apart(self.added_up()) } else { Vec::new() };
         let outer = std::mem::take(&mut self.out);
         let was_scaled = self.in_scaled;
         self.in_scaled |= scaled;
         self.counters.push(counter.clone());
         self.named.push(Vec::new());
-        self.pause(gaps, &apart, &counter);
+        self.pause(&gaps, &apart, &counter);
         self.nodes(&one.body, &inner);
         self.named.pop();
         self.counters.pop();
@@ -201,20 +204,11 @@ impl<'a> Renderer<'a> {
     fn in_runs(&mut self, node: &Node, one: &Loop) -> bool {
         let [Node::Site(site)] = one.body.as_slice() else { return false };
         let count = site.gaps.len();
-        let same_names = site.names.iter().all(|names| names.windows(2).all(|pair| pair[0] == pair[1]));
+        let same_names = site.names.iter().all(|names| names.constant().is_some());
         if count < 8 || !same_names {
             return false;
         }
-        let step = |at: usize| site.numbers.each_ref().map(|column| column[at].checked_sub(column[at - 1]));
-        let (mut runs, mut first) = (Vec::new(), 0);
-        for at in 1..count {
-            let breaks = at > first + 1 && step(at) != step(first + 1);
-            if breaks {
-                runs.push(first..at);
-                first = at;
-            }
-        }
-        runs.push(first..count);
+        let runs = runs(site);
         if runs.len() < 2 || runs.len() * 8 > count {
             return false;
         }
@@ -222,8 +216,9 @@ impl<'a> Renderer<'a> {
         let largest = runs.iter().map(ExactSizeIterator::len).max().unwrap_or(0);
         let statements = unfold(std::slice::from_ref(node));
         for run in runs {
-            let nodes = fold(&statements[run.clone()]);
-            if scaled && run.len() == largest {
+            let length = run.len();
+            let nodes = fold(&statements.range(run.start, run.end).collect());
+            if scaled && length == largest {
                 self.scaled = nodes.first().map(std::ptr::from_ref);
             }
             self.nodes(&nodes, &Indices::top());
@@ -240,14 +235,14 @@ impl<'a> Renderer<'a> {
 
     /// The pause of one iteration, from those before the statements that are done once in each; those that stand out by
     /// themselves.
-    fn pause(&mut self, gaps: Vec<u64>, apart: &[(usize, u64)], counter: &str) {
+    fn pause(&mut self, gaps: &Gaps, apart: &[(usize, u64)], counter: &str) {
         for (iteration, gap) in apart {
             self.thinks = true;
             let _ = writeln!(self.out, "if {counter} == {iteration} think {} * $pace;", duration(*gap));
         }
         let outermost = self.counters.len() == 1;
-        let total = sum(gaps.iter().copied());
-        if total / (gaps.len().max(1) as u64) < self.shared.least_gap.max(1) {
+        let total = gaps.total();
+        if total / (gaps.all.len().max(1) as u64) < self.shared.least_gap.max(1) {
             return;
         }
         if outermost && total < self.added_up() {
@@ -255,7 +250,7 @@ impl<'a> Renderer<'a> {
             return;
         }
         self.thinks = true;
-        let _ = writeln!(self.out, "think {} * $pace;", typical(gaps));
+        let _ = writeln!(self.out, "think {} * $pace;", typical(&gaps.all));
     }
 
     /// Outside loops pauses are added up to so much, so that they do not make up every second line.
@@ -273,9 +268,9 @@ impl<'a> Renderer<'a> {
         }
     }
 
-    fn site(&mut self, site: &Site, indices: &Indices) {
+    fn site(&mut self, site: &Site, indices: &Indices<'_>) {
         if indices.executions() == 1 && !self.shared.open_loop {
-            self.pause_once(site.gaps[0]);
+            self.pause_once(site.gaps.get(0));
         }
         let shape = *self.shared.shapes.get(site.shape);
         let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
@@ -315,11 +310,11 @@ impl<'a> Renderer<'a> {
     }
 
     /// When a statement starts, if it is to start when its call did.
-    fn start(&mut self, shape: &Shape, site: &Site, indices: &Indices) -> Expression {
+    fn start(&mut self, shape: &Shape, site: &Site, indices: &Indices<'_>) -> Expression {
         if !self.shared.open_loop || matches!(shape.verb, Verb::Make | Verb::Signal | Verb::Await) {
             return Expression::default();
         }
-        let starts: Vec<i64> = site.gaps.iter().map(|start| (start / 1000).cast_signed()).collect();
+        let starts: Packed = site.gaps.iter().map(|start| start / 1000).collect();
         let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
         let mut start = self.heads.number(&starts, &place, "start");
         start.text = match start.text.parse::<i64>() {
@@ -351,6 +346,30 @@ impl<'a> Renderer<'a> {
         }
         name.before = left;
     }
+}
+
+/// The parts of a column of statements between which its numbers do not grow as evenly as within; no more than are few.
+fn runs(site: &Site) -> Vec<Range<usize>> {
+    let count = site.gaps.len();
+    let [first, second] = &site.numbers;
+    let mut values = first.iter().zip(second.iter()).map(|(one, two)| [one, two].map(u64::cast_signed));
+    let Some(mut last) = values.next() else { return Vec::new() };
+    let (mut runs, mut begin, mut even) = (Vec::new(), 0, None);
+    for (at, value) in (1..).zip(values) {
+        let step = [0, 1].map(|which| value[which].checked_sub(last[which]));
+        last = value;
+        if at == begin + 1 {
+            even = Some(step);
+        } else if even != Some(step) {
+            runs.push(begin..at);
+            begin = at;
+            if runs.len() * 8 > count {
+                return runs;
+            }
+        }
+    }
+    runs.push(begin..count);
+    runs
 }
 
 /// How many names a statement has.

@@ -13,7 +13,8 @@ use crate::fold::{Node, Site, fold, verbatim};
 use crate::lanes::{Lanes, RankPlan};
 use crate::model::{NONE, Trace};
 use crate::names::{is_below, link_text};
-use crate::statements::{Shape, Shapes, Statement, Statements, Verb, plain};
+use crate::sequence::{Sequence, Statement};
+use crate::statements::{Shape, Shapes, Statements, Verb, plain};
 
 /// The parts of a program.
 pub struct Parts<'a> {
@@ -64,25 +65,30 @@ pub struct Program {
 pub fn program(parts: &mut Parts<'_>) -> Program {
     let prelude = prelude(parts);
     let mut used: BTreeSet<u32> = BTreeSet::new();
-    let all = parts.statements.strands.iter().flatten();
-    for statement in all {
-        let shape = parts.statements.shapes.get(statement.shape);
-        used.extend(statement.names.iter().take(names_of(shape.verb)));
+    let mut last = None;
+    for statement in parts.statements.strands.iter().flat_map(Sequence::iter) {
+        let names = names_of(parts.statements.shapes.get(statement.shape).verb);
+        if names > 0 && last != Some(statement.names) {
+            last = Some(statement.names);
+            used.extend(statement.names.iter().take(names));
+        }
     }
     used.remove(&NONE);
     let root = Paths::root_of(parts.trace, &used, parts.only);
     used.extend(prelude.iter().flat_map(|one| one.names).filter(|name| *name != NONE));
     let paths = Paths::of(parts.trace, &used, root, parts.anonymise);
+    drop(used);
     // The directories above `$dir` exist.
     let below = |one: &Statement| {
         let name = parts.trace.names.get(one.names[usize::from(one.names[1] != NONE)]);
         name != paths.root && is_below(name, &paths.root)
     };
-    let prelude: Vec<Statement> = prelude.into_iter().filter(below).collect();
-    let mut writer = Writer { parts, paths: &paths, heads: Heads::default(), thinks: false, rows: None };
-    let body = writer.body(&prelude);
-    let mut text = writer.head();
-    text += &body;
+    let prelude: Sequence = prelude.into_iter().filter(below).collect();
+    let text = {
+        let mut writer = Writer { parts, paths: &paths, heads: Heads::default(), thinks: false, rows: None };
+        let body = writer.body(&prelude);
+        writer.head() + &body
+    };
     let text = ppl::format::format(&text).unwrap_or(text);
     Program { text, paths }
 }
@@ -128,7 +134,7 @@ struct Writer<'a, 'p> {
     heads: Heads,
     thinks: bool,
     /// How many iterations the loop has that the parameter `rows` scales.
-    rows: Option<u32>,
+    rows: Option<u64>,
 }
 
 impl Writer<'_, '_> {
@@ -203,7 +209,7 @@ impl Writer<'_, '_> {
         out
     }
 
-    fn body(&mut self, prelude: &[Statement]) -> String {
+    fn body(&mut self, prelude: &Sequence) -> String {
         let mut out = String::from("\n# What was there before.\n");
         let nodes = if self.parts.verbatim { verbatim(prelude) } else { fold(prelude) };
         let made = self.strand(&nodes, None, false);
@@ -225,7 +231,7 @@ impl Writer<'_, '_> {
         }
         let rank_word = self.parts.rank_word();
         let ranks = self.parts.lanes.ranks.clone();
-        let folded: Vec<Vec<Node>> = self
+        let mut folded: Vec<Vec<Node>> = self
             .parts
             .statements
             .strands
@@ -249,14 +255,11 @@ impl Writer<'_, '_> {
                 }
             }
             let text = if end - first > 1 {
-                let members: Vec<&[Node]> = ranks[first..end]
-                    .iter()
-                    .filter_map(alone)
-                    .map(|strand| folded[strand].as_slice())
-                    .collect();
-                self.members(&members, rank_word, first)
+                let strands = ranks[first..end].iter().filter_map(alone);
+                let members = strands.map(|strand| std::mem::take(&mut folded[strand])).collect();
+                self.members(members, rank_word, first)
             } else {
-                self.rank(&ranks[first], &folded, rows)
+                self.rank(&ranks[first], &mut folded, rows)
             };
             let text = match (ranks.len(), end - first) {
                 (1, _) => text,
@@ -270,7 +273,7 @@ impl Writer<'_, '_> {
         out
     }
 
-    fn rank(&mut self, rank: &RankPlan, folded: &[Vec<Node>], rows: Option<*const Node>) -> String {
+    fn rank(&mut self, rank: &RankPlan, folded: &mut [Vec<Node>], rows: Option<*const Node>) -> String {
         let mut out = String::new();
         for segment in &rank.segments {
             let mut strands: Vec<usize> = segment.iter().map(|strand| *strand as usize).collect();
@@ -283,12 +286,12 @@ impl Writer<'_, '_> {
             while let Some(strand) = strands.first().copied() {
                 let like =
                     strands.iter().take_while(|other| alike(&folded[strand], &folded[**other])).count();
-                let members: Vec<&[Node]> =
-                    strands.drain(..like).map(|strand| folded[strand].as_slice()).collect();
+                let members: Vec<Vec<Node>> =
+                    strands.drain(..like).map(|strand| std::mem::take(&mut folded[strand])).collect();
                 let text = if like > 1 {
-                    self.members(&members, "$$worker", first)
+                    self.members(members, "$$worker", first)
                 } else {
-                    self.strand(members[0], None, self.parts.open_loop)
+                    self.strand(&members[0], None, self.parts.open_loop)
                 };
                 if like == segment.len() {
                     out += &text;
@@ -306,11 +309,13 @@ impl Writer<'_, '_> {
     }
 
     /// The statements of several equal strands, which their rank or worker number distinguishes.
-    fn members(&mut self, members: &[&[Node]], built_in: &str, first: usize) -> String {
-        let mut nodes: Vec<Node> = members[0].to_vec();
-        for other in &members[1..] {
-            for (own, other) in nodes.iter_mut().zip(other.iter()) {
-                own.take(other.clone());
+    fn members(&mut self, members: Vec<Vec<Node>>, built_in: &str, first: usize) -> String {
+        let count = members.len() as u32;
+        let mut members = members.into_iter();
+        let mut nodes = members.next().unwrap_or_default();
+        for other in members {
+            for (own, other) in nodes.iter_mut().zip(&other) {
+                own.take(other);
             }
         }
         let counter = if first == 0 { built_in.to_owned() } else { "$member".to_owned() };
@@ -320,7 +325,7 @@ impl Writer<'_, '_> {
         let Statements { shapes, models, .. } = &*self.parts.statements;
         let shared = Shared { shapes, models, paths: self.paths, signals: &signals, least_gap, open_loop };
         let renderer = Renderer::new(&shared, &mut self.heads, None);
-        let done = renderer.of_members(&nodes, &counter, members.len() as u32);
+        let done = renderer.of_members(&nodes, &counter, count);
         self.thinks |= done.thinks;
         let text = done.text;
         if first > 0 { format!("$member = {built_in} - {first};\n{text}") } else { text }
@@ -377,7 +382,7 @@ fn largest(folded: &[Vec<Node>]) -> Option<*const Node> {
     let all: usize = folded.iter().flatten().map(statements_of).sum();
     let node = folded.iter().flatten().max_by_key(|node| statements_of(node))?;
     match node {
-        Node::Loop(one) if one.counts[0] >= 10 && statements_of(node) * 2 >= all => Some(node),
+        Node::Loop(one) if one.counts.get(0) >= 10 && statements_of(node) * 2 >= all => Some(node),
         Node::Loop(_) | Node::Site(_) => None,
     }
 }

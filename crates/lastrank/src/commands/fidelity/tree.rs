@@ -27,9 +27,9 @@ pub fn compare(trace: &Trace, made: &Imported, folder: &Path) -> anyhow::Result<
         );
     }
     let mut found = Tree { same: 0, differences: Vec::new() };
-    for (number, text) in &made.names {
-        let Some(seen) = trace.after.get(number).filter(|_| !text.is_empty()) else { continue };
-        let name = trace.names.get(*number);
+    for (number, text) in made.names(trace) {
+        let Some(seen) = trace.after.get(&number).filter(|_| !text.is_empty()) else { continue };
+        let name = trace.names.get(number);
         let left = match seen.was {
             Was::File(bytes) => format!("{bytes} bytes"),
             Was::Directory => "a directory".to_owned(),
