@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::Compression;
-use parquet::column::reader::{ColumnReader, get_typed_column_reader};
+use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
-use parquet::file::reader::{FileReader, RowGroupReader};
+use parquet::file::reader::{ChunkReader, FileReader, RowGroupReader};
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ use crate::names::{escape, unescape};
 
 /// Rows of a row group.
 const GROUP_ROWS: usize = 1 << 18;
+/// Rows that are read at once.
+const ROWS_AT_ONCE: usize = 1 << 12;
 
 /// Memory that a call takes while it is read.
 const BYTES_A_CALL: u64 = 128;
@@ -190,8 +192,16 @@ fn write_group<W: Write + Send>(
 /// # Errors
 /// Where the bytes are none.
 pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
-    let length = bytes.len() as u64;
-    let file = store::open_parquet(bytes.clone())?;
+    read_from(bytes.clone(), &bytes)
+}
+
+/// Reads a recording a part at a time, from two handles of one file.
+///
+/// # Errors
+/// Where the file is none, or cannot be read.
+pub fn read_from<R: ChunkReader + 'static>(source: R, again: &R) -> Result<(Trace, About), RecordingError> {
+    let length = source.len();
+    let file = store::open_parquet(source)?;
     let groups = file.metadata().row_groups().iter();
     let sizes = groups.map(|group| {
         let rows = u64::try_from(group.num_rows()).unwrap_or(u64::MAX).saturating_mul(BYTES_A_CALL);
@@ -229,7 +239,7 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
     };
     let ops: BTreeMap<&str, Op> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
     for group in 0..file.num_row_groups() {
-        read_group(&bytes, &*file.get_row_group(group)?, &mut trace, &ops)?;
+        read_group(again, &*file.get_row_group(group)?, &mut trace, &ops)?;
     }
     let sighted = |sightings: Vec<(String, Sighting)>, names: &mut NameTable| {
         let whole = sightings.into_iter().map(|(name, mut sighting)| {
@@ -247,7 +257,7 @@ pub fn read(bytes: Bytes) -> Result<(Trace, About), RecordingError> {
 }
 
 fn read_group(
-    file: &Bytes,
+    file: &impl ChunkReader,
     group: &dyn RowGroupReader,
     trace: &mut Trace,
     ops: &BTreeMap<&str, Op>,
@@ -256,59 +266,108 @@ fn read_group(
     for at in 0..group.num_columns() {
         store::check_pages(file, group.metadata().column(at), rows)?;
     }
-    let numbers = |at: usize| column::<Int64Type>(group.get_column_reader(at)?, rows);
-    let texts = |at: usize| column::<ByteArrayType>(group.get_column_reader(at)?, rows);
-    let (start, duration, thread) = (numbers(0)?, numbers(1)?, numbers(2)?);
-    let (operation, errno, flags) = (texts(3)?, numbers(4)?, numbers(5)?);
-    let (file, path, other) = (numbers(6)?, texts(7)?, texts(8)?);
-    let (bytes, offset) = (numbers(9)?, numbers(10)?);
-    let held = if group.num_columns() > 11 { numbers(11)? } else { Vec::new() };
-    let damaged = |what: &str| RecordingError::Damaged(what.to_owned());
-    let number = |value: i64| if value < 0 { NONE } else { value as u32 };
-    for row in 0..rows {
-        let word = std::str::from_utf8(operation[row].data()).unwrap_or("");
-        let op = *ops.get(word).ok_or_else(|| damaged("an operation is not known"))?;
-        let mut name = |text: &ByteArray| match text.data() {
-            [] => NONE,
-            bytes => trace.names.intern(&unescape(&String::from_utf8_lossy(bytes))),
-        };
-        let call = Call {
-            start: start[row].cast_unsigned(),
-            duration: duration[row].cast_unsigned(),
-            thread: thread[row] as u32,
-            op,
-            errno: errno[row] as u16,
-            flags: flags[row] as u32,
-            file: number(file[row]),
-            path: name(&path[row]),
-            other: name(&other[row]),
-            bytes: bytes[row].cast_unsigned(),
-            offset: offset[row].cast_unsigned(),
-            held: held.get(row).map_or(0, |held| held.cast_unsigned()),
-        };
-        let threads = trace.threads.len() as u32;
-        let of_thread = matches!(op, Op::Spawn | Op::Wait);
-        if call.thread >= threads || (of_thread && call.file >= threads) {
-            return Err(damaged("a call is of a thread that it does not name"));
+    let open = |at: usize| group.get_column_reader(at);
+    let mut numbers = Vec::new();
+    for at in [0, 1, 2, 4, 5, 6, 9, 10, 11].into_iter().filter(|at| *at < group.num_columns()) {
+        numbers
+            .push(ColumnRows { reader: get_typed_column_reader::<Int64Type>(open(at)?), values: Vec::new() });
+    }
+    let mut texts = Vec::new();
+    for at in [3, 7, 8] {
+        texts.push(ColumnRows {
+            reader: get_typed_column_reader::<ByteArrayType>(open(at)?),
+            values: Vec::new(),
+        });
+    }
+    let mut names = [None, None];
+    let mut left = rows;
+    while left > 0 {
+        let some = left.min(ROWS_AT_ONCE);
+        numbers.iter_mut().try_for_each(|column| column.read(some))?;
+        texts.iter_mut().try_for_each(|column| column.read(some))?;
+        for row in 0..some {
+            let values = |at: usize| numbers.get(at).map_or(0, |column| column.values[row]);
+            let call = call(&values, texts[0].values[row].data(), trace, ops)?;
+            let [path, other] = [0, 1].map(|which| texts[which + 1].values[row].data());
+            let path = name(path, &mut names[0], &mut trace.names);
+            let other = name(other, &mut names[1], &mut trace.names);
+            trace.calls.push(Call { path, other, ..call });
         }
-        if op == Op::Read && call.bytes == UNKNOWN {
-            return Err(damaged("a read has no size"));
-        }
-        trace.calls.push(call);
+        left -= some;
     }
     Ok(())
 }
 
-fn column<T: DataType>(reader: ColumnReader, rows: usize) -> Result<Vec<T::T>, RecordingError> {
-    let mut out = Vec::with_capacity(rows.min(GROUP_ROWS));
-    let mut reader = get_typed_column_reader::<T>(reader);
-    while out.len() < rows {
-        let (got, ..) = reader.read_records(rows - out.len(), None, None, &mut out)?;
-        if got == 0 {
-            return Err(RecordingError::Damaged("a column is shorter than its rows".to_owned()));
+/// The call of a row, without its names.
+fn call(
+    values: &dyn Fn(usize) -> i64,
+    operation: &[u8],
+    trace: &Trace,
+    ops: &BTreeMap<&str, Op>,
+) -> Result<Call, RecordingError> {
+    let damaged = |what: &str| RecordingError::Damaged(what.to_owned());
+    let number = |value: i64| if value < 0 { NONE } else { value as u32 };
+    let word = std::str::from_utf8(operation).unwrap_or("");
+    let op = *ops.get(word).ok_or_else(|| damaged("an operation is not known"))?;
+    let call = Call {
+        start: values(0).cast_unsigned(),
+        duration: values(1).cast_unsigned(),
+        thread: values(2) as u32,
+        op,
+        errno: values(3) as u16,
+        flags: values(4) as u32,
+        file: number(values(5)),
+        path: NONE,
+        other: NONE,
+        bytes: values(6).cast_unsigned(),
+        offset: values(7).cast_unsigned(),
+        // Recordings of earlier versions do not tell.
+        held: values(8).cast_unsigned(),
+    };
+    let threads = trace.threads.len() as u32;
+    let of_thread = matches!(op, Op::Spawn | Op::Wait);
+    if call.thread >= threads || (of_thread && call.file >= threads) {
+        return Err(damaged("a call is of a thread that it does not name"));
+    }
+    if op == Op::Read && call.bytes == UNKNOWN {
+        return Err(damaged("a read has no size"));
+    }
+    Ok(call)
+}
+
+/// The number of a name as it is written; many are like the one of the row before, `last`.
+fn name(text: &[u8], last: &mut Option<(Vec<u8>, u32)>, names: &mut NameTable) -> u32 {
+    if text.is_empty() {
+        return NONE;
+    }
+    match last {
+        Some((known, number)) if known == text => *number,
+        _ => {
+            let number = names.intern(&unescape(&String::from_utf8_lossy(text)));
+            last.insert((text.to_vec(), number)).1
         }
     }
-    Ok(out)
+}
+
+/// A column, and the values of some rows.
+struct ColumnRows<T: DataType> {
+    reader: ColumnReaderImpl<T>,
+    values: Vec<T::T>,
+}
+
+impl<T: DataType> ColumnRows<T> {
+    /// Reads the next rows.
+    fn read(&mut self, rows: usize) -> Result<(), RecordingError> {
+        self.values.clear();
+        while self.values.len() < rows {
+            let (got, ..) =
+                self.reader.read_records(rows - self.values.len(), None, None, &mut self.values)?;
+            if got == 0 {
+                return Err(RecordingError::Damaged("a column is shorter than its rows".to_owned()));
+            }
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
