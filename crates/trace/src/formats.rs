@@ -10,7 +10,7 @@ mod recorder;
 mod strace;
 
 pub use recorder::merge_ranks;
-pub use strace::merge_parts;
+pub use strace::{MergedParts, merge_parts};
 
 use crate::format::{Format, Reading};
 

@@ -3,7 +3,7 @@
 use std::io::{BufRead, Read};
 
 /// The longest line that is read, in bytes.
-const LONGEST: usize = 1 << 24;
+pub const LONGEST: usize = 1 << 24;
 
 /// Why a trace cannot be read.
 #[derive(Debug, thiserror::Error)]

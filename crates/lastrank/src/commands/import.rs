@@ -6,7 +6,7 @@
 mod workload;
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Cursor, Read};
+use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -26,6 +26,8 @@ use crate::output;
 
 /// So much of a file is looked at to tell its format.
 const HEAD: u64 = 1 << 16;
+/// Buffers of the files of one trace take about so much together.
+const ALL_PARTS: usize = 1 << 24;
 
 /// Reads a trace, a job file or a command line, and writes the program.
 pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
@@ -199,7 +201,7 @@ fn read_one(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
             parts if parts.is_empty() => {
                 return Err(error).with_context(|| format!("cannot read {}", path.display()));
             }
-            parts => Box::new(Cursor::new(merged(&parts)?)),
+            parts => Box::new(merged(parts)?),
         },
     };
     let mut head = Vec::new();
@@ -208,9 +210,14 @@ fn read_one(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
         .read_to_end(&mut head)
         .with_context(|| format!("cannot read {}", path.display()))?;
     if recording::detect(&head) {
-        reader.read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
         let damaged = || RecordingError::Damaged("the Parquet library cannot make sense of it".into());
-        let read = store::expecting_panics(|| recording::read(head.into()));
+        let read = match two_handles(path) {
+            Some((file, again)) => store::expecting_panics(|| recording::read_from(file, &again)),
+            None => {
+                reader.read_to_end(&mut head).with_context(|| format!("cannot read {}", path.display()))?;
+                store::expecting_panics(|| recording::read(head.into()))
+            }
+        };
         return read.unwrap_or_else(|_| Err(damaged())).with_context(|| format!("{}", path.display()));
     }
     let Some(format) = formats::detect(&head, &reading) else {
@@ -271,6 +278,36 @@ fn parts(path: &Path) -> Vec<(u32, PathBuf)> {
     all
 }
 
-fn merged(parts: &[(u32, PathBuf)]) -> anyhow::Result<Vec<u8>> {
-    Ok(formats::merge_parts(&texts(parts)?))
+/// The text of such files, of which some may not be open at once: a process may have some thousand descendants.
+fn merged(parts: Vec<(u32, PathBuf)>) -> anyhow::Result<formats::MergedParts<BufReader<Reopened>>> {
+    let capacity = (ALL_PARTS / parts.len().max(1)).clamp(1 << 12, 1 << 16);
+    let readers = parts
+        .into_iter()
+        .map(|(thread, path)| (thread, BufReader::with_capacity(capacity, Reopened { path, at: 0 })));
+    Ok(formats::merge_parts(readers)?)
+}
+
+/// A file that is open only while it is read.
+struct Reopened {
+    path: PathBuf,
+    at: u64,
+}
+
+impl Read for Reopened {
+    fn read(&mut self, to: &mut [u8]) -> std::io::Result<usize> {
+        let told = |error: std::io::Error| {
+            std::io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        };
+        let mut file = File::open(&self.path).map_err(told)?;
+        file.seek(SeekFrom::Start(self.at)).map_err(told)?;
+        let count = file.read(to).map_err(told)?;
+        self.at += count as u64;
+        Ok(count)
+    }
+}
+
+/// A file that can be read at any place, twice; `None` of a pipe.
+fn two_handles(path: &Path) -> Option<(File, File)> {
+    path.metadata().ok().filter(std::fs::Metadata::is_file)?;
+    Some((File::open(path).ok()?, File::open(path).ok()?))
 }

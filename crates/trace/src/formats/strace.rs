@@ -3,7 +3,11 @@
 //! [`mod@line`] cuts a line into its parts, [`calls`] says what each system call asks for.
 
 mod calls;
+mod cut;
 mod line;
+mod parts;
+
+pub use parts::{MergedParts, merge_parts};
 
 use crate::event::{Asked, Event};
 use crate::follow::Follower;
@@ -11,7 +15,8 @@ use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
 use crate::maps::HashMap;
 use crate::model::Trace;
-use line::{Head, Line};
+use cut::{CutLine, Cutting, each_line};
+use line::{Head, Line, LineParts};
 
 pub(super) const FORMAT: Format = Format {
     name: "strace",
@@ -45,6 +50,11 @@ struct Reader {
 }
 
 fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
+    parse_by(input, reading, Cutting::here())
+}
+
+/// What comes of it does not depend on how the lines are cut.
+fn parse_by(input: &mut Input<'_>, reading: &Reading, cutting: Cutting) -> Result<Trace, TraceError> {
     let mut reader = Reader {
         follower: Follower::new(FORMAT.name, reading.directory.as_deref()),
         unfinished: HashMap::default(),
@@ -55,21 +65,17 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
         restarted: 0,
     };
     let (mut lines, mut calls) = (0_u64, 0_u64);
-    while let Some(text) = input.line()? {
-        let Some(head) = line::head(text) else {
-            lines += u64::from(!text.is_empty());
-            continue;
-        };
-        lines += 1;
-        calls += u64::from(reader.line(&head));
-    }
+    each_line(input, cutting, &mut |line| match line {
+        CutLine::Other(is_text) => lines += u64::from(is_text),
+        CutLine::Known(head, call) => {
+            lines += 1;
+            calls += u64::from(reader.line(&head, call.as_ref()));
+        }
+    })?;
     if calls == 0 && lines > 0 {
         return Err(TraceError::File(format!("none of its {lines} lines is a call of strace")));
     }
-    let left: Vec<u32> = reader.waiting.keys().copied().collect();
-    for thread in left {
-        reader.release(thread);
-    }
+    reader.release_all();
     let cut = reader.unfinished.len();
     let mut trace = reader.follower.finish();
     if cut > 0 {
@@ -90,8 +96,8 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
 }
 
 impl Reader {
-    /// Takes a line; whether it is one of strace.
-    fn line(&mut self, head: &Head<'_>) -> bool {
+    /// Takes a line, with the parts of its call if it is a whole one; whether it is one of strace.
+    fn line(&mut self, head: &Head<'_>, call: Option<&LineParts<'_>>) -> bool {
         let time = match head.time {
             Some(time) => time,
             None => {
@@ -106,10 +112,10 @@ impl Reader {
             self.waiting.entry(head.thread).or_default().push(line);
             return true;
         }
-        self.text(head.thread, time, head.rest)
+        self.text((head.thread, time), head.rest, call)
     }
 
-    fn text(&mut self, thread: u32, time: u64, rest: &[u8]) -> bool {
+    fn text(&mut self, (thread, time): (u32, u64), rest: &[u8], call: Option<&LineParts<'_>>) -> bool {
         match line::kind(rest) {
             Line::Unfinished(begun) => {
                 self.starting += usize::from(starts(begun));
@@ -123,14 +129,11 @@ impl Reader {
                 let Some((start, mut whole)) = self.unfinished.remove(&thread) else { return true };
                 let starting = starts(&whole);
                 whole.extend_from_slice(tail);
-                let done = self.call(thread, start, &whole);
+                let done = line::call(&whole).is_some_and(|call| self.call((thread, start), &whole, &call));
                 if starting {
                     self.starting -= 1;
                     if self.starting == 0 {
-                        let left: Vec<u32> = self.waiting.keys().copied().collect();
-                        for thread in left {
-                            self.release(thread);
-                        }
+                        self.release_all();
                     }
                 }
                 done
@@ -149,27 +152,40 @@ impl Reader {
                 true
             }
             Line::Signal => true,
-            Line::Call => self.call(thread, time, rest),
+            Line::Call => call.is_some_and(|call| self.call((thread, time), rest, call)),
         }
     }
 
-    fn call(&mut self, thread: u32, start: u64, text: &[u8]) -> bool {
-        let Some(call) = line::call(text) else { return false };
+    fn call(&mut self, (thread, start): (u32, u64), text: &[u8], call: &LineParts<'_>) -> bool {
         let Some(result) = call.result else {
             self.restarted += u64::from(call.broken_off);
             return true;
         };
-        calls::take(&mut self.follower, (thread, start), &call, result);
+        calls::take(&mut self.follower, (thread, start), call, result);
         if result > 0 && starts(text) {
             self.release(result as u32);
         }
         true
     }
 
+    /// Takes all lines that waited, those of the thread first that came first.
+    fn release_all(&mut self) {
+        let first = |(thread, lines): (&u32, &Vec<Waiting>)| (lines.first().map(|line| line.time), *thread);
+        let mut left: Vec<(Option<u64>, u32)> = self.waiting.iter().map(first).collect();
+        left.sort_unstable();
+        for (_, thread) in left {
+            self.release(thread);
+        }
+    }
+
     /// Takes the lines that waited for the start of a thread.
     fn release(&mut self, thread: u32) {
         for line in self.waiting.remove(&thread).unwrap_or_default() {
-            self.text(thread, line.time, &line.text);
+            let call = match line::kind(&line.text) {
+                Line::Call => line::call(&line.text),
+                _ => None,
+            };
+            self.text((thread, line.time), &line.text, call.as_ref());
         }
     }
 }
@@ -177,30 +193,6 @@ impl Reader {
 fn starts(text: &[u8]) -> bool {
     let name = text.split(|byte| *byte == b'(').next().unwrap_or(text);
     STARTING.contains(&name)
-}
-
-/// One trace of the files that `strace -ff` writes: thread and text of each. Lines are merged by their times, those of calls that
-/// give a descriptor by their ends: at the beginning its number may be that of a file which another thread closes.
-pub fn merge_parts(parts: &[(u32, Vec<u8>)]) -> Vec<u8> {
-    let mut lines: Vec<(u64, u32, &[u8])> = Vec::new();
-    for (thread, text) in parts {
-        let mut before = 0;
-        for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
-            let head = line::head(line);
-            let time = head.and_then(|head| Some(head.time? + line::gives_descriptor_after(head.rest)));
-            before = time.unwrap_or(before).max(before);
-            lines.push((before, *thread, line));
-        }
-    }
-    // Stable: lines of one thread keep their order.
-    lines.sort_by_key(|(time, ..)| *time);
-    let mut out = Vec::new();
-    for (_, thread, line) in lines {
-        out.extend_from_slice(format!("{thread} ").as_bytes());
-        out.extend_from_slice(line);
-        out.push(b'\n');
-    }
-    out
 }
 
 #[cfg(test)]

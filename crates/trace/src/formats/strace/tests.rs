@@ -1,11 +1,23 @@
 //! Tests of the reader of strace.
 
+use std::io::Read;
+
+use proptest::prelude::*;
+
 use super::*;
 use crate::model::{COPY, Call, EXPLICIT, NONE, Op};
 
 fn read(text: &[u8]) -> Trace {
     let mut reader = text;
     parse(&mut Input::new(&mut reader), &Reading::default()).unwrap()
+}
+
+/// The text of the files of `strace -ff`, merged.
+fn merged(parts: &[(u32, Vec<u8>)]) -> Vec<u8> {
+    let mut out = Vec::new();
+    let parts = parts.iter().map(|(thread, text)| (*thread, text.as_slice()));
+    merge_parts(parts).unwrap().read_to_end(&mut out).unwrap();
+    out
 }
 
 /// Operation, name, bytes and offset of each call.
@@ -63,7 +75,7 @@ fn a_number_that_one_thread_gives_free_is_that_of_a_file_of_another() {
     };
     let first = format!("{BEGIN}1 3.0 close(3) = 0 <0.3>\n");
     let second = "2 2.9 openat(AT_FDCWD, \"/b\", O_RDONLY) = 3 <0.3>\n2 4.0 read(3, \"x\", 9) = 1 <0.1>\n";
-    check(&super::merge_parts(&[(1, own("1 ", &first)), (2, own("2 ", second))]));
+    check(&merged(&[(1, own("1 ", &first)), (2, own("2 ", second))]));
 }
 
 #[test]
@@ -80,6 +92,16 @@ fn lines_of_a_child_may_come_before_its_start_is_told() {
     assert_eq!(ops, [Op::Open, Op::Spawn, Op::Write, Op::Exit, Op::Wait]);
     assert_eq!(trace.names.get(trace.calls.get(2).path), b"/log");
     assert_eq!(trace.calls.get(4).file, trace.calls.get(2).thread);
+}
+
+#[test]
+fn threads_whose_start_is_not_told_come_in_the_order_of_their_first_lines() {
+    let mut text = b"1 1.0 clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>\n".to_vec();
+    for (thread, at) in (2..30).rev().zip(2..) {
+        text.extend(format!("{thread} {at}.0 mkdir(\"/{at}\", 0777) = 0 <0.1>\n").into_bytes());
+    }
+    let names: Vec<String> = calls(&read(&text)).into_iter().map(|(_, name, ..)| name).collect();
+    assert_eq!(names, (2..30).map(|at| format!("/{at}")).collect::<Vec<_>>());
 }
 
 #[test]
@@ -155,7 +177,7 @@ fn files_of_strace_ff_are_merged_by_time() {
         (5, b"1.0 chdir(\"/w\") = 0 <0.1>\n3.0 mkdir(\"x\", 0777) = 0 <0.1>\n".to_vec()),
         (6, b"2.0 mkdir(\"/y\", 0777) = 0 <0.1>\n".to_vec()),
     ];
-    let merged = merge_parts(&parts);
+    let merged = merged(&parts);
     let names: Vec<String> = calls(&read(&merged)).into_iter().map(|(_, name, ..)| name).collect();
     assert_eq!(names, ["/y", "/w/x"]);
 }
@@ -169,4 +191,76 @@ fn what_is_no_call_is_an_error_and_odd_lines_do_no_harm() {
     odd.extend(vec![b'x'; 1_000_000]);
     odd.extend(b"\n1 3.0 <... read resumed>) = 3\n1 4.0 clone(= ?\n1 5.0 +++ killed by SIGKILL +++\n");
     assert_eq!(calls(&read(&odd)).len(), 1);
+}
+
+/// Lines of all kinds; what is said of them must not depend on which are cut together.
+const KINDS: [&[u8]; 18] = [
+    b"openat(AT_FDCWD, \"/a\", O_RDWR|O_CREAT, 0644) = 3 <0.1>",
+    b"openat(AT_FDCWD, \"b\\377\xff\", O_RDONLY) = 4 <0.1>",
+    b"write(3, \"\xfe) = 4\"..., 4096) = 4096 <0.1>",
+    b"read(3,  <unfinished ...>",
+    b"<... read resumed>\"x\"..., 4096) = 10 <0.5>",
+    b"close(3 <unfinished ...>",
+    b"<... close resumed>) = 0 <0.3>",
+    b"close(4) = 0 <0.1>",
+    b"clone(child_stack=NULL, flags=SIGCHLD <unfinished ...>",
+    b"<... clone resumed>, child_tidptr=0x7f) = 9 <0.3>",
+    b"clone(child_stack=0x1, flags=CLONE_VM|CLONE_FILES|CLONE_THREAD) = 8 <0.1>",
+    b"rename(\"/a\", \"/d/e\") = 0 <0.1>",
+    b"wait4(9, NULL, 0, NULL) = 9 <0.1>",
+    b"read(3, 0x1, 9) = ? ERESTARTSYS (To be restarted)",
+    b"--- SIGCHLD {si_signo=SIGCHLD} ---",
+    b"+++ exited with 0 +++",
+    b"mkdir(\"/a",
+    b"",
+];
+
+/// All that a trace says.
+fn said(trace: &Trace) -> impl PartialEq + std::fmt::Debug + use<> {
+    let names: Vec<Vec<u8>> = trace.names.iter().map(<[u8]>::to_vec).collect();
+    let calls: Vec<Call> = trace.calls.iter().collect();
+    (calls, names, trace.threads.clone(), trace.left_out.clone(), trace.notes.clone())
+}
+
+proptest! {
+    #[test]
+    fn what_comes_of_lines_does_not_depend_on_how_they_are_cut(
+        kinds in prop::collection::vec((0_usize..KINDS.len(), 0_u32..4, 0_u32..12), 1..60),
+        threads in 1_usize..4,
+        ends in any::<bool>(),
+    ) {
+        let mut text = Vec::new();
+        for (at, (kind, thread, odd)) in kinds.iter().enumerate() {
+            if *odd > 1 {
+                text.extend(format!("{} {at}.5 ", [1, 2, 8, 9][*thread as usize]).into_bytes());
+            }
+            text.extend_from_slice(KINDS[*kind]);
+            text.extend_from_slice(if *odd == 3 { b"\r\n" } else { b"\n" });
+        }
+        if ends {
+            text.pop();
+        }
+        let by = |threads, block| {
+            let mut reader = text.as_slice();
+            let read = parse_by(&mut Input::new(&mut reader), &Reading::default(), Cutting { threads, block });
+            read.map(|trace| said(&trace)).map_err(|error| error.to_string())
+        };
+        let plain = by(0, usize::MAX);
+        // Borders between all lines, between some, and none.
+        for block in [1, 2, 40, 100, 333, 1 << 20] {
+            prop_assert_eq!(&by(threads, block), &plain);
+        }
+    }
+}
+
+#[test]
+fn a_line_that_is_too_long_is_named_whichever_thread_would_cut_it() {
+    let mut text = b"1 1.0 close(3) = 0\n".repeat(50);
+    text.extend(vec![b'x'; (1 << 24) + 1]);
+    for threads in [0, 2] {
+        let mut reader = text.as_slice();
+        let cutting = Cutting { threads, block: 100 };
+        let error = parse_by(&mut Input::new(&mut reader), &Reading::default(), cutting).unwrap_err();
+        assert!(error.to_string().starts_with("line 51: "), "{error}");
+    }
 }
