@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Import speed, and what recording costs beside strace and perf trace.
 
-    python3 benches/trace/compare.py [--bin target/release/lastrank] [--calls 1000000] [--rounds 5] [--bounded]
+    python3 benches/trace/compare.py [--bin target/release/lastrank] [--calls 1000000] [--rounds 5] [--short]
 
-Import: a trace of `--calls` lines as strace writes them is made and imported; its time and peak memory are printed beside the
-targets (a million lines in 2 s). `--bounded` adds ten million calls.
+Import: traces of `--calls` lines and of ten million lines, as strace writes them of applications that loop, and recordings of the
+same calls are imported; time and peak memory are printed beside the aims: a million lines in 2 s, and 64 bytes a call beyond
+what an import of a few lines takes. `--short` leaves the ten million out.
 
 Recording: each command runs bare, with `record --quiet`, with `record`, under `strace -f` and, for root, under `perf trace`,
 one after the other, `--rounds` times; the smallest wall time of each and its ratio to the bare one are printed. Tools that are
@@ -13,6 +14,7 @@ not installed are left out. Nothing is asserted.
 
 import argparse
 import os
+import random
 import resource
 import shutil
 import subprocess
@@ -29,18 +31,57 @@ from traces.applications import APPLICATIONS, missing  # noqa: E402
 COMMANDS = ("sqlite bulk insert", "tar c", "git clone", "PostgreSQL under pgbench")
 
 
+# The aims of an import.
+AIM_SECONDS = 2.0
+AIM_BYTES = 64
+MOST_CALLS = 10_000_000
+
+
 def lines(path: Path, count: int) -> None:
     """Sessions of 50 calls each, two threads in turn, as `strace -f -ttt -T` writes them."""
     with path.open("w") as out:
         at = 0
         while at < count:
             second, thread, name = 1_700_000_000 + at * 1e-5, 100 + at // 50 % 2, at // 50 % 1000
-            out.write(f'{thread} {second:.6f} openat(AT_FDCWD, "/w/d{name % 10}/f-{name:04}", O_RDWR|O_CREAT, 0644) = 3 <0.000020>\n')
+            some = [f'{thread} {second:.6f} openat(AT_FDCWD, "/w/d{name % 10}/f-{name:04}", O_RDWR|O_CREAT, 0644) = 3 <0.000020>\n']
             for part in range(48):
                 now = second + (part + 1) * 1e-5
-                out.write(f'{thread} {now:.6f} pwrite64(3, "abc"..., 4096, {part * 4096}) = 4096 <0.000011>\n')
-            out.write(f"{thread} {second + 49e-5:.6f} close(3) = 0 <0.000005>\n")
+                some.append(f'{thread} {now:.6f} pwrite64(3, "abc"..., 4096, {part * 4096}) = 4096 <0.000011>\n')
+            some.append(f"{thread} {second + 49e-5:.6f} close(3) = 0 <0.000005>\n")
+            out.writelines(some)
             at += 50
+
+
+def new_files(path: Path, count: int) -> None:
+    """A new file for every four calls, with times between them as a machine has them."""
+    jitter = random.Random(7)
+    with path.open("w") as out:
+        now = 1_700_000_000.0
+        for name in range(count // 4):
+            for call in (
+                f'openat(AT_FDCWD, "/w/f-{name:07}", O_WRONLY|O_CREAT, 0644) = 3',
+                'write(3, "abc"..., 4096) = 4096',
+                "fsync(3) = 0",
+                "close(3) = 0",
+            ):
+                now += jitter.randint(20, 60) * 1e-6
+                out.write(f"100 {now:.6f} {call} <0.0000{jitter.randint(10, 40)}>\n")
+
+
+def at_random(path: Path, count: int) -> None:
+    """Two files open throughout, nothing that repeats: offset, size and direction of each call are drawn."""
+    draw = random.Random(7)
+    with path.open("w") as out:
+        now = 1_700_000_000.0
+        for descriptor, name in ((3, "a"), (4, "b")):
+            out.write(f'100 {now:.6f} openat(AT_FDCWD, "/w/{name}", O_RDWR|O_CREAT, 0644) = {descriptor} <0.000020>\n')
+        for _ in range(count - 2):
+            now += draw.randint(20, 60) * 1e-6
+            word, descriptor, size = draw.choice(("pwrite64", "pread64")), draw.choice((3, 4)), draw.randint(1, 65536)
+            out.write(
+                f'100 {now:.6f} {word}({descriptor}, "abc"..., {size}, {draw.randint(0, 1 << 34)}) = {size} '
+                f"<0.0000{draw.randint(10, 40)}>\n"
+            )
 
 
 def measured(command: list, folder: Path, environment: dict | None = None) -> tuple[float, float, int]:
@@ -57,15 +98,44 @@ def measured(command: list, folder: Path, environment: dict | None = None) -> tu
     return time.monotonic() - begun, usage.ru_maxrss / 1024, os.waitstatus_to_exitcode(status)
 
 
-def import_speed(lastrank: Path, counts: list[int]) -> None:
-    print(f"{'lines of strace':>16} {'import':>9} {'a second':>12} {'memory':>10}")
-    for count in counts:
-        with tempfile.TemporaryDirectory() as folder:
-            trace = Path(folder) / "app.strace"
-            lines(trace, count)
-            seconds, memory, status = measured([lastrank, "import", trace, "-o", "app.ppl"], Path(folder))
-        failed = "" if status == 0 else f"  failed with status {status}"
-        print(f"{count:16,} {seconds:7.2f} s {count / seconds:12,.0f} {memory:6.0f} MiB{failed}", flush=True)
+def import_speed(lastrank: Path, calls: int, short: bool) -> None:
+    print(f"aims: a million lines in {AIM_SECONDS:.0f} s; {AIM_BYTES} bytes a call beyond an import of a hundred lines")
+    print(f"{'trace':24} {'calls':>11} {'import':>9} {'a second':>12} {'peak':>9} {'a call':>9}")
+    kinds = [("loops, two processes", lines, calls), ("loops, new files", new_files, calls), ("at random", at_random, calls // 10)]
+    if not short:
+        kinds.insert(1, ("loops, two processes", lines, MOST_CALLS))
+    with tempfile.TemporaryDirectory(prefix="lastrank-import-") as folder:
+        trace = Path(folder) / "app.strace"
+        lines(trace, 100)
+        _, least, _ = measured([lastrank, "import", trace, "-o", "app.ppl"], Path(folder))
+        for words, make, count in kinds:
+            make(trace, count)
+            imported(lastrank, trace, (words, count, least))
+            trace.unlink()
+        # 200,000 calls of a program that loops, recorded.
+        recording = Path(folder) / "app.parquet"
+        measured([lastrank, "record", "--quiet", "-o", recording, "--", sys.executable, "-S", "-c", LOOP], Path(folder))
+        if recording.exists():
+            imported(lastrank, recording, ("a recording of Python", 200_000, least))
+
+
+LOOP = """
+import os
+for turn in range(20000):
+    file = os.open(f"f-{turn % 50}", os.O_RDWR | os.O_CREAT)
+    for part in range(8): os.pwrite(file, b"x" * 512, part * 512)
+    os.close(file)
+"""
+
+
+def imported(lastrank: Path, trace: Path, what: tuple[str, int, float]) -> None:
+    words, count, least = what
+    seconds, memory, status = measured([lastrank, "import", trace, "-o", "app.ppl"], trace.parent)
+    failed = "" if status == 0 else f"  failed with status {status}"
+    each = max(memory - least, 0) * (1 << 20) / count
+    print(
+        f"{words:24} {count:11,} {seconds:7.2f} s {count / seconds:12,.0f} {memory:5.0f} MiB {each:7.1f} B{failed}", flush=True
+    )
 
 
 def recorders(lastrank: Path) -> dict[str, list]:
@@ -112,11 +182,11 @@ def main() -> int:
     parser.add_argument("--bin", type=Path, default=ROOT / "target" / "release" / "lastrank")
     parser.add_argument("--calls", type=int, default=1_000_000)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--bounded", action="store_true", help="also ten million calls")
+    parser.add_argument("--short", action="store_true", help="without ten million calls")
     args = parser.parse_args()
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     lastrank = args.bin.resolve()
-    import_speed(lastrank, [args.calls, 10_000_000] if args.bounded else [args.calls])
+    import_speed(lastrank, args.calls, args.short)
     recording_cost(lastrank, args.rounds)
     return 0
 
