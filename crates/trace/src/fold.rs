@@ -85,19 +85,27 @@ impl Forms {
 /// The folded program of a sequence of statements: as it repeats, or where that leaves much, in pieces that begin with the
 /// same statement and differ in parts.
 pub fn fold(statements: &Sequence) -> Vec<Node> {
+    let nodes = as_it_repeats(statements);
+    let lines = cost(&nodes, &Indices::top());
+    if lines * WELL_FOLDED <= statements.len() || !IN_PIECES.contains(&statements.len()) {
+        return nodes;
+    }
+    // Nodes take much where little repeats: those of one way are held at a time, and made again of the best.
+    drop(nodes);
+    let in_pieces = |anchor: &u32| cost(&Folder::in_pieces(statements, *anchor), &Indices::top());
+    let ways = anchors(statements.shapes()).take(ANCHORS);
+    let best = ways.map(|anchor| (in_pieces(&anchor), anchor)).min_by_key(|(lines, _)| *lines);
+    match best {
+        Some((fewer, anchor)) if fewer * 4 <= lines * 3 => Folder::in_pieces(statements, anchor),
+        _ => as_it_repeats(statements),
+    }
+}
+
+/// The folded program of a sequence of statements as it repeats.
+fn as_it_repeats(statements: &Sequence) -> Vec<Node> {
     let mut folder = Folder::default();
     statements.iter().for_each(|statement| folder.push(&statement));
-    let lines = cost(&folder.nodes, &Indices::top());
-    if lines * WELL_FOLDED <= statements.len() || !IN_PIECES.contains(&statements.len()) {
-        return folder.nodes;
-    }
-    let in_pieces =
-        anchors(statements.shapes()).take(ANCHORS).map(|anchor| Folder::in_pieces(statements, anchor));
-    let best = in_pieces.map(|nodes| (cost(&nodes, &Indices::top()), nodes)).min_by_key(|(lines, _)| *lines);
-    match best {
-        Some((fewer, nodes)) if fewer * 4 <= lines * 3 => nodes,
-        _ => folder.nodes,
-    }
+    folder.nodes
 }
 
 /// About how many lines nodes take, with their lists.
