@@ -11,7 +11,7 @@ use trace::follow::Follower;
 use trace::model::{Sighting, Was};
 
 use crate::recorded::Seen;
-use files::ThreadFile;
+pub use files::ThreadFile;
 
 /// Bytes of a record without its names.
 const HEAD: usize = 64;
