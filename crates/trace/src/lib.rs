@@ -18,7 +18,7 @@
 //! holds more of a trace that repeats itself than some bytes a call.
 //!
 //! [`recording`] keeps the model in a Parquet file, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
-//! Pure: no file, clock, environment or system call; a thread of its own where two steps do not need each other.
+//! Pure: no file, clock, environment or system call; threads of its own where steps do not need each other.
 #![forbid(unsafe_code)]
 
 pub mod access;

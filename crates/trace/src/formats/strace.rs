@@ -1,6 +1,7 @@
 //! Reads a trace of `strace -f -ttt -T`, also with `-y`, `-xx` and `-ff`.
 //!
-//! [`mod@line`] cuts a line into its parts, [`calls`] says what each system call asks for.
+//! [`mod@line`] cuts a line into its parts, [`cut`] does that by several threads, [`calls`] says what each system call asks
+//! for; [`parts`] merges the files of `-ff`.
 
 mod calls;
 mod cut;
