@@ -1,9 +1,8 @@
 //! Holds a series of values: the finite ones in time order, the number dropped, ties and the clock's tick.
 
-use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
+use crate::{Error, ordered};
 
 /// Numbers of values dropped because they are not finite.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +25,8 @@ impl Dropped {
 pub struct Series {
     values: Vec<f64>,
     sorted: Vec<f64>,
+    /// The place in time of each of them, from 0.
+    places: Vec<u32>,
     dropped: Dropped,
     distinct: usize,
     tick: Option<f64>,
@@ -45,12 +46,11 @@ impl Series {
                 dropped.infinite += 1;
             }
         }
-        let mut sorted = values.clone();
-        sorted.par_sort_unstable_by(f64::total_cmp);
+        let (sorted, places) = ordered::with_places(&values);
         let distinct =
             if sorted.is_empty() { 0 } else { 1 + sorted.windows(2).filter(|w| w[1] > w[0]).count() };
         let tick = if distinct < sorted.len() { tick(&sorted) } else { None };
-        Series { values, sorted, dropped, distinct, tick }
+        Series { values, sorted, places, dropped, distinct, tick }
     }
 
     /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.
@@ -75,6 +75,11 @@ impl Series {
     /// The finite values in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.sorted
+    }
+
+    /// The place in time of each of [`Series::sorted`], from 0; equal values in the order of time.
+    pub(crate) fn places(&self) -> &[u32] {
+        &self.places
     }
 
     /// Quantile by linear interpolation of order statistics (Hyndman, Fan 1996, type 7); NaN when empty.

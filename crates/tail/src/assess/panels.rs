@@ -76,7 +76,6 @@ impl Assessment {
         let n = series.len();
         let size = n as f64;
         let law = self.law();
-        let order = crate::independence::order(series.values());
         let tail = 0.5 * (1.0 - self.level);
         let mut probability = Vec::new();
         let mut quantile = Vec::new();
@@ -89,7 +88,7 @@ impl Assessment {
             let high = special::beta_quantile(rank, size + 1.0 - rank, 1.0 - tail);
             let u = law.cdf(x);
             let outside = u < low || u > high;
-            let index = order[i];
+            let index = series.places()[i] as usize;
             let position = (rank - 0.5) / size;
             probability.push(Point { x: position, y: u, lower: low, upper: high, outside, index });
             let (lower, upper) = (law.quantile(low), law.quantile(high));

@@ -8,6 +8,7 @@
 mod autocorrelation;
 mod change;
 mod cluster;
+mod inversions;
 mod modes;
 mod montecarlo;
 mod neighbours;
@@ -15,7 +16,6 @@ mod slow;
 mod split;
 mod trend;
 
-pub(crate) use autocorrelation::order;
 pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use cluster::{Gap, separated};
@@ -25,11 +25,12 @@ pub use slow::{SlowValues, Spacing, slow_values};
 pub use split::{Mode, modes};
 pub use trend::{Trend, mann_kendall, theil_sen};
 
-use rayon::prelude::*;
+use std::borrow::Cow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::series::sorted_quantile;
-use crate::{Error, Series, Xoshiro, argument};
+use crate::{Error, Series, Xoshiro, argument, ordered};
 
 /// Subject of a test of stage one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -254,16 +255,16 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let size = n as f64;
     let lags = 20.min(n / 5);
 
-    let ranks = ranks(values);
-    let neighbours = neighbours(&ranks, lags);
-    let trend = mann_kendall(values, lags);
+    let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
+    let correlations = autocorrelations(&ranks, 40.min(n / 4));
+    let neighbours = neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]);
+    let trend = trend::mann_kendall_of_ranks(values, series.sorted(), &ranks, lags);
     let jump = change::pettitt_of_ranks(&ranks);
     let spread = spread_ties(series);
     let dip = dip_test(&spread, DIPS);
     let gap = separated(&spread);
-    let slow = slow_values(values, series.sorted());
-    let correlations = autocorrelations(&ranks, 40.min(n / 4));
-    let segments = segments(values, &ranks);
+    let slow = slow::slow_values_of(series);
+    let segments = segments(series, &ranks);
     let within = within_segments(&ranks, &segments);
     let effective_size = crate::gev::effective_size(&within);
     let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
@@ -351,9 +352,13 @@ const DIPS: usize = 3999;
 /// The gap's share of the error of the test of modes; the dip is far below its level.
 const GAP: f64 = 0.75;
 
-fn segments(values: &[f64], ranks: &[f64]) -> Vec<Segment> {
+fn segments(series: &Series, ranks: &[f64]) -> Vec<Segment> {
+    let values = series.values();
     let mut starts = vec![0];
     starts.extend(change::change_points_of_ranks(ranks));
+    if starts.len() == 1 {
+        return vec![Segment { start: 0, end: values.len(), median: series.quantile(0.5) }];
+    }
     let of = |(k, &start): (usize, &usize)| {
         let end = starts.get(k + 1).copied().unwrap_or(values.len());
         Segment { start, end, median: median(&values[start..end]) }
@@ -395,22 +400,16 @@ pub fn holm_weighted(tests: &[(f64, f64)]) -> Vec<f64> {
 
 /// Ascending values with ties spread evenly over their tick, so that a coarse clock does not look like many
 /// modes.
-fn spread_ties(series: &Series) -> Vec<f64> {
-    let mut sorted = series.sorted().to_vec();
-    if let Some(tick) = series.tick() {
-        let mut random = Xoshiro::new(2);
-        for x in &mut sorted {
-            *x += tick * (random.uniform() - 0.5);
-        }
-        sorted.par_sort_unstable_by(f64::total_cmp);
-    }
-    sorted
+fn spread_ties(series: &Series) -> Cow<'_, [f64]> {
+    let sorted = series.sorted();
+    let Some(tick) = series.tick() else { return Cow::Borrowed(sorted) };
+    let mut random = Xoshiro::new(2);
+    let spread: Vec<f64> = sorted.iter().map(|x| x + tick * (random.uniform() - 0.5)).collect();
+    Cow::Owned(ordered::ascending(&spread))
 }
 
 fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_unstable_by(f64::total_cmp);
-    sorted_quantile(&sorted, 0.5)
+    sorted_quantile(&ordered::ascending(values), 0.5)
 }
 
 fn trend_found(trend: &Trend, series: &Series) -> TestFinding {

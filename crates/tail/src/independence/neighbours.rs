@@ -6,7 +6,7 @@
 
 use lanes::{Arithmetic, LaneWork, widest};
 
-use super::autocorrelation::{autocorrelations, ljung_box};
+use super::autocorrelation::{autocorrelations, ljung_box_of};
 use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
 use crate::special::{chi_square_quantile, chi_square_survival, normal_cdf, normal_upper_quantile};
@@ -31,9 +31,8 @@ pub struct Neighbours {
 /// Lag 1 as a normal statistic, its negative, and the portmanteau, from the autocorrelations of `n` values. Under random
 /// order lag 1 is -1/n on average.
 fn statistics(correlations: &[f64], n: f64) -> [f64; 3] {
-    let sum: f64 = correlations.iter().enumerate().map(|(k, r)| r * r / (n - 1.0 - k as f64)).sum();
     let first = n.sqrt() * (correlations[0] + 1.0 / n);
-    [first, -first, n * (n + 2.0) * sum]
+    [first, -first, ljung_box_of(correlations, n)]
 }
 
 /// Tests ranks in time order, up to `lags` lags (at most 20). The normal and chi-square p-values,
@@ -41,14 +40,19 @@ fn statistics(correlations: &[f64], n: f64) -> [f64; 3] {
 /// same ranks, exact for exchangeable values whatever their law and ties (Dufour, Roy 1985); from there on by
 /// independent normal autocorrelations, which is their limit. Seeded by the ranks: the same values, the same p.
 pub fn neighbours(ranks: &[f64], lags: usize) -> Neighbours {
+    neighbours_of(ranks, &autocorrelations(ranks, lags))
+}
+
+/// [`neighbours`] of ranks of which the autocorrelations are known: those of all lags to test, at least.
+pub(super) fn neighbours_of(ranks: &[f64], correlations: &[f64]) -> Neighbours {
     let n = ranks.len();
-    let lags = lags.min(MOST_LAGS).min(n.saturating_sub(1));
-    let (portmanteau, _) = ljung_box(ranks, lags);
-    if lags == 0 || portmanteau <= 0.0 {
-        return Neighbours { portmanteau, p: 1.0 };
-    }
+    let lags = correlations.len().min(MOST_LAGS);
     let size = n as f64;
-    let here = statistics(&autocorrelations(ranks, lags), size);
+    let portmanteau = ljung_box_of(&correlations[..lags], size);
+    if lags == 0 || portmanteau <= 0.0 {
+        return Neighbours { portmanteau: 0.0, p: 1.0 };
+    }
+    let here = statistics(&correlations[..lags], size);
     let freedom = lags as f64;
     let p = [normal_cdf(-here[0]), normal_cdf(-here[1]), chi_square_survival(here[2], freedom)];
     let bound = p.iter().zip(SHARES).map(|(p, share)| p / share).fold(f64::INFINITY, f64::min);
@@ -129,7 +133,7 @@ impl LaneWork for LaggedProducts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::independence::ranks;
+    use crate::independence::{ljung_box, ranks};
 
     fn autoregression(phi: f64, n: usize, random: &mut Xoshiro) -> Vec<f64> {
         let mut state = random.normal();

@@ -6,8 +6,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::montecarlo::{MonteCarlo, probability};
-use crate::Xoshiro;
 use crate::special::{incomplete_gamma, normal_two_sided};
+use crate::{Series, Xoshiro};
 
 /// The pattern of the slow values in time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,12 +58,26 @@ const SIMULATED: MonteCarlo = MonteCarlo { most: 999, enough: 30 };
 /// Tests the slowest values in time order; `sorted` are the same, ascending. `None` if there are too few, or
 /// too few distinct ones.
 pub fn slow_values(values: &[f64], sorted: &[f64]) -> Option<SlowValues> {
-    let n = values.len();
+    slowest(sorted, |limit| (0..values.len()).filter(|&i| values[i] > limit).collect())
+}
+
+/// [`slow_values`] of a series.
+pub(super) fn slow_values_of(series: &Series) -> Option<SlowValues> {
+    slowest(series.sorted(), |limit| {
+        let below = series.sorted().partition_point(|x| *x <= limit);
+        let mut times: Vec<usize> = series.places()[below..].iter().map(|place| *place as usize).collect();
+        times.sort_unstable();
+        times
+    })
+}
+
+/// `above` gives the times of the values above a limit.
+fn slowest(sorted: &[f64], above: impl Fn(f64) -> Vec<usize>) -> Option<SlowValues> {
+    let n = sorted.len();
     let mut wanted = (n / 10).min(MOST);
     let mut found: Vec<SlowValues> = Vec::new();
     while wanted >= FEWEST && found.len() < TRIED {
-        let limit = sorted[n - 1 - wanted];
-        let times: Vec<usize> = (0..n).filter(|&i| values[i] > limit).collect();
+        let times = above(sorted[n - 1 - wanted]);
         // Ties at the limit leave fewer.
         if times.len() >= FEWEST {
             found.push(look(&times, n));

@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::autocorrelation::{autocorrelations, ranks};
+use super::autocorrelation::{autocorrelations, ranks, ranks_of_sorted};
+use super::inversions::inversions;
+use crate::ordered;
 use crate::special::normal_two_sided;
 
 /// A monotone trend over the run.
@@ -27,10 +29,16 @@ pub struct Trend {
 
 /// Mann-Kendall's test, corrected for autocorrelation up to `lags`.
 pub fn mann_kendall(values: &[f64], lags: usize) -> Trend {
+    let (sorted, places) = ordered::with_places(values);
+    mann_kendall_of_ranks(values, &sorted, &ranks_of_sorted(&sorted, &places), lags)
+}
+
+/// [`mann_kendall`] of values of which the ascending ones and the ranks are known.
+pub(super) fn mann_kendall_of_ranks(values: &[f64], sorted: &[f64], of: &[f64], lags: usize) -> Trend {
     let n = values.len();
     let size = n as f64;
     let slope = theil_sen(values);
-    let (s, ties) = concordance(values);
+    let (s, ties) = concordance(sorted, of);
     let pairs = 0.5 * size * (size - 1.0);
     let variance = (size * (size - 1.0) * (2.0 * size + 5.0) - ties.cubic) / 18.0;
     if variance <= 0.0 {
@@ -75,54 +83,22 @@ struct Ties {
     pairs: f64,
 }
 
-/// Rising minus falling pairs, by counting inversions in a merge sort; and the ties.
-fn concordance(values: &[f64]) -> (f64, Ties) {
-    let n = values.len();
-    let mut work = values.to_vec();
-    let mut buffer = vec![0.0; n];
-    let falling = inversions(&mut work, &mut buffer);
+/// Rising minus falling pairs, from ranks in time order; and the ties.
+fn concordance(sorted: &[f64], ranks: &[f64]) -> (f64, Ties) {
+    let n = sorted.len();
     let mut ties = Ties { cubic: 0.0, pairs: 0.0 };
     let mut from = 0;
     while from < n {
-        let run = work[from..].iter().take_while(|&&x| x == work[from]).count();
+        let run = sorted[from..].iter().take_while(|&&x| x == sorted[from]).count();
         let t = run as f64;
         ties.cubic += t * (t - 1.0) * (2.0 * t + 5.0);
         ties.pairs += 0.5 * t * (t - 1.0);
         from += run;
     }
+    // The whole parts of mean ranks have the order of the ranks.
+    let falling = inversions(ranks.iter().map(|rank| *rank as u32).collect()) as f64;
     let pairs = 0.5 * n as f64 * (n as f64 - 1.0);
     (pairs - ties.pairs - 2.0 * falling, ties)
-}
-
-fn inversions(values: &mut [f64], buffer: &mut [f64]) -> f64 {
-    let n = values.len();
-    if n < 2 {
-        return 0.0;
-    }
-    let middle = n / 2;
-    let mut count = {
-        let (left, right) = values.split_at_mut(middle);
-        let (bl, br) = buffer.split_at_mut(middle);
-        if n > 50_000 {
-            let (a, b) = rayon::join(|| inversions(left, bl), || inversions(right, br));
-            a + b
-        } else {
-            inversions(left, bl) + inversions(right, br)
-        }
-    };
-    let (mut i, mut j) = (0, middle);
-    for slot in buffer.iter_mut() {
-        if j >= n || (i < middle && values[i] <= values[j]) {
-            *slot = values[i];
-            i += 1;
-        } else {
-            *slot = values[j];
-            count += (middle - i) as f64;
-            j += 1;
-        }
-    }
-    values.copy_from_slice(buffer);
-    count
 }
 
 /// Median of all pairwise slopes; of evenly spaced values if there are more than 1200.
