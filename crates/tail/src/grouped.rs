@@ -6,6 +6,8 @@
 //! than a thousandth of its standard error below 10⁸ values. The extremes, which determine the shape, are not
 //! grouped.
 
+use crate::lagged;
+
 /// The number of values from which on they are grouped.
 const FROM: usize = 50_000;
 /// Number of smallest values that are not grouped: they determine the shifts of the rivals.
@@ -22,8 +24,6 @@ pub(crate) struct Grouped {
     pub points: Vec<f64>,
     /// The number of values in each group.
     pub weights: Vec<f64>,
-    /// The largest value of each group.
-    last: Vec<f64>,
 }
 
 impl Grouped {
@@ -34,7 +34,7 @@ impl Grouped {
         if n < FROM {
             return None;
         }
-        let mut found = Grouped { points: Vec::new(), weights: Vec::new(), last: Vec::new() };
+        let mut found = Grouped { points: Vec::new(), weights: Vec::new() };
         let mut from = 0;
         while from < n {
             let first = sorted[from];
@@ -43,21 +43,36 @@ impl Grouped {
             let width = spread.max((first - center).abs()) / GROUPS;
             let limit = if single { first } else { first + width };
             let end = if single { n } else { n - HIGHEST };
-            let count = sorted[from..end].iter().take_while(|x| **x <= limit).count().max(1);
+            let count = reach(&sorted[from..end], limit).max(1);
             let group = &sorted[from..from + count];
-            let mean = first + group.iter().map(|x| x - first).sum::<f64>() / count as f64;
+            let mean = lagged::mean(group);
             found.points.push(mean);
             found.weights.push(count as f64);
-            found.last.push(group[count - 1]);
             from += count;
         }
         Some(found)
     }
 
-    /// The group of a value that is one of those grouped.
-    pub fn group_of(&self, value: f64) -> usize {
-        self.last.partition_point(|last| *last < value).min(self.last.len() - 1)
+    /// The group of each value, in the order of places that the ascending values have.
+    pub fn at_places(&self, places: &[u32]) -> Vec<u32> {
+        let mut found = vec![0; places.len()];
+        let mut rest = places;
+        for (group, weight) in (0..).zip(&self.weights) {
+            let (own, others) = rest.split_at(*weight as usize);
+            own.iter().for_each(|place| found[*place as usize] = group);
+            rest = others;
+        }
+        found
     }
+}
+
+/// How many of some ascending values are not above a limit: a few, or searched with growing steps.
+fn reach(ascending: &[f64], limit: f64) -> usize {
+    let mut step = 8;
+    while step < ascending.len() && ascending[step] <= limit {
+        step *= 2;
+    }
+    ascending[..step.min(ascending.len())].partition_point(|x| *x <= limit)
 }
 
 #[cfg(test)]
@@ -78,9 +93,10 @@ mod tests {
         assert_eq!(found.points[found.points.len() - HIGHEST..], series.sorted()[80_000 - HIGHEST..]);
         let total: f64 = found.points.iter().zip(&found.weights).map(|(x, w)| x * w).sum();
         assert!((total / values.iter().sum::<f64>() - 1.0).abs() < 1e-12);
-        for value in &values {
-            let at = found.group_of(*value);
-            assert!((found.points[at] - value).abs() <= spread.max((value - center).abs()) / GROUPS);
+        let at = found.at_places(series.places());
+        for (value, at) in values.iter().zip(&at) {
+            let off = found.points[*at as usize] - value;
+            assert!(off.abs() <= spread.max((value - center).abs()) / GROUPS);
         }
         assert!(Grouped::of(&series.sorted()[..1000], center, spread).is_none());
     }

@@ -167,39 +167,40 @@ fn assess_series<'a>(
     Ok((assessment, likelihood, fit))
 }
 
-/// Log-densities of all values in time order; for very many values those of their groups, which differ by
-/// less than 1e-6.
+/// The values at which log-densities are computed: all in time order, or for very many values those of their groups, which
+/// differ by less than 1e-6.
 struct Densities<'a> {
     series: &'a Series,
-    groups: Option<(Grouped, Vec<u32>)>,
+    groups: Option<(&'a Grouped, Vec<u32>)>,
 }
 
 impl<'a> Densities<'a> {
-    fn of(series: &'a Series) -> Self {
-        let (center, spread) = gev::standardisation(series.sorted());
-        let groups = Grouped::of(series.sorted(), center, spread).map(|groups| {
-            let at = series.values().par_iter().map(|x| groups.group_of(*x) as u32).collect();
-            (groups, at)
-        });
-        Self { series, groups }
+    fn of(series: &'a Series, groups: Option<&'a Grouped>) -> Self {
+        Self { series, groups: groups.map(|groups| (groups, groups.at_places(series.places()))) }
     }
 
     fn ln(&self, ln_pdf: impl Fn(f64) -> f64) -> Vec<f64> {
+        let values = self.groups.as_ref().map_or(self.series.values(), |(groups, _)| &groups.points);
+        values.iter().map(|x| ln_pdf(*x)).collect()
+    }
+
+    /// Compares two laws by what [`Densities::ln`] gives for them.
+    fn compare(&self, first: &[f64], second: &[f64]) -> Option<Vuong> {
         match &self.groups {
-            None => self.series.values().iter().map(|x| ln_pdf(*x)).collect(),
-            Some((groups, at)) => {
-                let table: Vec<f64> = groups.points.iter().map(|x| ln_pdf(*x)).collect();
-                at.iter().map(|at| table[*at as usize]).collect()
-            }
+            None => verdict::vuong(first, second),
+            Some((groups, at)) => verdict::vuong_of_groups((first, second), &groups.weights, at),
         }
     }
 }
 
 /// Rivals by the same optimiser, best AIC first, and the weights of the GEV by AIC and BIC.
 fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f64) {
+    let (center, spread) = gev::standardisation(series.sorted());
+    let groups = Grouped::of(series.sorted(), center, spread);
+    let prepared = rivals::Prepared::in_groups(series, spread, groups.as_ref());
     let fits: Vec<rivals::RivalFit> = rivals::Family::ALL
         .par_iter()
-        .filter_map(|&family| rivals::fit(series, family).ok())
+        .filter_map(|&family| prepared.fit(family).ok())
         .filter(|rival| rival.aic().is_finite())
         .collect();
     let weights = |criterion: &[f64]| -> Vec<f64> {
@@ -214,7 +215,7 @@ fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f
     let aic: Vec<f64> = std::iter::once(fit.aic()).chain(fits.iter().map(|f| f.aic())).collect();
     let bic: Vec<f64> = std::iter::once(fit.bic()).chain(fits.iter().map(|f| f.bic())).collect();
     let (aic_weight, bic_weight) = (weights(&aic), weights(&bic));
-    let densities = Densities::of(series);
+    let densities = Densities::of(series, groups.as_ref());
     let law = fit.law();
     let log_densities = densities.ln(|x| law.ln_pdf(x));
     let mut found: Vec<Alternative> = fits
@@ -232,7 +233,7 @@ fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f
                 bic: rival.bic(),
                 aic_weight: aic_weight[i + 1],
                 bic_weight: bic_weight[i + 1],
-                vuong: verdict::vuong(&log_densities, &other),
+                vuong: densities.compare(&log_densities, &other),
                 law: rival.law,
             }
         })

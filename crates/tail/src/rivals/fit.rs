@@ -12,7 +12,7 @@ use crate::grouped::Grouped;
 use crate::newton::{Newton, Objective, brent_minimum};
 use crate::rivals::{Family, Law, sums};
 use crate::special::{LN_SQRT_2PI, ln_minus_digamma, stirling_error, trigamma};
-use crate::{Error, Series, Status, gev};
+use crate::{Error, Series, Status, gev, lagged};
 
 /// A fitted rival.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,8 @@ impl RivalFit {
 /// As [`fit`] if no family can be fitted: too few, too few distinct values.
 pub fn fit_all(series: &Series) -> Result<Vec<RivalFit>, Error> {
     series.require(5, 4)?;
-    Ok(Family::ALL.into_iter().filter_map(|family| fit(series, family).ok()).collect())
+    let prepared = Prepared::of(series);
+    Ok(Family::ALL.into_iter().filter_map(|family| prepared.fit(family).ok()).collect())
 }
 
 /// Fits one family by maximum likelihood.
@@ -54,36 +55,61 @@ pub fn fit_all(series: &Series) -> Result<Vec<RivalFit>, Error> {
 /// As [`crate::gev::fit`], and [`Error::Support`] if the data are outside of the family's support.
 pub fn fit(series: &Series, family: Family) -> Result<RivalFit, Error> {
     series.require(5, 4)?;
-    let sorted = series.sorted();
-    let n = sorted.len();
-    if family == Family::Normal {
-        let (mean, sd) = sums::mean_sd(sorted, &vec![1.0; n], n as f64);
-        let law = Law { family, shift: 0.0, a: mean, b: sd };
-        let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
-        return Ok(RivalFit { law, n, negative_log_likelihood: nll, status: Status::Ok });
+    Prepared::of(series).fit(family)
+}
+
+/// A series of at least four different values as every family is fitted to it.
+pub(crate) struct Prepared<'a> {
+    sorted: &'a [f64],
+    spread: f64,
+    sample: Sample,
+}
+
+impl<'a> Prepared<'a> {
+    /// Groups very many values.
+    pub fn of(series: &'a Series) -> Self {
+        let (center, spread) = gev::standardisation(series.sorted());
+        Self::in_groups(series, spread, Grouped::of(series.sorted(), center, spread).as_ref())
     }
-    let least = sorted[0];
-    let spread = gev::fit::standardisation(sorted).1;
-    let sample = Sample::of(sorted, least, spread);
-    let (d, inner, status) = if family.shifted() {
-        shifted(family, &sample)
-    } else {
-        if least <= 0.0 {
-            return Err(Error::Support { model: family.name(), needs: "positive values" });
+
+    /// With the groups of the values and their interquartile range.
+    pub fn in_groups(series: &'a Series, spread: f64, groups: Option<&Grouped>) -> Self {
+        let sorted = series.sorted();
+        Self { sorted, spread, sample: Sample::of(sorted, groups, spread) }
+    }
+
+    /// Fits one family, as [`fit`].
+    pub fn fit(&self, family: Family) -> Result<RivalFit, Error> {
+        let Prepared { sorted, spread, ref sample } = *self;
+        let n = sorted.len();
+        let least = sorted[0];
+        if family == Family::Normal {
+            let mean = lagged::mean(sorted);
+            let sd = (lagged::products(sorted, mean, 0, 1)[0] / n as f64).sqrt();
+            let law = Law { family, shift: 0.0, a: mean, b: sd };
+            let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
+            return Ok(RivalFit { law, n, negative_log_likelihood: nll, status: Status::Ok });
         }
-        let d = least / spread;
-        (d, at_distance(family, &sample, d), Status::Ok)
-    };
-    if !inner.nll.is_finite() {
-        return Err(Error::NotConverged { model: family.name() });
+        let (d, inner, status) = if family.shifted() {
+            shifted(family, sample)
+        } else {
+            if least <= 0.0 {
+                return Err(Error::Support { model: family.name(), needs: "positive values" });
+            }
+            let d = least / spread;
+            (d, at_distance(family, sample, d), Status::Ok)
+        };
+        if !inner.nll.is_finite() {
+            return Err(Error::NotConverged { model: family.name() });
+        }
+        let shift = if family.shifted() { least - spread * d } else { 0.0 };
+        let (a, b) = match family {
+            Family::LogNormal | Family::LogNormal3 => (inner.a + spread.ln(), inner.b),
+            _ => (inner.a, inner.b * spread),
+        };
+        let negative_log_likelihood = inner.nll + n as f64 * spread.ln();
+        Ok(RivalFit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
     }
-    let shift = if family.shifted() { least - spread * d } else { 0.0 };
-    let (a, b) = match family {
-        Family::LogNormal | Family::LogNormal3 => (inner.a + spread.ln(), inner.b),
-        _ => (inner.a, inner.b * spread),
-    };
-    let negative_log_likelihood = inner.nll + n as f64 * spread.ln();
-    Ok(RivalFit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
 }
 
 /// Standardised distances from the minimum, ascending, and the number of values each represents.
@@ -95,14 +121,14 @@ struct Sample {
 }
 
 impl Sample {
-    /// Groups very many values, which does not change the maximum.
-    fn of(sorted: &[f64], least: f64, spread: f64) -> Sample {
+    /// Of the groups, where there are some, which does not change the maximum.
+    fn of(sorted: &[f64], groups: Option<&Grouped>, spread: f64) -> Sample {
         let n = sorted.len() as f64;
-        let center = crate::series::sorted_quantile(sorted, 0.5);
-        let standard = |x: &f64| (x - least) / spread;
-        match Grouped::of(sorted, center, spread) {
+        let standard = |x: &f64| (x - sorted[0]) / spread;
+        match groups {
             Some(groups) => {
-                Sample { u: groups.points.iter().map(standard).collect(), weights: groups.weights, n }
+                let u = groups.points.iter().map(standard).collect();
+                Sample { u, weights: groups.weights.clone(), n }
             }
             None => Sample { u: sorted.iter().map(standard).collect(), weights: vec![1.0; sorted.len()], n },
         }

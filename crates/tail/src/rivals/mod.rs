@@ -3,6 +3,7 @@
 mod fit;
 mod sums;
 
+pub(crate) use fit::Prepared;
 pub use fit::{RivalFit, fit, fit_all};
 
 use serde::{Deserialize, Serialize};

@@ -19,6 +19,7 @@ pub use evidence::{
 };
 pub use findings::{Explained, Finding};
 pub use levels::Levels;
+pub(crate) use vuong::vuong_of_groups;
 pub use vuong::{Preference, Vuong, long_run_variance, vuong};
 
 use serde::{Deserialize, Serialize};
