@@ -14,7 +14,7 @@ use crate::search::{self, StandardMaximum};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
 use crate::surface::{Free, Maxima, Surface, grow_scale};
-use crate::{Dropped, Error, Gev, Series, Status, argument, linalg, special};
+use crate::{Dropped, Error, Gev, Series, Status, argument, lagged, linalg, special};
 
 /// Largest shape searched.
 pub(crate) const SHAPE_MAX: f64 = 5.0;
@@ -267,15 +267,14 @@ impl<'a> Likelihood<'a> {
     fn location_scores(&self, best: &StandardMaximum) -> Vec<f64> {
         let [m, phi, shape] = best.at;
         let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
-        self.series
-            .values()
-            .iter()
-            .map(|&x| {
-                let z = (x - law.location) / law.scale;
-                let w = (1.0 + shape * z).max(1e-9);
-                (1.0 + shape - law.intensity(x)) / w
-            })
-            .collect()
+        let values = self.series.values();
+        let mut scores = law.intensities(values);
+        for (score, x) in scores.iter_mut().zip(values) {
+            let z = (x - law.location) / law.scale;
+            let w = (1.0 + shape * z).max(1e-9);
+            *score = (1.0 + shape - *score) / w;
+        }
+        scores
     }
 }
 
@@ -339,8 +338,12 @@ pub fn effective_size(series: &[f64]) -> f64 {
     if n < 8 {
         return size;
     }
-    let mean = series.iter().sum::<f64>() / size;
-    let variance: f64 = series.iter().map(|x| (x - mean).powi(2)).sum();
+    // Most series need one lag; those with a long memory many.
+    const FEW: usize = 8;
+    const MORE: usize = 24;
+    let mean = lagged::mean(series);
+    let mut products = lagged::products(series, mean, 0, FEW);
+    let variance = products[0];
     if !(variance > 0.0 && variance.is_finite()) {
         return size;
     }
@@ -349,8 +352,10 @@ pub fn effective_size(series: &[f64]) -> f64 {
     let most = (n / 4).min(2000);
     let affordable = most.min((MOST_PRODUCTS / n).max(50));
     for lag in 1..affordable {
-        let rho =
-            series[lag..].iter().zip(series).map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / variance;
+        if lag == products.len() {
+            products.extend(lagged::products(series, mean, lag, MORE));
+        }
+        let rho = products[lag] / variance;
         if rho <= noise {
             return size / inflation;
         }

@@ -1,5 +1,6 @@
 //! Detects jumps of the level: Pettitt's test and PELT change points.
 
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use super::autocorrelation::ranks;
@@ -52,8 +53,41 @@ pub fn gumbel_scores(values: &[f64]) -> Vec<f64> {
 }
 
 fn scores_of_ranks(ranks: &[f64]) -> Vec<f64> {
-    let n = ranks.len() as f64;
-    ranks.iter().map(|r| -(-(r / (n + 1.0)).ln()).ln()).collect()
+    widest(Scores(ranks))
+}
+
+struct Scores<'a>(&'a [f64]);
+
+impl LaneWork for Scores<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> Vec<f64> {
+        let n = self.0.len() as f64;
+        self.0.iter().map(|r| -lanes::ln::<A>(-lanes::ln::<A>(r / (n + 1.0)))).collect()
+    }
+}
+
+/// The sum of the squared differences to the value some places later.
+struct SquaredDifferences<'a> {
+    values: &'a [f64],
+    later: &'a [f64],
+}
+
+impl LaneWork for SquaredDifferences<'_> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> f64 {
+        const LANES: usize = 32;
+        let mut sums = [0.0; LANES];
+        for (values, later) in self.values.chunks(LANES).zip(self.later.chunks(LANES)) {
+            for ((sum, a), b) in sums.iter_mut().zip(values).zip(later) {
+                *sum = A::mul_add(a - b, a - b, *sum);
+            }
+        }
+        sums.iter().sum()
+    }
 }
 
 /// The largest number of blocks to which values are joined before the search, which is quadratic.
@@ -76,7 +110,7 @@ pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
     }
     let scores = scores_of_ranks(ranks);
     let difference = |lag: usize| -> f64 {
-        scores[lag..].iter().zip(&scores).map(|(a, b)| (a - b).powi(2)).sum::<f64>() / (n - lag) as f64
+        widest(SquaredDifferences { values: &scores[..n - lag], later: &scores[lag..] }) / (n - lag) as f64
     };
     let (one, two) = (difference(1), difference(2));
     if one <= 0.0 {

@@ -1,5 +1,6 @@
 //! Finds a cluster of values separated by a gap that a law with one mode would not produce.
 
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 /// The gap with the strongest evidence against one mode.
@@ -41,7 +42,43 @@ pub fn separated(sorted: &[f64]) -> Option<Gap> {
     }
     // Σ 1 / m over both sides.
     let total: f64 = 2.0 * (FEWEST..=n / 2).map(|m| 1.0 / m as f64).sum::<f64>();
-    let bound = |at: usize| -> f64 {
+    let gaps = Gaps { sorted, total };
+    let mut best = Gap { below: 0, from: f64::NAN, to: f64::NAN, p: f64::INFINITY };
+    let (first, behind) = (FEWEST - 1, n - FEWEST);
+    let look = |at: usize, best: &mut Gap| {
+        let p = gaps.bound(at);
+        if p < best.p {
+            *best = Gap { below: at + 1, from: sorted[at], to: sorted[at + 1], p };
+        }
+    };
+    look(first, &mut best);
+    for from in (first + 1..behind).step_by(TOGETHER) {
+        let to = (from + TOGETHER).min(behind);
+        let mut wide = widest(Wide { gaps: &gaps, from, to, least: best.p });
+        while wide > 0 {
+            look(from + wide.trailing_zeros() as usize, &mut best);
+            wide &= wide - 1;
+        }
+    }
+    Some(best)
+}
+
+/// Gaps that are looked at together: one bit of a number for each.
+const TOGETHER: usize = 64;
+
+/// The gaps between ascending values.
+struct Gaps<'a> {
+    sorted: &'a [f64],
+    /// Σ 1 / (values on the smaller side) over all of them.
+    total: f64,
+}
+
+impl Gaps<'_> {
+    /// The p-value of the gap above a value.
+    #[inline(always)]
+    fn bound(&self, at: usize) -> f64 {
+        let Gaps { sorted, total } = *self;
+        let n = sorted.len();
         let gap = sorted[at + 1] - sorted[at];
         if gap <= 0.0 {
             return 1.0;
@@ -50,7 +87,7 @@ pub fn separated(sorted: &[f64]) -> Option<Gap> {
             let least = CUTS
                 .iter()
                 .map(|cut| {
-                    let j = ((cut * count as f64).ceil() as usize).max(2).min(count);
+                    let j = beyond_gap(*cut, count);
                     let inside = 1.0 - (gap / reach(j)).min(1.0);
                     (j as f64 - 1.0) * inside.max(f64::MIN_POSITIVE).ln()
                 })
@@ -59,17 +96,55 @@ pub fn separated(sorted: &[f64]) -> Option<Gap> {
         };
         let upper = beyond(n - 1 - at, &|j| sorted[at + j] - sorted[at]);
         let lower = beyond(at + 1, &|j| sorted[at + 1] - sorted[at + 1 - j]);
-        let smaller = (at + 1).min(n - 1 - at) as f64;
-        (upper.max(lower) * smaller * total * REACHED).min(1.0)
-    };
-    let mut best = Gap { below: 0, from: f64::NAN, to: f64::NAN, p: f64::INFINITY };
-    for at in FEWEST - 1..n - FEWEST {
-        let p = bound(at);
-        if p < best.p {
-            best = Gap { below: at + 1, from: sorted[at], to: sorted[at + 1], p };
-        }
+        (upper.max(lower) * self.smaller(at) * total * REACHED).min(1.0)
     }
-    Some(best)
+
+    /// The number of values on the smaller side.
+    fn smaller(&self, at: usize) -> f64 {
+        (at + 1).min(self.sorted.len() - 1 - at) as f64
+    }
+}
+
+/// How many of `count` values beyond a gap are looked at.
+#[inline(always)]
+fn beyond_gap(cut: f64, count: usize) -> usize {
+    ((cut * count as f64).ceil() as usize).max(2).min(count)
+}
+
+/// Which of at most 64 gaps can have a smaller p-value than `least`, by one bit each.
+struct Wide<'a> {
+    gaps: &'a Gaps<'a>,
+    from: usize,
+    to: usize,
+    least: f64,
+}
+
+impl LaneWork for Wide<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> u64 {
+        let Wide { gaps: Gaps { sorted, total }, from, to, least } = self;
+        let n = sorted.len();
+        let smaller = self.gaps.smaller(from).min(self.gaps.smaller(to - 1));
+        // A bound of one side is at least exp of minus the largest (j - 1) gap / (reach - gap), since -ln(1 - x) is at
+        // most x / (1 - x).
+        let needed = (CUTS.len() as f64 * REACHED * total * smaller / least).ln() * (1.0 - 1e-9);
+        let mut found = 0;
+        for at in from..to {
+            let gap = sorted[at + 1] - sorted[at];
+            let far = |count: usize, reach: &dyn Fn(usize) -> f64| {
+                CUTS.iter().any(|cut| {
+                    let j = beyond_gap(*cut, count);
+                    (j as f64 - 1.0) * gap >= needed * (reach(j) - gap)
+                })
+            };
+            let both = far(n - 1 - at, &|j| sorted[at + j] - sorted[at])
+                && far(at + 1, &|j| sorted[at + 1] - sorted[at + 1 - j]);
+            found |= u64::from(both) << (at - from);
+        }
+        found
+    }
 }
 
 #[cfg(test)]
@@ -101,6 +176,38 @@ mod tests {
             if random.uniform() < 0.05 { 1.0 + 10.0 * u } else { u }
         };
         assert!(smallest(flat, 400, 300) <= 30);
+    }
+
+    #[test]
+    fn the_gap_is_the_best_of_all_for_any_law_size_and_ties() {
+        let plain = |sorted: &[f64]| {
+            let n = sorted.len();
+            let total = 2.0 * (FEWEST..=n / 2).map(|m| 1.0 / m as f64).sum::<f64>();
+            let mut best = (0, f64::INFINITY);
+            for at in FEWEST - 1..n - FEWEST {
+                let p = Gaps { sorted, total }.bound(at);
+                if p < best.1 {
+                    best = (at + 1, p);
+                }
+            }
+            best
+        };
+        let mut random = Xoshiro::new(17);
+        for n in [20, 21, 68, 69, 70, 133, 400, 5000] {
+            for shape in [-0.9, -0.2, 0.3, 1.5] {
+                let law = Gev::new(10.0, 1.0, shape).unwrap();
+                for far in [0.0, 0.4, 2.0, 30.0] {
+                    let cluster = |i: usize| if i % 9 == 0 { far } else { 0.0 };
+                    let mut values: Vec<f64> = (0..n).map(|i| cluster(i) + law.sample(&mut random)).collect();
+                    values.sort_by(f64::total_cmp);
+                    let found = separated(&values).unwrap();
+                    assert_eq!((found.below, found.p), plain(&values), "{n} {shape} {far}");
+                    values.iter_mut().for_each(|x| *x = (*x * 8.0).round() / 8.0);
+                    let found = separated(&values).unwrap();
+                    assert_eq!((found.below, found.p), plain(&values), "{n} {shape} {far} tied");
+                }
+            }
+        }
     }
 
     #[test]

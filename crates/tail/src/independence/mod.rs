@@ -8,6 +8,7 @@
 mod autocorrelation;
 mod change;
 mod cluster;
+mod hull;
 mod inversions;
 mod modes;
 mod montecarlo;

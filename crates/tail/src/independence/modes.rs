@@ -4,6 +4,7 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 
+use super::hull::{Hull, line};
 use super::montecarlo::{MonteCarlo, probability};
 use crate::Xoshiro;
 
@@ -87,8 +88,8 @@ fn dip(x: &[f64]) -> (f64, usize, usize) {
     let mut deviation = 1.0f64;
     let (mut minorant, mut majorant) = (Vec::new(), Vec::new());
     loop {
-        hull(x, low, high, &mut minorant, |turn| turn <= 0.0);
-        hull(x, low, high, &mut majorant, |turn| turn >= 0.0);
+        Hull::Minorant.corners(x, low, high, &mut minorant);
+        Hull::Majorant.corners(x, low, high, &mut majorant);
         // The largest distance is at a corner of one of them.
         let mut apart = 0.0f64;
         let (mut new_low, mut new_high) = (low, high);
@@ -121,7 +122,12 @@ fn dip(x: &[f64]) -> (f64, usize, usize) {
         if apart <= deviation || (new_low == low && new_high == high) {
             break;
         }
-        deviation = deviation.max(below(x, &minorant, new_low)).max(above(x, &majorant, new_high));
+        let outside = (
+            &minorant[..minorant.partition_point(|corner| *corner <= new_low)],
+            &majorant[majorant.partition_point(|corner| *corner < new_high)..],
+        );
+        deviation =
+            deviation.max(Hull::Minorant.inside(x, outside.0)).max(Hull::Majorant.inside(x, outside.1));
         if new_low == low && new_high == high {
             break;
         }
@@ -131,53 +137,6 @@ fn dip(x: &[f64]) -> (f64, usize, usize) {
         }
     }
     (0.5 * deviation / n as f64, low, high)
-}
-
-/// Corners of the hull of the points (x_i, i), `low ..= high`, as indices; `out_of` tells which turn leaves it.
-fn hull(x: &[f64], low: usize, high: usize, corners: &mut Vec<usize>, out_of: impl Fn(f64) -> bool) {
-    corners.clear();
-    for i in low..=high {
-        while corners.len() >= 2 {
-            let b = corners[corners.len() - 1];
-            let a = corners[corners.len() - 2];
-            let turn = (b - a) as f64 * (x[i] - x[b]) - (i - b) as f64 * (x[b] - x[a]);
-            // Positive turn: steeper before than after.
-            if out_of(-turn) {
-                corners.pop();
-            } else {
-                break;
-            }
-        }
-        corners.push(i);
-    }
-}
-
-/// Height at x_i of the straight line through the corners a and b.
-fn line(x: &[f64], a: usize, b: usize, i: usize) -> f64 {
-    let width = x[b] - x[a];
-    if width > 0.0 { a as f64 + (b - a) as f64 * (x[i] - x[a]) / width } else { b as f64 }
-}
-
-/// Largest excess of the empirical function over its minorant left of `end`.
-fn below(x: &[f64], corners: &[usize], end: usize) -> f64 {
-    let mut most = 0.0f64;
-    for pair in corners.windows(2).take_while(|pair| pair[1] <= end) {
-        for i in pair[0]..=pair[1] {
-            most = most.max(i as f64 + 1.0 - line(x, pair[0], pair[1], i));
-        }
-    }
-    most
-}
-
-/// Largest excess of the majorant over the empirical function right of `start`.
-fn above(x: &[f64], corners: &[usize], start: usize) -> f64 {
-    let mut most = 0.0f64;
-    for pair in corners.windows(2).skip_while(|pair| pair[0] < start) {
-        for i in pair[0]..=pair[1] {
-            most = most.max(line(x, pair[0], pair[1], i) - i as f64 + 1.0);
-        }
-    }
-    most
 }
 
 #[cfg(test)]
