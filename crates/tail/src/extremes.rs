@@ -4,7 +4,7 @@
 //! Both estimate the GEV of the block maximum, from more data (Weissman 1978; Smith 1986; Tawn 1988; Coles
 //! 2001, chapters 3.5 and 7).
 
-use crate::gev::fit::{SHAPE_MAX, in_units, standardisation};
+use crate::gev::fit::{SHAPE_MAX, hessian_of, in_units, standardisation};
 use crate::gev::profile::in_units as interval_in_units;
 use crate::gev::{self, GevFit, GevTarget};
 use crate::held;
@@ -135,7 +135,8 @@ impl Model {
         first[1] = grow_scale(self.rows.ends(), first[0], first[1], first[2]);
         let base = [self.start[0], self.start[1]];
         let best = search::maximize(&self.rows, first, base, &mut Newton::new(3));
-        let (mut fit, _) = in_units(&self.rows, &best, &self.series, self.center, self.spread);
+        let (mut fit, _) =
+            in_units(hessian_of(&self.rows, &best), &best, &self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.weight * self.spread.ln();
         fit.n = self.blocks;
         fit.effective_size = self.blocks as f64;

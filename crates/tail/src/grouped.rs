@@ -53,6 +53,12 @@ impl Grouped {
         Some(found)
     }
 
+    /// The same groups of values that were standardised.
+    pub fn in_units(&self, center: f64, spread: f64) -> Grouped {
+        let points = self.points.iter().map(|y| center + spread * y).collect();
+        Grouped { points, weights: self.weights.clone() }
+    }
+
     /// The group of each value, in the order of places that the ascending values have.
     pub fn at_places(&self, places: &[u32]) -> Vec<u32> {
         let mut found = vec![0; places.len()];

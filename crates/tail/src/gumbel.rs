@@ -58,45 +58,54 @@ impl GumbelFit {
 /// # Errors
 /// As [`gev::fit`], and [`Error::NotConverged`], which is not expected: the likelihood has one maximum.
 pub fn fit(series: &Series) -> Result<GumbelFit, Error> {
-    let likelihood = Likelihood::new(series)?;
+    fit_of(&Likelihood::new(series)?)
+}
+
+/// [`fit`] of a sample that is standardised already.
+pub(crate) fn fit_of(likelihood: &Likelihood) -> Result<GumbelFit, Error> {
     let maxima = likelihood.maxima();
+    let n = maxima.len();
     let fixed = Fixed { surface: &maxima, what: HeldFixed::Shape, value: 0.0 };
     let mut newton = Newton::new(2);
     let mut start = quantile_start();
     let quick = likelihood.quick();
-    if !quick.weights.is_empty() {
+    // From near the maximum of groups, one step leads to that of all.
+    let near = !quick.weights.is_empty() && {
         let groups = Fixed { surface: &quick, what: HeldFixed::Shape, value: 0.0 };
-        if newton.minimize(&groups, &start, 1e-3, 0).converged {
+        let outcome = newton.minimize(&groups, &start, 1e-8, 0);
+        if outcome.converged {
             start = [newton.at[0], newton.at[1]];
         }
-    }
+        outcome.converged
+    };
+    let (tolerance, polish) = if near { (gev::fit::NEAR, 0) } else { (1e-12 * n as f64, 2) };
     // With a far outlier exp(-z) underflows on one side: widen the scale until the start is finite.
     let wide = [start[0], grow_scale(maxima.ends(), start[0], start[1], -0.02)];
-    let tolerance = 1e-12 * series.len() as f64;
-    let mut outcome = newton.minimize(&fixed, &start, tolerance, 2);
+    let mut outcome = newton.minimize(&fixed, &start, tolerance, polish);
     if !outcome.converged {
-        outcome = newton.minimize(&fixed, &wide, tolerance, 2);
+        outcome = newton.minimize(&fixed, &wide, tolerance, polish);
     }
-    let terms = maxima.terms(newton.at[0], newton.at[1], 0.0);
-    let (Some(terms), true) = (terms, outcome.converged) else {
+    let inverse = linalg::inverse(&newton.hessian, 2);
+    let (Some(v), true) = (inverse, outcome.converged) else {
         return Err(Error::NotConverged { model: "Gumbel" });
     };
-    let [mm, mp, pp, ..] = terms.hessian;
-    let Some(v) = linalg::inverse(&[mm, mp, mp, pp], 2) else {
-        return Err(Error::NotConverged { model: "Gumbel" });
-    };
+    let (mut at, mut value) = ([newton.at[0], newton.at[1]], outcome.value);
+    if near {
+        at.iter_mut().zip(newton.beyond()).for_each(|(at, beyond)| *at = beyond);
+        value -= 0.5 * outcome.decrement;
+    }
     let (center, spread) = (likelihood.center, likelihood.spread);
-    let scale = spread * newton.at[1].exp();
+    let scale = spread * at[1].exp();
     let covariance =
         [[v[0] * spread * spread, v[1] * spread * scale], [v[2] * spread * scale, v[3] * scale * scale]];
     Ok(GumbelFit {
-        n: series.len(),
-        location: center + spread * newton.at[0],
-        location_offset: spread * newton.at[0],
+        n,
+        location: center + spread * at[0],
+        location_offset: spread * at[0],
         scale,
         standard_errors: [covariance[0][0].sqrt(), covariance[1][1].sqrt()],
         covariance,
-        negative_log_likelihood: outcome.value + series.len() as f64 * spread.ln(),
+        negative_log_likelihood: value + n as f64 * spread.ln(),
     })
 }
 

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gev::fit::{in_units, quantile_start, standardisation};
+use crate::gev::fit::{hessian_of, in_units, quantile_start, standardisation};
 use crate::gev::{self, GevFit, GevTarget};
 use crate::held;
 use crate::kernel::{Terms, log_ratio};
@@ -187,9 +187,10 @@ fn prepare(series: &Series, tick: f64, rounding: Rounding) -> Result<(Censored, 
 pub fn fit(series: &Series, tick: f64, rounding: Rounding) -> Result<GevFit, Error> {
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let best = maximize(&censored, &mut Newton::new(3));
-    let (mut fit, _) = in_units(&censored, &best, series, center, spread);
+    let (mut fit, _) = in_units(hessian_of(&censored, &best), &best, series, center, spread);
     fit.tick = Some(tick);
-    let scores: Vec<f64> = series.values().iter().map(|x| fit.law().cdf(*x)).collect();
+    let mut scores = fit.law().intensities(series.values());
+    scores.iter_mut().for_each(|score| *score = (-*score).exp());
     fit.effective_size = gev::effective_size(&scores);
     Ok(fit)
 }

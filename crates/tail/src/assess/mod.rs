@@ -117,13 +117,13 @@ fn assess_series<'a>(
         shape: profile(gev::GevTarget::Shape),
     };
 
-    let (alternatives, gev_weight, gev_bic_weight) = alternatives(series, &fit);
+    let (alternatives, gev_weight, gev_bic_weight) = alternatives(series, &likelihood, &fit);
     let diagnostics = Diagnostics {
         goodness_of_fit: goodness_of_fit(series, &fit, options),
         dependence: if independence.passed { None } else { dependence(series, &fit, &independence, options) },
         trend: if independence.passed { None } else { trend(series, options) },
         rounded: rounded(series, &fit),
-        gumbel: gumbel_test(series, &fit),
+        gumbel: gumbel_test(&likelihood, &fit),
         independence,
     };
     let verdict = verdict::decide(&verdict::Evidence {
@@ -194,10 +194,13 @@ impl<'a> Densities<'a> {
 }
 
 /// Rivals by the same optimiser, best AIC first, and the weights of the GEV by AIC and BIC.
-fn alternatives(series: &Series, fit: &gev::GevFit) -> (Vec<Alternative>, f64, f64) {
-    let (center, spread) = gev::standardisation(series.sorted());
-    let groups = Grouped::of(series.sorted(), center, spread);
-    let prepared = rivals::Prepared::in_groups(series, spread, groups.as_ref());
+fn alternatives(
+    series: &Series,
+    likelihood: &gev::Likelihood,
+    fit: &gev::GevFit,
+) -> (Vec<Alternative>, f64, f64) {
+    let groups = likelihood.groups();
+    let prepared = rivals::Prepared::in_groups(series, likelihood.spread, groups.as_ref());
     let fits: Vec<rivals::RivalFit> = rivals::Family::ALL
         .par_iter()
         .filter_map(|&family| prepared.fit(family).ok())
@@ -334,8 +337,8 @@ fn rounded(series: &Series, fit: &gev::GevFit) -> Option<Rounded> {
 }
 
 /// Tests whether the shape is 0.
-fn gumbel_test(series: &Series, fit: &gev::GevFit) -> Option<GumbelTest> {
-    let simple = gumbel::fit(series).ok()?;
+fn gumbel_test(likelihood: &gev::Likelihood, fit: &gev::GevFit) -> Option<GumbelTest> {
+    let simple = gumbel::fit_of(likelihood).ok()?;
     let (statistic, p) = simple.against(fit);
     Some(GumbelTest {
         statistic,

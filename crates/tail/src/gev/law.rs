@@ -30,14 +30,7 @@ impl LaneWork for Intensities<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Vec<f64> {
-        let Gev { location, scale, shape } = *self.law;
-        let outside = if shape > 0.0 { f64::INFINITY } else { 0.0 };
-        let of = |x: &f64| {
-            let z = (x - location) / scale;
-            let found = lanes::exp::<A>(-kernel::h_in_support::<A>(z, shape));
-            if shape * z > -1.0 { found } else { outside }
-        };
-        self.values.iter().map(of).collect()
+        self.values.iter().map(|x| self.law.intensity_of_lane::<A>(*x)).collect()
     }
 }
 
@@ -68,6 +61,16 @@ impl Gev {
     /// [`Gev::intensity`] of many values.
     pub fn intensities(&self, values: &[f64]) -> Vec<f64> {
         widest(Intensities { law: self, values })
+    }
+
+    /// [`Gev::intensity`] without a branch.
+    #[inline(always)]
+    pub(crate) fn intensity_of_lane<A: Arithmetic>(&self, x: f64) -> f64 {
+        let Gev { location, scale, shape } = *self;
+        let z = (x - location) / scale;
+        let found = lanes::exp::<A>(-kernel::h_in_support::<A>(z, shape));
+        let outside = if shape > 0.0 { f64::INFINITY } else { 0.0 };
+        if shape * z > -1.0 { found } else { outside }
     }
 
     /// Distribution function.

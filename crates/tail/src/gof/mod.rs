@@ -6,6 +6,7 @@
 
 mod statistics;
 
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use crate::bootstrap;
@@ -14,7 +15,7 @@ use crate::gev::fit::maximize_maxima;
 use crate::interval::{self, Censored, Rounding};
 use crate::newton::Newton;
 use crate::surface::Maxima;
-use crate::{Error, Gev, Series, Status, Xoshiro};
+use crate::{Error, Gev, Series, Status, Xoshiro, ordered};
 
 pub use statistics::Statistics;
 
@@ -178,9 +179,7 @@ fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessO
     let Rounds { size: n, seed, .. } = rounds;
     let rate = 1.0 / fit.scale;
     let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
-    let standard: Vec<f64> =
-        series.sorted().iter().map(|x| ((x - fit.center) - fit.location_offset) * rate).collect();
-    let observed = Statistics::of_sorted(&standard, &law);
+    let observed = Statistics::of_scaled(series.sorted(), ([fit.center, fit.location_offset], rate), &law);
     let start = [0.0, 0.0, fit.shape];
     let (p, replicates) = rounds.p_values(&[observed], |refit, index| {
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));
@@ -201,18 +200,20 @@ fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Err
     let law = |at: [f64; 3]| Gev { location: at[0], scale: at[1].exp(), shape: at[2] };
     // A uniform draw between the probabilities of the ends of each value's interval.
     let jittered = |sorted: &[f64], law: &Gev, random: &mut Xoshiro| -> Statistics {
-        let mut u: Vec<f64> = sorted
-            .iter()
-            .map(|y| {
-                let (low, high) = (law.cdf(y - 0.5 * step), law.cdf(y + 0.5 * step));
-                (low + random.uniform() * (high - low)).clamp(1e-300, 1.0 - f64::EPSILON)
-            })
-            .collect();
-        u.sort_unstable_by(f64::total_cmp);
-        Statistics::of_uniform(&u)
+        let mut u = Vec::with_capacity(sorted.len());
+        for equal in sorted.chunk_by(|a, b| a == b) {
+            let (low, high) = (law.cdf(equal[0] - 0.5 * step), law.cdf(equal[0] + 0.5 * step));
+            u.extend(
+                equal
+                    .iter()
+                    .map(|_| (low + random.uniform() * (high - low)).clamp(1e-300, 1.0 - f64::EPSILON)),
+            );
+        }
+        Statistics::of_uniform(&ordered::ascending(&u))
     };
     let standard: Vec<f64> = series.sorted().iter().map(|x| (x - center) / spread).collect();
     let observed: Vec<Statistics> = (0..JITTERS as u64)
+        .into_par_iter()
         .map(|i| jittered(&standard, &law(start), &mut Xoshiro::stream(seed ^ 0x7469_636b, i)))
         .collect();
     let (p, replicates) = rounds.p_values(&observed, |refit, index| {
