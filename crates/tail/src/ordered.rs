@@ -8,9 +8,9 @@ use rayon::prelude::*;
 /// Fewer are sorted at once.
 const MANY: usize = 4096;
 /// Numbers of a cell, on average.
-const PER_CELL: usize = 32;
+const PER_CELL: usize = 6;
 /// More cells than this are not written to quickly.
-const MOST_CELLS: usize = 1 << 15;
+const MOST_CELLS: usize = 1 << 17;
 /// The cells divide what lies between two of so many evenly placed numbers; what lies outside is in the first or last.
 const SAMPLED: usize = 1024;
 /// How many of the sampled numbers lie outside on each side.
@@ -31,50 +31,124 @@ fn number(key: u64) -> f64 {
 /// The numbers in ascending order, and the place of each before; equal numbers in the order of their places. For up to
 /// 2³² numbers.
 pub(crate) fn with_places(values: &[f64]) -> (Vec<f64>, Vec<u32>) {
-    let keyed = sorted_by_cells(values, |at, x| (key(x), at), |item| item.0);
-    keyed.into_iter().map(|(key, place)| (number(key), place)).unzip()
+    let Some(cells) = Cells::of(values) else {
+        let mut all: Vec<u128> = values.iter().zip(0..).map(|(x, at)| joined(*x, at)).collect();
+        all.sort_unstable();
+        return all.into_iter().map(parted).unzip();
+    };
+    let mut next = cells.starts(values);
+    let (mut sorted, mut places) = (vec![0.0; values.len()], vec![0; values.len()]);
+    for (x, at) in values.iter().zip(0..) {
+        let slot = &mut next[cells.cell(key(*x))];
+        (sorted[*slot as usize], places[*slot as usize]) = (*x, at);
+        *slot += 1;
+    }
+    // Where the cells begin has become where they end.
+    let of_numbers = Parts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 };
+    let of_places = Parts { rest: &mut places, ends: next.chunks(TOGETHER), from: 0 };
+    let parts: Vec<_> = of_numbers.zip(of_places).collect();
+    parts.into_par_iter().for_each_init(
+        Vec::new,
+        |buffer: &mut Vec<u128>, ((numbers, ends), (places, _))| {
+            let mut from = 0;
+            for end in ends.iter() {
+                let (numbers, places) = (&mut numbers[from..end], &mut places[from..end]);
+                buffer.clear();
+                buffer.extend(numbers.iter().zip(&*places).map(|(x, at)| joined(*x, *at)));
+                buffer.sort_unstable();
+                for ((number, place), item) in numbers.iter_mut().zip(places).zip(&*buffer) {
+                    (*number, *place) = parted(*item);
+                }
+                from = end;
+            }
+        },
+    );
+    (sorted, places)
+}
+
+/// A number and its place as one number that has their order.
+fn joined(x: f64, place: u32) -> u128 {
+    u128::from(key(x)) << 32 | u128::from(place)
+}
+
+fn parted(item: u128) -> (f64, u32) {
+    (number((item >> 32) as u64), item as u32)
 }
 
 /// The numbers in ascending order.
 pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
-    let keys = sorted_by_cells(values, |_, x| key(x), |item| *item);
-    keys.into_iter().map(number).collect()
+    let mut sorted = match Cells::of(values) {
+        None => {
+            let mut all: Vec<u64> = values.iter().map(|x| key(*x)).collect();
+            all.sort_unstable();
+            all
+        }
+        Some(cells) => {
+            let mut next = cells.starts(values);
+            let mut sorted = vec![0; values.len()];
+            for x in values {
+                let slot = &mut next[cells.cell(key(*x))];
+                sorted[*slot as usize] = key(*x);
+                *slot += 1;
+            }
+            let parts: Vec<_> = Parts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 }.collect();
+            parts.into_par_iter().for_each(|(keys, ends)| {
+                let mut from = 0;
+                for end in ends.iter() {
+                    keys[from..end].sort_unstable();
+                    from = end;
+                }
+            });
+            sorted
+        }
+    };
+    sorted.drain(..).map(number).collect()
 }
 
-/// Items made of the numbers and their places, sorted.
-fn sorted_by_cells<T: Copy + Ord + Default + Send>(
-    values: &[f64],
-    item: impl Fn(u32, f64) -> T,
-    key_of: impl Fn(&T) -> u64,
-) -> Vec<T> {
-    let items = || values.iter().zip(0..).map(|(x, at)| item(at, *x));
-    let Some(cells) = Cells::of(values) else {
-        let mut all: Vec<T> = items().collect();
-        all.sort_unstable();
-        return all;
+/// Takes some cells after the other from what is sorted, with where each of them ends.
+struct Parts<'a, T> {
+    rest: &'a mut [T],
+    ends: std::slice::Chunks<'a, u32>,
+    from: u32,
+}
+
+/// Where cells end, counted from where the first begins.
+struct Ends<'a> {
+    ends: &'a [u32],
+    from: u32,
+}
+
+impl Ends<'_> {
+    fn iter(&self) -> impl Iterator<Item = usize> {
+        self.ends.iter().map(|end| (end - self.from) as usize)
+    }
+}
+
+impl<'a, T> Iterator for Parts<'a, T> {
+    type Item = (&'a mut [T], Ends<'a>);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let ends = self.ends.next()?;
+        let from = self.from;
+        self.from = *ends.last()?;
+        let (part, rest) = std::mem::take(&mut self.rest).split_at_mut((self.from - from) as usize);
+        self.rest = rest;
+        Some((part, Ends { ends, from }))
+    }
+}
+
+/// The cell of each number, cells of larger ones having larger indices, and how many numbers are in each cell. `None` of few
+/// numbers.
+pub(crate) fn cells(values: &[f64]) -> Option<(Vec<u32>, Vec<u32>)> {
+    let cells = Cells::of(values)?;
+    let mut counts = vec![0; cells.count];
+    let cell_of = |x: &f64| {
+        let cell = cells.cell(key(*x));
+        counts[cell] += 1;
+        cell as u32
     };
-    // Where each cell ends, moved down to where it begins as the cell is filled.
-    let mut next = vec![0u32; cells.count];
-    values.iter().for_each(|x| next[cells.cell(key(*x))] += 1);
-    let mut before = 0;
-    for slot in &mut next {
-        before += std::mem::replace(slot, before);
-    }
-    let mut sorted = vec![T::default(); values.len()];
-    for item in items() {
-        let slot = &mut next[cells.cell(key_of(&item))];
-        sorted[*slot as usize] = item;
-        *slot += 1;
-    }
-    let mut parts = Vec::with_capacity(cells.count);
-    let (mut rest, mut from) = (&mut sorted[..], 0);
-    for end in next {
-        let (part, behind) = rest.split_at_mut((end - from) as usize);
-        (rest, from) = (behind, end);
-        parts.push(part);
-    }
-    parts.into_par_iter().with_min_len(TOGETHER).for_each(|part| part.sort_unstable());
-    sorted
+    let found = values.iter().map(cell_of).collect();
+    Some((found, counts))
 }
 
 /// How keys are divided into cells.
@@ -97,6 +171,17 @@ impl Cells {
         let wanted = (values.len() / PER_CELL).next_power_of_two().min(MOST_CELLS);
         let shift = (64 - (most - least).leading_zeros()).saturating_sub(wanted.trailing_zeros());
         Some(Cells { least, shift, count: ((most - least) >> shift) as usize + 2 })
+    }
+
+    /// Where each cell begins among the numbers of all.
+    fn starts(&self, values: &[f64]) -> Vec<u32> {
+        let mut starts = vec![0; self.count];
+        values.iter().for_each(|x| starts[self.cell(key(*x))] += 1);
+        let mut before = 0;
+        for slot in &mut starts {
+            before += std::mem::replace(slot, before);
+        }
+        starts
     }
 
     fn cell(&self, key: u64) -> usize {
