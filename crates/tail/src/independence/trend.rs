@@ -55,7 +55,7 @@ pub(super) fn mann_kendall_of_ranks(values: &[f64], sorted: &[f64], of: &[f64], 
     let detrended: Vec<f64> = values.iter().enumerate().map(|(i, x)| x - slope * i as f64).collect();
     let noise = 1.96 / size.sqrt();
     let mut sum = 0.0;
-    for (k, rho) in autocorrelations(&near_ranks(&detrended), lags).into_iter().enumerate() {
+    for (k, rho) in autocorrelations(&near_ranks(detrended), lags).into_iter().enumerate() {
         if rho.abs() > noise {
             let rest = size - 1.0 - k as f64;
             sum += rest * (rest - 1.0) * (rest - 2.0) * rho;
