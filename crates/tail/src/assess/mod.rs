@@ -84,46 +84,18 @@ fn assess_series<'a>(
 
     let (independence, fitted) = rayon::join(
         || independence::check_share(series, options.significance, Levels::INDEPENDENCE),
-        || {
-            let likelihood = gev::Likelihood::new(series)?;
-            let fit = likelihood.fit();
-            Ok::<_, Error>((likelihood, fit))
-        },
+        || Fitted::of(series, options),
     );
-    let (independence, (likelihood, fit)) = (independence?, fitted?);
-
-    let return_levels = options
-        .periods
-        .iter()
-        .map(|&period| {
-            let level = fit.return_level(period)?;
-            let interval =
-                likelihood.profile_corrected(&fit, gev::GevTarget::ReturnLevel(period), options.level).ok();
-            Ok(ReturnLevel {
-                period,
-                level: level.level,
-                standard_error: level.standard_error,
-                lower: interval.map_or(f64::NAN, |i| i.lower),
-                upper: interval.map_or(f64::NAN, |i| i.upper),
-                interval,
-                observed: series.len() as f64 >= period,
-            })
-        })
-        .collect::<Result<Vec<_>, Error>>()?;
-    let profile = |target| likelihood.profile_corrected(&fit, target, options.level).ok();
-    let intervals = ParameterIntervals {
-        location: profile(gev::GevTarget::Location),
-        scale: profile(gev::GevTarget::Scale),
-        shape: profile(gev::GevTarget::Shape),
-    };
-
-    let (alternatives, gev_weight, gev_bic_weight) = alternatives(series, &likelihood, &fit);
+    let independence = independence?;
+    let Fitted { likelihood, fit, of_fit, of_law } = fitted?;
+    let OfFit { return_levels, intervals, gumbel, summary } = of_fit?;
+    let OfLaw { alternatives, weights, goodness_of_fit, rounded } = of_law;
     let diagnostics = Diagnostics {
-        goodness_of_fit: goodness_of_fit(series, &fit, options),
+        goodness_of_fit,
         dependence: if independence.passed { None } else { dependence(series, &fit, &independence, options) },
         trend: if independence.passed { None } else { trend(series, options) },
-        rounded: rounded(series, &fit),
-        gumbel: gumbel_test(&likelihood, &fit),
+        rounded,
+        gumbel,
         independence,
     };
     let verdict = verdict::decide(&verdict::Evidence {
@@ -143,7 +115,7 @@ fn assess_series<'a>(
         tick: series.tick(),
         n_eff: diagnostics.independence.effective_size,
         level: options.level,
-        summary: summarise(series.sorted(), options.level),
+        summary,
         gev: GevResult {
             location: fit.location,
             scale: fit.scale,
@@ -153,8 +125,8 @@ fn assess_series<'a>(
             negative_log_likelihood: fit.negative_log_likelihood,
             aic: fit.aic(),
             bic: fit.bic(),
-            aic_weight: gev_weight,
-            bic_weight: gev_bic_weight,
+            aic_weight: weights[0],
+            bic_weight: weights[1],
             intervals: if usable { Some(intervals) } else { None },
             influence: fit.influence,
             iterations: fit.iterations,
@@ -165,6 +137,90 @@ fn assess_series<'a>(
         verdict,
     };
     Ok((assessment, likelihood, fit))
+}
+
+/// What follows from the values and their fit, independent or not.
+struct Fitted<'a> {
+    likelihood: gev::Likelihood<'a>,
+    fit: gev::GevFit,
+    of_fit: Result<OfFit, Error>,
+    of_law: OfLaw,
+}
+
+/// Estimates and their intervals.
+struct OfFit {
+    return_levels: Vec<ReturnLevel>,
+    intervals: ParameterIntervals,
+    gumbel: Option<GumbelTest>,
+    summary: SampleSummary,
+}
+
+/// Whether a GEV is the law.
+struct OfLaw {
+    alternatives: Vec<Alternative>,
+    /// Those of the GEV by AIC and BIC.
+    weights: [f64; 2],
+    goodness_of_fit: Option<gof::GoodnessOfFit>,
+    rounded: Option<Rounded>,
+}
+
+impl<'a> Fitted<'a> {
+    fn of(series: &'a Series, options: &AssessOptions) -> Result<Self, Error> {
+        let likelihood = gev::Likelihood::new(series)?;
+        let fit = likelihood.fit();
+        let of_fit = || {
+            Ok(OfFit {
+                return_levels: return_levels(&likelihood, &fit, options)?,
+                intervals: parameter_intervals(&likelihood, &fit, options),
+                gumbel: gumbel_test(&likelihood, &fit),
+                summary: summarise(series.sorted(), options.level),
+            })
+        };
+        let of_law = || {
+            let (goodness_of_fit, (alternatives, weights)) = rayon::join(
+                || goodness_of_fit(series, &fit, options),
+                || alternatives(series, &likelihood, &fit),
+            );
+            OfLaw { alternatives, weights, goodness_of_fit, rounded: rounded(series, &fit) }
+        };
+        let (of_fit, of_law) = rayon::join(of_fit, of_law);
+        Ok(Fitted { of_fit, of_law, likelihood, fit })
+    }
+}
+
+fn return_levels(
+    likelihood: &gev::Likelihood,
+    fit: &gev::GevFit,
+    options: &AssessOptions,
+) -> Result<Vec<ReturnLevel>, Error> {
+    let of = |&period: &f64| {
+        let level = fit.return_level(period)?;
+        let interval =
+            likelihood.profile_corrected(fit, gev::GevTarget::ReturnLevel(period), options.level).ok();
+        Ok(ReturnLevel {
+            period,
+            level: level.level,
+            standard_error: level.standard_error,
+            lower: interval.map_or(f64::NAN, |i| i.lower),
+            upper: interval.map_or(f64::NAN, |i| i.upper),
+            interval,
+            observed: fit.n as f64 >= period,
+        })
+    };
+    options.periods.iter().map(of).collect()
+}
+
+fn parameter_intervals(
+    likelihood: &gev::Likelihood,
+    fit: &gev::GevFit,
+    options: &AssessOptions,
+) -> ParameterIntervals {
+    let profile = |target| likelihood.profile_corrected(fit, target, options.level).ok();
+    ParameterIntervals {
+        location: profile(gev::GevTarget::Location),
+        scale: profile(gev::GevTarget::Scale),
+        shape: profile(gev::GevTarget::Shape),
+    }
 }
 
 /// The values at which log-densities are computed: all in time order, or for very many values those of their groups, which
@@ -198,7 +254,7 @@ fn alternatives(
     series: &Series,
     likelihood: &gev::Likelihood,
     fit: &gev::GevFit,
-) -> (Vec<Alternative>, f64, f64) {
+) -> (Vec<Alternative>, [f64; 2]) {
     let groups = likelihood.groups();
     let prepared = rivals::Prepared::in_groups(series, likelihood.spread, groups.as_ref());
     let fits: Vec<rivals::RivalFit> = rivals::Family::ALL
@@ -242,7 +298,7 @@ fn alternatives(
         })
         .collect();
     found.sort_by(|a, b| a.aic.total_cmp(&b.aic));
-    (found, aic_weight[0], bic_weight[0])
+    (found, [aic_weight[0], bic_weight[0]])
 }
 
 /// The largest product of refits and values of a bootstrap: half a second of one core.

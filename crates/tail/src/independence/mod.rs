@@ -256,19 +256,15 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let size = n as f64;
     let lags = 20.min(n / 5);
 
-    let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
-    let correlations = autocorrelations(&ranks, 40.min(n / 4));
-    let neighbours = neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]);
-    let trend = trend::mann_kendall_of_ranks(values, series.sorted(), &ranks, lags);
-    let jump = change::pettitt_of_ranks(&ranks);
-    let spread = spread_ties(series);
-    let dip = dip_test(&spread, DIPS);
-    let gap = separated(&spread);
-    let slow = slow::slow_values_of(series);
-    let segments = segments(series, &ranks);
-    let within = within_segments(&ranks, &segments);
-    let effective_size = crate::gev::effective_size(&within);
-    let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
+    // What is about the order of the values, beside what is about their distribution.
+    let (of_order, (dip, gap, slow)) = rayon::join(
+        || OfOrder::of(series, lags),
+        || {
+            let spread = spread_ties(series);
+            (dip_test(&spread, DIPS), separated(&spread), slow::slow_values_of(series))
+        },
+    );
+    let OfOrder { correlations, neighbours, trend, jump, segments, effective_size, ar1 } = of_order;
 
     let dip_p = dip.p / (1.0 - GAP);
     let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
@@ -285,7 +281,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let adjusted: Vec<f64> = holm_weighted(&weighted).into_iter().map(|p| (p / share).min(1.0)).collect();
     let several = adjusted[3] < significance;
     let cut = gap.filter(|_| several && gap_p <= dip_p).map(|gap| gap.below);
-    let modes = if several { split::modes(&spread, cut, significance) } else { Vec::new() };
+    let modes = if several { split::modes(&spread_ties(series), cut, significance) } else { Vec::new() };
     let lag_one = correlations.first().copied().unwrap_or(0.0);
     let tests: Vec<Test> = done
         .into_iter()
@@ -367,15 +363,53 @@ fn segments(series: &Series, ranks: &[f64]) -> Vec<Segment> {
     starts.iter().enumerate().map(of).collect()
 }
 
+/// What the order of the values tells.
+struct OfOrder {
+    /// Of the ranks.
+    correlations: Vec<f64>,
+    neighbours: Neighbours,
+    trend: Trend,
+    jump: Jump,
+    segments: Vec<Segment>,
+    effective_size: f64,
+    ar1: f64,
+}
+
+impl OfOrder {
+    fn of(series: &Series, lags: usize) -> Self {
+        let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
+        let correlations = autocorrelations(&ranks, 40.min(series.len() / 4));
+        let segments = segments(series, &ranks);
+        let within = within_segments(&ranks, &segments);
+        Self {
+            neighbours: neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]),
+            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, lags),
+            jump: change::pettitt_of_ranks(&ranks),
+            effective_size: crate::gev::effective_size(&within),
+            ar1: match &within {
+                Cow::Borrowed(_) => correlations.first().copied(),
+                Cow::Owned(within) => autocorrelations(within, 1).first().copied(),
+            }
+            .unwrap_or(0.0),
+            correlations,
+            segments,
+        }
+    }
+}
+
 /// The ranks without the levels of the segments, since a jump alone would look like long-range dependence.
-fn within_segments(ranks: &[f64], segments: &[Segment]) -> Vec<f64> {
+fn within_segments<'a>(ranks: &'a [f64], segments: &[Segment]) -> Cow<'a, [f64]> {
+    if segments.len() == 1 {
+        // One level is that of all, which no correlation depends on.
+        return Cow::Borrowed(ranks);
+    }
     let mut within = ranks.to_vec();
     for segment in segments {
         let part = &mut within[segment.start..segment.end];
         let mean = part.iter().sum::<f64>() / part.len() as f64;
         part.iter_mut().for_each(|r| *r -= mean);
     }
-    within
+    Cow::Owned(within)
 }
 
 /// Adjusts p-values so that the probability of any false rejection is at most the level (Holm 1979).
