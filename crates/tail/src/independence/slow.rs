@@ -149,13 +149,7 @@ impl Common {
             0 => 1.0,
             count => incomplete_gamma(f64::from(count), expected(h)).0,
         };
-        let mut best = (1, f64::INFINITY);
-        for h in 1..=longest {
-            let p = chance(h);
-            if p < best.1 {
-                best = (h, p);
-            }
-        }
+        let best = strongest(&counts, chance);
         let whole = f64::from(counts[best.0]);
         let fundamental = (2..=12usize)
             .rev()
@@ -173,6 +167,25 @@ impl Common {
             p: (best.1 * longest as f64).min(1.0),
         }
     }
+}
+
+/// The distance whose count is least likely, and how likely it is; the shortest of several. `chance` falls with the distance
+/// where the count is the same.
+fn strongest(counts: &[u32], chance: impl Fn(usize) -> f64) -> (usize, f64) {
+    let of = |distances: &mut dyn Iterator<Item = usize>| {
+        distances
+            .map(|h| (h, chance(h)))
+            .fold((1, f64::INFINITY), |best, next| if next.1 < best.1 { next } else { best })
+    };
+    // The last distance of each count.
+    let most = counts.iter().skip(1).copied().max().unwrap_or(0);
+    let mut last = vec![0; most as usize + 1];
+    for (h, count) in counts.iter().enumerate().skip(1) {
+        last[*count as usize] = h;
+    }
+    let found = of(&mut last.into_iter().filter(|h| *h > 0));
+    // Where chances have no digits left, or are all 1, only a look at every distance tells which is the shortest.
+    if found.1 > 0.0 && found.1 < 1.0 { found } else { of(&mut (1..counts.len())) }
 }
 
 /// The evenness of the slow values: the sum of squared distances (Greenwood 1946).
@@ -264,6 +277,42 @@ mod tests {
         let few = of(&with_slow(500, |i| i % 60 == 1, 4));
         assert_eq!((few.spacing, few.distance), (Spacing::Periodic, 60), "{few:?}");
         assert!(few.p < 0.001, "{few:?}");
+    }
+
+    #[test]
+    fn the_strongest_distance_is_that_of_a_look_at_all() {
+        let mut random = Xoshiro::new(31);
+        for (n, k, period) in
+            [(60, 6, 0), (400, 40, 0), (400, 40, 10), (9000, 300, 0), (9000, 300, 30), (3000, 5, 0)]
+        {
+            let mut times: Vec<usize> = if period > 0 {
+                (0..k).map(|i| i * period).collect()
+            } else {
+                random_places(k, n, &mut random)
+            };
+            times.dedup();
+            let longest = n / 3;
+            let mut counts = vec![0u32; longest + 1];
+            for (i, from) in times.iter().enumerate() {
+                times[i + 1..]
+                    .iter()
+                    .filter(|to| *to - from <= longest)
+                    .for_each(|to| counts[to - from] += 1);
+            }
+            let chance = |h: usize| match counts[h] {
+                0 => 1.0,
+                count => {
+                    incomplete_gamma(f64::from(count), (k * k) as f64 * (n - h) as f64 / (n * n) as f64).0
+                }
+            };
+            let mut best = (1, f64::INFINITY);
+            for h in 1..=longest {
+                if chance(h) < best.1 {
+                    best = (h, chance(h));
+                }
+            }
+            assert_eq!(strongest(&counts, chance), best, "{n} {k} {period}");
+        }
     }
 
     #[test]
