@@ -13,6 +13,11 @@ pub(crate) fn mean(values: &[f64]) -> f64 {
     }
 }
 
+/// The sum.
+pub(crate) fn sum(values: &[f64]) -> f64 {
+    widest(SumOfDifferences { values, from: 0.0 })
+}
+
 struct SumOfDifferences<'a> {
     values: &'a [f64],
     from: f64,

@@ -36,15 +36,12 @@ impl Series {
     /// Keeps the finite values of `raw` in order and counts the rest.
     pub fn clean(raw: &[f64]) -> Series {
         let mut dropped = Dropped::default();
-        let mut values = Vec::with_capacity(raw.len());
-        for &x in raw {
-            if x.is_finite() {
-                values.push(x);
-            } else if x.is_nan() {
-                dropped.nan += 1;
-            } else {
-                dropped.infinite += 1;
-            }
+        let mut values = raw.to_vec();
+        let not_finite = raw.iter().filter(|x| !x.is_finite()).count();
+        if not_finite > 0 {
+            values.retain(|x| x.is_finite());
+            dropped.nan = raw.iter().filter(|x| x.is_nan()).count();
+            dropped.infinite = not_finite - dropped.nan;
         }
         let (sorted, places) = ordered::with_places(&values);
         let distinct =

@@ -4,6 +4,7 @@
 //! of `x`, in any unit. A maximum is searched in -1 < shape < min(5, (n - k) / k), k being the multiplicity
 //! of the smallest value: outside, the likelihood is unbounded.
 
+use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::grouped::Grouped;
@@ -275,14 +276,28 @@ impl<'a> Likelihood<'a> {
     fn location_scores(&self, best: &StandardMaximum) -> Vec<f64> {
         let [m, phi, shape] = best.at;
         let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
-        let values = self.series.values();
-        let mut scores = law.intensities(values);
-        for (score, x) in scores.iter_mut().zip(values) {
-            let z = (x - law.location) / law.scale;
-            let w = (1.0 + shape * z).max(1e-9);
-            *score = (1.0 + shape - *score) / w;
-        }
-        scores
+        widest(LocationScores { law: &law, values: self.series.values() })
+    }
+}
+
+/// Derivatives of the log-density by the location, of a law of scale 1.
+struct LocationScores<'a> {
+    law: &'a Gev,
+    values: &'a [f64],
+}
+
+impl LaneWork for LocationScores<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run<A: Arithmetic>(self) -> Vec<f64> {
+        let Gev { location, scale, shape } = *self.law;
+        let rate = 1.0 / scale;
+        let score = |x: &f64| {
+            let w = (1.0 + shape * ((x - location) * rate)).max(1e-9);
+            (1.0 + shape - self.law.intensity_of_lane::<A>(*x)) / w
+        };
+        self.values.iter().map(score).collect()
     }
 }
 

@@ -4,6 +4,7 @@ use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use super::autocorrelation::ranks;
+use crate::lagged;
 
 /// The most likely single jump of the level (Pettitt 1979).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -127,7 +128,7 @@ pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
     let mut sum = vec![0.0; blocks + 1];
     for b in 0..blocks {
         at[b + 1] = ((b + 1) * width).min(n);
-        sum[b + 1] = sum[b] + scores[at[b]..at[b + 1]].iter().sum::<f64>();
+        sum[b + 1] = sum[b] + lagged::sum(&scores[at[b]..at[b + 1]]);
     }
     // Cost of a segment up to a constant: -(Σ x)² / length.
     let cost = |from: usize, to: usize| -> f64 {

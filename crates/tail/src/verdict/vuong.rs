@@ -105,9 +105,10 @@ fn variance_of_sums(n: usize, fill: impl Fn(usize, &mut [f64])) -> f64 {
     // Sums begin from `before` values ahead of the first on; `at` counts from there.
     for at in (0..n + before).step_by(BLOCK) {
         let outside = before.saturating_sub(at).min(values.len());
-        values.fill(0.0);
         let from = (at + outside - before).min(n);
         let count = (values.len() - outside).min(n - from);
+        values[..outside].fill(0.0);
+        values[outside + count..].fill(0.0);
         fill(from, &mut values[outside..outside + count]);
         power.copy_from_slice(&values);
         widest(MovingSums { power: &mut power, next: &mut next, sums: &mut sums, width });
