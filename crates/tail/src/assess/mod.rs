@@ -87,9 +87,9 @@ fn assess_series<'a>(
         || Fitted::of(series, options),
     );
     let independence = independence?;
-    let Fitted { likelihood, fit, of_fit, of_law } = fitted?;
-    let OfFit { return_levels, intervals, gumbel, summary } = of_fit?;
-    let OfLaw { alternatives, weights, goodness_of_fit, rounded } = of_law;
+    let Fitted { likelihood, fit, estimates, comparisons } = fitted?;
+    let Estimates { return_levels, intervals, gumbel, summary } = estimates?;
+    let Comparisons { alternatives, weights, goodness_of_fit, rounded } = comparisons;
     let diagnostics = Diagnostics {
         goodness_of_fit,
         dependence: if independence.passed { None } else { dependence(series, &fit, &independence, options) },
@@ -143,12 +143,12 @@ fn assess_series<'a>(
 struct Fitted<'a> {
     likelihood: gev::Likelihood<'a>,
     fit: gev::GevFit,
-    of_fit: Result<OfFit, Error>,
-    of_law: OfLaw,
+    estimates: Result<Estimates, Error>,
+    comparisons: Comparisons,
 }
 
 /// Estimates and their intervals.
-struct OfFit {
+struct Estimates {
     return_levels: Vec<ReturnLevel>,
     intervals: ParameterIntervals,
     gumbel: Option<GumbelTest>,
@@ -156,7 +156,7 @@ struct OfFit {
 }
 
 /// Whether a GEV is the law.
-struct OfLaw {
+struct Comparisons {
     alternatives: Vec<Alternative>,
     /// Those of the GEV by AIC and BIC.
     weights: [f64; 2],
@@ -168,23 +168,23 @@ impl<'a> Fitted<'a> {
     fn of(series: &'a Series, options: &AssessOptions) -> Result<Self, Error> {
         let likelihood = gev::Likelihood::new(series)?;
         let fit = likelihood.fit();
-        let of_fit = || {
-            Ok(OfFit {
+        let estimates = || {
+            Ok(Estimates {
                 return_levels: return_levels(&likelihood, &fit, options)?,
                 intervals: parameter_intervals(&likelihood, &fit, options),
                 gumbel: gumbel_test(&likelihood, &fit),
                 summary: summarise(series.sorted(), options.level),
             })
         };
-        let of_law = || {
+        let comparisons = || {
             let (goodness_of_fit, (alternatives, weights)) = rayon::join(
                 || goodness_of_fit(series, &fit, options),
                 || alternatives(series, &likelihood, &fit),
             );
-            OfLaw { alternatives, weights, goodness_of_fit, rounded: rounded(series, &fit) }
+            Comparisons { alternatives, weights, goodness_of_fit, rounded: rounded(series, &fit) }
         };
-        let (of_fit, of_law) = rayon::join(of_fit, of_law);
-        Ok(Fitted { of_fit, of_law, likelihood, fit })
+        let (estimates, comparisons) = rayon::join(estimates, comparisons);
+        Ok(Fitted { estimates, comparisons, likelihood, fit })
     }
 }
 
