@@ -186,7 +186,7 @@ pub fn exp_m1<A: Arithmetic>(x: f64) -> f64 {
     if x > MOST_EXPONENT { f64::INFINITY } else { found }
 }
 
-/// `ln(x + error)` of a normal number > 0 and one that is far smaller.
+/// `ln(x + x error)` of a normal number > 0 and a very small one.
 #[inline(always)]
 fn ln_of_sum<A: Arithmetic>(x: f64, error: f64) -> f64 {
     // Numbers from √½ to √2 have exponent 0.
@@ -199,7 +199,7 @@ fn ln_of_sum<A: Arithmetic>(x: f64, error: f64) -> f64 {
     let square = s * s;
     let half = 0.5 * f * f;
     let more = square * polynomial::<A, 11>(square, TANGENT);
-    let small = A::mul_add(s, half + more, A::mul_add(k, LN_2[1], error / x));
+    let small = A::mul_add(s, half + more, A::mul_add(k, LN_2[1], error));
     A::mul_add(k, LN_2[0], f - (half - small))
 }
 
@@ -217,10 +217,16 @@ pub fn ln<A: Arithmetic>(x: f64) -> f64 {
 /// `ln(1 + x)` of a number above -1.
 #[inline(always)]
 pub fn ln_1p<A: Arithmetic>(x: f64) -> f64 {
+    ln_1p_with::<A>(x, 1.0 / (1.0 + x))
+}
+
+/// [`ln_1p`] where `1 / (1 + x)` is known, to a few units in the last place: division takes longest.
+#[inline(always)]
+pub fn ln_1p_with<A: Arithmetic>(x: f64, reciprocal: f64) -> f64 {
     let sum = 1.0 + x;
     let one = sum - x;
     let error = (1.0 - one) + (x - (sum - one));
-    let found = ln_of_sum::<A>(sum, error);
+    let found = ln_of_sum::<A>(sum, error * reciprocal);
     if sum > f64::MAX { f64::INFINITY } else { found }
 }
 

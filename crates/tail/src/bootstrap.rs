@@ -89,14 +89,16 @@ impl LaneWork for SortedDraw<'_> {
     #[inline(always)]
     fn run<A: Arithmetic>(self) {
         let SortedDraw { y, location, scale, shape } = self;
+        // A loop of its own for each long chain of operations, so that those of several values overlap.
         y.iter_mut().for_each(|y| *y = lanes::ln::<A>(*y));
+        y.iter_mut().enumerate().for_each(|(before, y)| *y /= (before + 1) as f64);
         let mut sum = 0.0;
-        for (before, y) in y.iter_mut().enumerate().rev() {
-            sum -= *y / (before + 1) as f64;
+        for y in y.iter_mut().rev() {
+            sum -= *y;
             *y = sum;
         }
-        y.iter_mut()
-            .for_each(|y| *y = location + scale * kernel::standard_quantile::<A>(-lanes::ln::<A>(*y), shape));
+        y.iter_mut().for_each(|y| *y = -lanes::ln::<A>(*y));
+        y.iter_mut().for_each(|y| *y = location + scale * kernel::standard_quantile::<A>(*y, shape));
     }
 }
 

@@ -9,6 +9,9 @@
 
 use lanes::{Arithmetic, LaneWork, System, widest};
 
+pub(crate) use crate::box_cox::standard_quantile;
+pub use crate::box_cox::{box_cox, shape_of_quantile};
+
 /// Rows of a block: what is computed for them lies in the first cache.
 const BLOCK: usize = 64;
 
@@ -21,17 +24,6 @@ const SERIES: [f64; 11] = {
     let mut k = 0;
     while k < 11 {
         c[k] = sign(k) / (k + 1) as f64;
-        k += 1;
-    }
-    c
-};
-
-/// Coefficients of `L'(q)`.
-const SERIES_1: [f64; 11] = {
-    let mut c = [0.0; 11];
-    let mut k = 0;
-    while k < 11 {
-        c[k] = -sign(k) * (k + 1) as f64 / (k + 2) as f64;
         k += 1;
     }
     c
@@ -55,18 +47,18 @@ const fn sign(k: usize) -> f64 {
 /// `L(q)` and its first two derivatives.
 type LogRatio = (f64, f64, f64);
 
-/// `L(q)` near 0: alternating series, whose first omitted terms are below 1e-16 of the sums.
+/// `L(q)` near 0, with `p = 1 / (1 + q)`: `L''` by its alternating series, whose first omitted term is below 1e-16 of the
+/// sum; then the others by `2 L' + q L'' = -p²` and `L + q L' = p`, which lose no digits where q is small.
 #[inline(always)]
-fn log_ratio_series<A: Arithmetic>(q: f64) -> LogRatio {
-    let [l, l1, l2] =
-        [SERIES, SERIES_1, SERIES_2].map(|coefficients| lanes::polynomial::<A, 11>(q, coefficients));
-    (l, l1, l2)
+fn log_ratio_series<A: Arithmetic>((q, p): (f64, f64)) -> LogRatio {
+    let l2 = lanes::polynomial::<A, 11>(q, SERIES_2);
+    let l1 = -0.5 * A::mul_add(q, l2, p * p);
+    (A::mul_add(-q, l1, p), l1, l2)
 }
 
-/// `L(q)` from `p = 1 / (1 + q)` and `ln(1 + q)`.
+/// `L(q)` from `p = 1 / (1 + q)`, `r = 1 / q` and `ln(1 + q)`.
 #[inline(always)]
-fn closed_log_ratio((q, p): (f64, f64), ln: f64) -> LogRatio {
-    let r = 1.0 / q;
+fn closed_log_ratio((p, r): (f64, f64), ln: f64) -> LogRatio {
     let l = ln * r;
     let l1 = (p - l) * r;
     (l, l1, (-2.0 * l1 - p * p) * r)
@@ -83,10 +75,11 @@ fn nearer(q: f64, series: LogRatio, closed: LogRatio) -> LogRatio {
 /// `L(q) = ln(1 + q) / q` and its first two derivatives, for `q > -1`.
 #[inline(always)]
 pub fn log_ratio(q: f64) -> (f64, f64, f64) {
+    let p = 1.0 / (1.0 + q);
     if q.abs() < NEAR {
-        log_ratio_series::<System>(q)
+        log_ratio_series::<System>((q, p))
     } else {
-        closed_log_ratio((q, 1.0 / (1.0 + q)), q.ln_1p())
+        closed_log_ratio((p, 1.0 / q), q.ln_1p())
     }
 }
 
@@ -103,70 +96,6 @@ pub(crate) fn h_in_support<A: Arithmetic>(z: f64, shape: f64) -> f64 {
     let q = shape * z;
     let closed = lanes::ln_1p::<A>(q) / q;
     z * if q.abs() < NEAR { lanes::polynomial::<A, 11>(q, SERIES) } else { closed }
-}
-
-/// `(exp(shape c) - 1) / shape` and its first two derivatives by the shape: the standard quantile at Gumbel
-/// level `c = -ln(-ln p)`.
-#[inline]
-pub fn box_cox(c: f64, shape: f64) -> (f64, f64, f64) {
-    let t = c * shape;
-    if t.abs() < 0.3 {
-        // c Σ t^k/(k+1)!, c² Σ (k+1) t^k/(k+2)!, c³ Σ (k+1)(k+2) t^k/(k+3)!
-        let (mut b, mut b1, mut b2) = (0.0, 0.0, 0.0);
-        let (mut power, mut factorial) = (1.0, 1.0);
-        for k in 0..16 {
-            let k = f64::from(k);
-            factorial *= k + 1.0;
-            let term = power / factorial;
-            b += term;
-            b1 += (k + 1.0) / (k + 2.0) * term;
-            b2 += (k + 1.0) / (k + 3.0) * term;
-            power *= t;
-        }
-        (c * b, c * c * b1, c * c * c * b2)
-    } else {
-        let e = t.exp();
-        let b = t.exp_m1() / shape;
-        let b1 = (c * e - b) / shape;
-        (b, b1, (c * c * e - 2.0 * b1) / shape)
-    }
-}
-
-/// The first of [`box_cox`] alone, without a branch: for values that are drawn.
-#[inline(always)]
-pub(crate) fn standard_quantile<A: Arithmetic>(c: f64, shape: f64) -> f64 {
-    let t = c * shape;
-    let closed = lanes::exp_m1::<A>(t) / shape;
-    if t.abs() < 1e-5 { c * (1.0 + 0.5 * t * (1.0 + t / 3.0)) } else { closed }
-}
-
-/// The shape whose standard quantile at Gumbel level `c` > 0 is `quantile` > 0: the inverse of [`box_cox`] in the
-/// shape. `None` if no shape between -1 and 100 / c has that quantile.
-pub fn shape_of_quantile(c: f64, quantile: f64) -> Option<f64> {
-    let (mut low, mut high) = (-1.0, 100.0 / c);
-    if !(quantile > box_cox(c, low).0 && quantile < box_cox(c, high).0) {
-        return None;
-    }
-    // Newton on the logarithm of the quantile, which is almost linear in the shape.
-    let ln = quantile.ln();
-    let mut shape = (2.0 * (ln - c.ln()) / c).clamp(low, high);
-    for _ in 0..60 {
-        let (b, b1, _) = box_cox(c, shape);
-        let off = b.ln() - ln;
-        if off > 0.0 {
-            high = shape
-        } else {
-            low = shape
-        }
-        let step = off * b / b1;
-        let next = shape - step;
-        let next = if next > low && next < high { next } else { 0.5 * (low + high) };
-        if (next - shape).abs() < 1e-14 {
-            return Some(next);
-        }
-        shape = next;
-    }
-    Some(shape)
 }
 
 /// One row's negative log-likelihood and its derivatives in (location, ln scale, shape).
@@ -234,7 +163,12 @@ pub fn row(x: f64, at: &At, a: f64, b: f64) -> Option<Terms> {
     let z = (x - at.location) * at.rate;
     let q = at.shape * z;
     let w = 1.0 + q;
-    (w > 0.0 || w.is_nan()).then(|| terms_of_row::<System>((z, 1.0 / w, log_ratio(q)), at, (a, b)))
+    (w > 0.0 || w.is_nan()).then(|| {
+        let (l, l1, l2) = log_ratio(q);
+        let h = z * l;
+        let intensity = if b == 0.0 { 0.0 } else { (-h).exp() };
+        Row { z, p: 1.0 / w, h, l1, l2, intensity }.terms(at, (a, b))
+    })
 }
 
 /// Sum over identically weighted rows (`a`, `b`), or `None` when one is outside the support. Summed in
@@ -305,26 +239,50 @@ fn add_block<A: Arithmetic>(
     at: &At,
     weights: (f64, f64),
 ) -> bool {
-    let mut ln = [0.0; BLOCK];
+    let (mut ln, mut reciprocals) = ([0.0; BLOCK], [[0.0; BLOCK]; 2]);
+    let [of_sum, of_q] = &mut reciprocals;
     let (mut outside, mut near) = (0, 0);
-    for (ln, z) in ln.iter_mut().zip(z) {
+    for (((ln, p), r), z) in ln.iter_mut().zip(of_sum).zip(of_q).zip(z) {
         let q = at.shape * z;
-        outside |= u64::from(1.0 + q <= 0.0);
+        let sum = 1.0 + q;
+        outside |= u64::from(sum <= 0.0);
         near |= u64::from(q.abs() < NEAR);
-        *ln = lanes::ln_1p::<A>(q);
+        // Division takes longest: one for both 1 / (1 + q) and 1 / q, where that is needed.
+        let divisor = if q.abs() < NEAR { 1.0 } else { q };
+        let both = 1.0 / (divisor * sum);
+        (*p, *r) = (divisor * both, sum * both);
+        *ln = lanes::ln_1p_with::<A>(q, *p);
     }
     if outside > 0 {
         return false;
     }
-    let groups = z.chunks_exact(LANES).zip(ln.chunks_exact(LANES)).zip(weight.chunks_exact(LANES));
-    for ((z, ln), weight) in groups {
+    // A loop of its own for each long chain of operations, so that those of several rows overlap. What is found replaces
+    // what is not needed again.
+    let [of_sum, of_q] = &mut reciprocals;
+    let mut l2 = [0.0; BLOCK];
+    for ((((ln, l2), p), r), z) in ln.iter_mut().zip(&mut l2).zip(&*of_sum).zip(&mut *of_q).zip(z) {
+        let q = at.shape * z;
+        let closed = closed_log_ratio((*p, *r), *ln);
+        let ratio = if near > 0 { nearer(q, log_ratio_series::<A>((q, *p)), closed) } else { closed };
+        (*ln, *r, *l2) = (z * ratio.0, ratio.1, ratio.2);
+    }
+    let (h, l1) = (&ln, &*of_q);
+    let mut intensity = [0.0; BLOCK];
+    if weights.1 != 0.0 {
+        intensity.iter_mut().zip(h).for_each(|(intensity, h)| *intensity = A::exp(-h));
+    }
+    for from in (0..BLOCK).step_by(LANES) {
         for lane in 0..LANES {
-            let (z, weight) = (z[lane], weight[lane]);
-            let q = at.shape * z;
-            let p = 1.0 / (1.0 + q);
-            let closed = closed_log_ratio((q, p), ln[lane]);
-            let ratio = if near > 0 { nearer(q, log_ratio_series::<A>(q), closed) } else { closed };
-            let terms = terms_of_row::<A>((z, p, ratio), at, (weights.0 * weight, weights.1 * weight));
+            let at_row = from + lane;
+            let row = Row {
+                z: z[at_row],
+                p: of_sum[at_row],
+                h: h[at_row],
+                l1: l1[at_row],
+                l2: l2[at_row],
+                intensity: intensity[at_row],
+            };
+            let terms = row.terms(at, (weights.0 * weight[at_row], weights.1 * weight[at_row]));
             sums[0][lane] += terms.value;
             for (sum, term) in sums[1..4].iter_mut().zip(terms.gradient) {
                 sum[lane] += term;
@@ -337,33 +295,47 @@ fn add_block<A: Arithmetic>(
     true
 }
 
-/// The terms of a row in the support, with `p = 1 / (1 + q)` and the ratio `L(q)` with its derivatives.
-#[inline(always)]
-fn terms_of_row<A: Arithmetic>(row: (f64, f64, LogRatio), at: &At, (a, b): (f64, f64)) -> Terms {
-    let (z, p, (l, l1, l2)) = row;
-    let &At { log_scale, rate, shape, .. } = at;
-    let z2 = z * z;
-    let h = z * l;
-    let hx = z2 * l1;
-    let hxx = z2 * z * l2;
-    let be = if b == 0.0 { 0.0 } else { b * A::exp(-h) };
-    let g = a * (1.0 + shape) - be;
-    let gp = g * p;
-    let p2 = p * p;
-    let c1 = p2 * (be - shape * g);
-    let c2 = p2 * (be * z + g);
-    let c3 = gp * p * z - be * p * hx - a * p;
-    Terms {
-        value: a * (log_scale + (1.0 + shape) * h) + be,
-        gradient: [-rate * gp, a - gp * z, g * hx + a * h],
-        hessian: [
-            rate * rate * c1,
-            rate * c2,
-            z * c2,
-            rate * c3,
-            z * c3,
-            be * hx * hx + g * hxx + 2.0 * a * hx,
-        ],
+/// A row in the support, and what its terms are made of.
+struct Row {
+    z: f64,
+    /// `1 / (1 + q)`.
+    p: f64,
+    h: f64,
+    /// The first and second derivative of `L(q)`.
+    l1: f64,
+    l2: f64,
+    /// `exp(-h)`.
+    intensity: f64,
+}
+
+impl Row {
+    /// The terms, with the weights a and b.
+    #[inline(always)]
+    fn terms(&self, at: &At, (a, b): (f64, f64)) -> Terms {
+        let &Row { z, p, h, l1, l2, intensity } = self;
+        let &At { log_scale, rate, shape, .. } = at;
+        let z2 = z * z;
+        let hx = z2 * l1;
+        let hxx = z2 * z * l2;
+        let be = b * intensity;
+        let g = a * (1.0 + shape) - be;
+        let gp = g * p;
+        let p2 = p * p;
+        let c1 = p2 * (be - shape * g);
+        let c2 = p2 * (be * z + g);
+        let c3 = gp * p * z - be * p * hx - a * p;
+        Terms {
+            value: a * (log_scale + (1.0 + shape) * h) + be,
+            gradient: [-rate * gp, a - gp * z, g * hx + a * h],
+            hessian: [
+                rate * rate * c1,
+                rate * c2,
+                z * c2,
+                rate * c3,
+                z * c3,
+                be * hx * hx + g * hxx + 2.0 * a * hx,
+            ],
+        }
     }
 }
 
@@ -396,42 +368,6 @@ mod tests {
             assert!((l2 - (-2.0 * d1 - p * p) / q).abs() < 1e-10);
         }
         assert_eq!(log_ratio(0.0), (1.0, -0.5, 2.0 / 3.0));
-    }
-
-    #[test]
-    fn quantile_derivatives_agree_on_both_sides_of_the_switch() {
-        for (c, shape) in [(2.9999, 0.1), (-2.9999, 0.1), (2.9999, -0.1)] {
-            let near = box_cox(c, shape);
-            let t: f64 = c * shape;
-            let b = t.exp_m1() / shape;
-            let b1 = (c * t.exp() - b) / shape;
-            let b2 = (c * c * t.exp() - 2.0 * b1) / shape;
-            assert!((near.0 - b).abs() < 1e-14 * b.abs());
-            assert!((near.1 - b1).abs() < 1e-12 * b1.abs());
-            assert!((near.2 - b2).abs() < 1e-10 * b2.abs());
-        }
-        assert_eq!(box_cox(2.0, 0.0), (2.0, 2.0, 8.0 / 3.0));
-    }
-
-    #[test]
-    fn the_quick_quantile_is_that_of_the_expansion() {
-        for c in [-3.0, 1e-9, 0.7, 14.0] {
-            for shape in [-0.9, -1e-3, -1e-6, 0.0, 0.7e-6, 1e-5, 0.05, 1.5] {
-                let (quick, slow) = (standard_quantile::<System>(c, shape), box_cox(c, shape).0);
-                assert!((quick - slow).abs() <= 1e-14 * slow.abs(), "{c} {shape} {quick} {slow}");
-            }
-        }
-    }
-
-    #[test]
-    fn the_shape_of_a_quantile_has_that_quantile() {
-        for c in [0.5, 2.25, 9.2] {
-            for shape in [-0.99, -0.4, -1e-9, 0.0, 1e-4, 0.8, 4.9] {
-                let found = shape_of_quantile(c, box_cox(c, shape).0).unwrap();
-                assert!((found - shape).abs() < 1e-9, "{c} {shape} {found}");
-            }
-            assert_eq!(shape_of_quantile(c, 0.9 * box_cox(c, -1.0).0), None);
-        }
     }
 
     proptest::proptest! {

@@ -24,6 +24,7 @@
 #![forbid(unsafe_code)]
 
 mod argument;
+mod box_cox;
 mod end_distance;
 mod error;
 #[cfg(test)]

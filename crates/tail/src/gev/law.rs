@@ -66,10 +66,16 @@ impl Gev {
     /// [`Gev::intensity`] without a branch.
     #[inline(always)]
     pub(crate) fn intensity_of_lane<A: Arithmetic>(&self, x: f64) -> f64 {
+        lanes::exp::<A>(self.ln_intensity_of_lane::<A>(x))
+    }
+
+    /// The logarithm of [`Gev::intensity`], without a branch.
+    #[inline(always)]
+    pub(crate) fn ln_intensity_of_lane<A: Arithmetic>(&self, x: f64) -> f64 {
         let Gev { location, scale, shape } = *self;
         let z = (x - location) / scale;
-        let found = lanes::exp::<A>(-kernel::h_in_support::<A>(z, shape));
-        let outside = if shape > 0.0 { f64::INFINITY } else { 0.0 };
+        let found = -kernel::h_in_support::<A>(z, shape);
+        let outside = if shape > 0.0 { f64::INFINITY } else { f64::NEG_INFINITY };
         if shape * z > -1.0 { found } else { outside }
     }
 

@@ -63,8 +63,10 @@ impl Source for OfLaw<'_> {
         let ([first, second], rate) = self.units;
         let [intensity, ln_survival, below] = block.first(count);
         for (slot, x) in intensity.iter_mut().zip(&self.sorted[from..from + count]) {
-            *slot = self.law.intensity_of_lane::<A>(((x - first) - second) * rate);
+            *slot = self.law.ln_intensity_of_lane::<A>(((x - first) - second) * rate);
         }
+        // A loop of its own for each long chain of operations, so that those of several values overlap.
+        intensity.iter_mut().for_each(|t| *t = lanes::exp::<A>(*t));
         // First -(1 - F); F itself needs no more digits, since it is only compared and added up.
         ln_survival.iter_mut().zip(&*intensity).for_each(|(s, t)| *s = lanes::exp_m1::<A>(-t));
         below.iter_mut().zip(&*ln_survival).for_each(|(u, less_1)| *u = 1.0 + less_1);
