@@ -84,7 +84,53 @@ fn reach(ascending: &[f64], limit: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Gev, Series, Xoshiro, gev};
+    use crate::{Gev, Series, Xoshiro, gev, gumbel};
+
+    /// A law of any shape, and one that a coarse clock shows.
+    fn samples(n: usize) -> impl Iterator<Item = Series> {
+        [(-0.6, 0.0), (-0.2, 0.0), (0.0, 0.0), (0.4, 0.0), (1.3, 0.0), (0.1, 50.0)].into_iter().map(
+            move |(shape, digits)| {
+                let law = Gev { location: 10.0, scale: 0.7, shape };
+                let mut random = Xoshiro::new(12);
+                let read = |x: f64| if digits > 0.0 { (x * digits).round() / digits } else { x };
+                Series::clean(&(0..n).map(|_| read(law.sample(&mut random))).collect::<Vec<f64>>())
+            },
+        )
+    }
+
+    #[test]
+    fn fits_by_way_of_groups_are_those_of_all_values() {
+        for series in [FROM - 1, FROM, FROM + 20_001].into_iter().flat_map(samples) {
+            let likelihood = gev::Likelihood::new(&series).unwrap();
+            assert_eq!(likelihood.groups().is_some(), series.len() >= FROM);
+            let plain = likelihood.clone().one_by_one();
+            let (found, wanted) = (likelihood.fit(), plain.fit());
+            assert_eq!(found.status, wanted.status);
+            // Standard errors are about 1 / √n of the scale.
+            let near = 1e-6 * wanted.scale / (series.len() as f64).sqrt();
+            let off = [
+                found.location - wanted.location,
+                found.scale - wanted.scale,
+                (found.shape - wanted.shape) * wanted.scale,
+            ];
+            assert!(off.iter().all(|off| off.abs() < near), "{off:?} {near}");
+            let value = wanted.negative_log_likelihood;
+            assert!((found.negative_log_likelihood - value).abs() < 1e-9 * value.abs());
+            for (a, b) in
+                found.curvature.unwrap().iter().flatten().zip(wanted.curvature.unwrap().iter().flatten())
+            {
+                assert!((a - b).abs() < 1e-6 * wanted.curvature.unwrap()[0][0], "{a} {b}");
+            }
+            let (found, wanted) = (gumbel::fit_of(&likelihood).unwrap(), gumbel::fit_of(&plain).unwrap());
+            let near = 1e-4 * wanted.scale / (series.len() as f64).sqrt();
+            assert!(
+                (found.location - wanted.location).abs() < near && (found.scale - wanted.scale).abs() < near
+            );
+            let value = wanted.negative_log_likelihood;
+            assert!((found.negative_log_likelihood - value).abs() < 1e-9 * value.abs());
+            assert!((found.standard_errors[0] / wanted.standard_errors[0] - 1.0).abs() < 1e-4);
+        }
+    }
 
     #[test]
     fn groups_hold_every_value_once_and_leave_the_extremes_alone() {

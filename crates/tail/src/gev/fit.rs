@@ -181,6 +181,12 @@ impl<'a> Likelihood<'a> {
         Ok(Likelihood { series, y, grouped, center, spread, shape_max: shape_bound(sorted) })
     }
 
+    /// The same without groups, however many values there are.
+    #[cfg(test)]
+    pub(crate) fn one_by_one(self) -> Self {
+        Likelihood { grouped: None, ..self }
+    }
+
     /// The groups of very many values, in the unit of the data.
     pub(crate) fn groups(&self) -> Option<Grouped> {
         self.grouped.as_ref().map(|groups| groups.in_units(self.center, self.spread))

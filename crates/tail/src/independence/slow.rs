@@ -316,6 +316,16 @@ mod tests {
     }
 
     #[test]
+    fn the_slow_values_of_a_series_are_those_of_its_values_also_with_ties() {
+        for (n, digits) in [(60, 1.0), (60, 100.0), (5000, 1.0), (5000, 1e6), (20_000, 10.0)] {
+            let values: Vec<f64> =
+                with_slow(n, |i| i % 50 == 3, 4).into_iter().map(|x| (x * digits).round() / digits).collect();
+            let series = Series::clean(&values);
+            assert_eq!(slow_values_of(&series), slow_values(&values, series.sorted()), "{n} {digits}");
+        }
+    }
+
+    #[test]
     fn bursts_and_rough_regularity_are_distinguished() {
         let bursts = of(&with_slow(4000, |i| i % 400 < 10 && (i / 400) % 3 != 1, 5));
         assert_eq!(bursts.spacing, Spacing::Bursts, "{bursts:?}");
