@@ -197,7 +197,7 @@ mod tests {
             for shape in [-0.9, -0.2, 0.3, 1.5] {
                 let law = Gev::new(10.0, 1.0, shape).unwrap();
                 for far in [0.0, 0.4, 2.0, 30.0] {
-                    let cluster = |i: usize| if i % 9 == 0 { far } else { 0.0 };
+                    let cluster = |i: usize| if i.is_multiple_of(9) { far } else { 0.0 };
                     let mut values: Vec<f64> = (0..n).map(|i| cluster(i) + law.sample(&mut random)).collect();
                     values.sort_by(f64::total_cmp);
                     let found = separated(&values).unwrap();
