@@ -243,3 +243,18 @@ fn resamples_without_a_maximum_are_not_refitted_for_ever() {
     let found = assess(&one_absurd(11.3), &quick()).unwrap();
     assert!(found.diagnostics.dependence.is_some());
 }
+
+#[test]
+fn what_is_found_in_many_values_does_not_depend_on_the_number_of_threads() {
+    let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+    for ticks in [0.0, 100.0] {
+        let mut random = tail::Xoshiro::new(21);
+        let read = |x: f64| if ticks > 0.0 { (x * ticks).round() / ticks } else { x };
+        let values: Vec<f64> = (0..60_000).map(|_| read(law.sample(&mut random))).collect();
+        let with = |threads: usize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+            serde_json::to_string(&pool.install(|| assess(&values, &quick()).unwrap())).unwrap()
+        };
+        assert!(with(1) == with(3), "{ticks}");
+    }
+}
