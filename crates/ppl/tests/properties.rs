@@ -172,8 +172,9 @@ proptest! {
     ) {
         // The third time is the first that is prepared.
         let values = [&["3", "4096", "7"], &values[..]].concat();
-        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12;";
-        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); stat(\"b\"); $w = $w + 1;");
+        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12; $l = [0];";
+        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); stat(\"b\"); stat($v); $h = fopen(\"b\", \"r\"); fread($h, 1, {offset}); \
+             $l[0] = fwrite($f, {length}); print($l[0] + fwrite($f, 1) + fwrite($f, 2)); fclose($h); $w = $w + 1;");
         let looped = format!("{begin} for $v in [{}] {{ {body} }}", values.join(", "));
         let rounds: String = values.iter().map(|value| format!("$v = {value}; {body} ")).collect();
         // What one finds wrong in a constant the other does too.

@@ -29,8 +29,6 @@ pub struct Arguments {
     pub(crate) values: [Argument; MAX],
     pub(crate) count: usize,
     pub(crate) text: Vec<u8>,
-    /// The number of the prepared statement whose constants lie here; 0: of none.
-    pub(crate) holds: u32,
 }
 
 impl Arguments {
@@ -45,7 +43,6 @@ impl Arguments {
 
     pub(crate) fn clear(&mut self) {
         self.count = 0;
-        self.holds = 0;
         self.text.clear();
     }
 

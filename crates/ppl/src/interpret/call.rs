@@ -1,14 +1,41 @@
 //! Calls commands: evaluates their arguments and handles their results.
 
-use crate::code::{Expr, ExprIndex, SiteId, spell};
+use crate::code::{CompiledCall, Expr, ExprIndex, SiteId, spell};
 use crate::commands::{ArgumentSpec, Command, CommandByClass, Kind, LanguageCommand};
 use crate::errno::{EBADF, EINVAL};
 use crate::value::Value;
 
-use super::arguments::{self, Argument};
+use super::arguments::{self, Argument, Arguments};
 use super::interpreter::{EarlyEnd, Interpreter};
 use super::machine::{Failure, Halt, Machine, Reply, StatementReply, Wait};
-use super::prepared::{Readiness, ValueSources};
+use super::prepared::{PreparedStatements, Readiness, ValueSources};
+
+/// Where the arguments of a command stand.
+#[derive(Clone, Copy)]
+enum Ready {
+    /// Among those of the prepared statement with this number.
+    Prepared(u32),
+    /// Among the interpreter's own.
+    Evaluated,
+    /// Nowhere: it is not tried, with this errno.
+    Refused(i32),
+}
+
+impl Ready {
+    /// The arguments, or why the command is not tried.
+    #[inline(always)]
+    fn arguments<'a>(
+        self,
+        prepared: &'a PreparedStatements,
+        evaluated: &'a Arguments,
+    ) -> Result<&'a Arguments, i32> {
+        match self {
+            Ready::Prepared(number) => Ok(prepared.of(number)),
+            Ready::Evaluated => Ok(evaluated),
+            Ready::Refused(errno) => Err(errno),
+        }
+    }
+}
 
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes a command as a statement: nobody needs its value, and it may still be in flight afterwards.
@@ -20,48 +47,49 @@ impl<M: Machine> Interpreter<'_, M> {
         count: usize,
         site: SiteId,
     ) -> Result<(), EarlyEnd> {
-        let mut refused = 0;
-        let readiness = self.prepared_arguments();
-        if readiness != Readiness::InPlace {
-            if readiness == Readiness::Again {
-                self.prepared.prepare(self.code, self.step, command, (first, count));
+        let ready = match self.prepared_arguments() {
+            Readiness::InPlace(number) => Ready::Prepared(number),
+            readiness => {
+                if let CommandByClass::Language(command) = command.by_class() {
+                    return self.language_command(command, first, count).map(drop);
+                }
+                self.ready(readiness, command, (first, count))?
             }
-            if let CommandByClass::Language(command) = command.by_class() {
-                return self.language_command(command, first, count).map(drop);
-            }
-            refused = self.evaluate_arguments(command, first, count)?;
-        }
-        let reply = match refused {
-            0 => self.machine.statement(command, site, &self.arguments),
-            errno => StatementReply { errno, ..StatementReply::default() },
+        };
+        let reply = match ready.arguments(&self.prepared, &self.arguments) {
+            Ok(arguments) => self.machine.statement(command, site, arguments),
+            Err(errno) => StatementReply { errno, ..StatementReply::default() },
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
         if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
-            self.judge(command, site, reply, first)?;
+            self.judge((command, first), site, reply, ready)?;
         }
         Ok(())
     }
 
-    /// Executes a command whose value is needed.
-    pub(super) fn command(
-        &mut self,
-        command: Command,
-        first: ExprIndex,
-        count: usize,
-        site: SiteId,
-    ) -> Result<Reply, EarlyEnd> {
-        if let CommandByClass::Language(command) = command.by_class() {
-            return self.language_command(command, first, count);
-        }
-        let reply = match self.evaluate_arguments(command, first, count)? {
-            0 => self.machine.command_now(command, site, &self.arguments),
-            errno => Reply::failed(errno),
+    /// Executes a command whose value is needed. `alone`: it is all that is assigned at the current step; others may come
+    /// several times in one step.
+    pub(super) fn command(&mut self, call: CompiledCall, alone: bool) -> Result<Reply, EarlyEnd> {
+        let (command, first, count) = (call.command(), call.first, call.count as usize);
+        let readiness = if alone { self.prepared_arguments() } else { Readiness::Unevaluated };
+        let ready = match readiness {
+            Readiness::InPlace(number) => Ready::Prepared(number),
+            readiness => {
+                if let CommandByClass::Language(command) = command.by_class() {
+                    return self.language_command(command, first, count);
+                }
+                self.ready(readiness, command, (first, count))?
+            }
+        };
+        let reply = match ready.arguments(&self.prepared, &self.arguments) {
+            Ok(arguments) => self.machine.command_now(command, call.site, arguments),
+            Err(errno) => Reply::failed(errno),
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
         if reply.errno != 0 || (self.expected.is_some() && !reply.started) {
-            self.judge(command, site, StatementReply::from(&reply), first)?;
+            self.judge((command, first), call.site, StatementReply::from(&reply), ready)?;
         }
         Ok(reply)
     }
@@ -75,7 +103,24 @@ impl<M: Machine> Interpreter<'_, M> {
             base: self.base,
             random: &mut self.random,
         };
-        self.prepared.arguments(self.code, self.step, sources, &mut self.arguments)
+        self.prepared.arguments(self.step, sources)
+    }
+
+    /// Evaluates the arguments of a command that is not prepared, and prepares it for the next time where that was due.
+    #[inline(always)]
+    fn ready(
+        &mut self,
+        readiness: Readiness,
+        command: Command,
+        (first, count): (ExprIndex, usize),
+    ) -> Result<Ready, EarlyEnd> {
+        if readiness == Readiness::Again {
+            self.prepared.prepare(self.code, self.step, command, (first, count));
+        }
+        Ok(match self.evaluate_arguments(command, first, count)? {
+            0 => Ready::Evaluated,
+            errno => Ready::Refused(errno),
+        })
     }
 
     /// Evaluates the arguments of a command and renders its paths. The errno with which it is refused, or 0.
@@ -156,12 +201,13 @@ impl<M: Machine> Interpreter<'_, M> {
     #[cold]
     fn judge(
         &mut self,
-        command: Command,
+        (command, first): (Command, ExprIndex),
         site: SiteId,
         reply: StatementReply,
-        first: ExprIndex,
+        ready: Ready,
     ) -> Result<(), EarlyEnd> {
-        let no_file = |index: usize| match (self.arguments.int(index), self.arguments.file(index)) {
+        let arguments = ready.arguments(&self.prepared, &self.arguments).unwrap_or(&self.arguments);
+        let no_file = |index: usize| match (arguments.int(index), arguments.file(index)) {
             (Some(held), None) => {
                 Some((spell(self.code, first + index as u32, false, &|_| "the variable".into()), held))
             }
@@ -171,7 +217,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let no_file = if reply.errno == EBADF { files.find_map(no_file) } else { None };
         let (errno, bytes) = (reply.errno, reply.bytes);
         let refused = Some(std::mem::take(&mut self.refused)).filter(|why| !why.is_empty());
-        let failure = Failure { site, command, arguments: &self.arguments, errno, bytes, no_file, refused };
+        let failure = Failure { site, command, arguments, errno, bytes, no_file, refused };
         match self.expected {
             Some(wanted) if wanted == reply.errno => self.machine.expected(&failure),
             Some(wanted) => self.machine.unexpected(&failure, wanted),

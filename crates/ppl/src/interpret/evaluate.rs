@@ -136,7 +136,7 @@ impl<M: Machine> Interpreter<'_, M> {
             Expr::Command(at) => {
                 // A command among the arguments of another command must not overwrite them.
                 let outer = std::mem::take(&mut self.arguments);
-                let result = self.command_value(code.calls[at as usize]);
+                let result = self.command_value(code.calls[at as usize], false);
                 self.arguments = outer;
                 result?
             }
@@ -176,10 +176,9 @@ impl<M: Machine> Interpreter<'_, M> {
         (call.first..call.first + call.count).map(|index| self.value(index)).collect()
     }
 
-    /// Executes a command and returns its value.
-    pub(super) fn command_value(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
-        let command = call.command();
-        let reply = self.command(command, call.first, call.count as usize, call.site)?;
+    /// Executes a command and returns its value. `alone`: as for [`Interpreter::command`].
+    pub(super) fn command_value(&mut self, call: CompiledCall, alone: bool) -> Result<Value, EarlyEnd> {
+        let reply = self.command(call, alone)?;
         Ok(match reply.value {
             Value::Unset if reply.errno != 0 => Value::Int(-i64::from(reply.errno)),
             Value::Unset => Value::Int(reply.bytes as i64),

@@ -55,7 +55,7 @@ impl<M: Machine> Interpreter<'_, M> {
     #[inline(never)]
     fn assign(&mut self, slot: Slot, value: ExprIndex) -> Result<(), EarlyEnd> {
         let value = match self.code.exprs[value as usize] {
-            Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
+            Expr::Command(call) => self.command_value(self.code.calls[call as usize], true)?,
             _ => self.value(value)?,
         };
         *self.slot_mut(slot) = value;
@@ -84,7 +84,7 @@ impl<M: Machine> Interpreter<'_, M> {
     fn assign_item(&mut self, list: Slot, first: ExprIndex) -> Result<(), EarlyEnd> {
         let at = self.integer(first, "the index")?;
         let value = match self.code.exprs[first as usize + 1] {
-            Expr::Command(call) => self.command_value(self.code.calls[call as usize])?,
+            Expr::Command(call) => self.command_value(self.code.calls[call as usize], true)?,
             _ => self.value(first + 1)?,
         };
         if value.is_deeper_than(MAX_LIST_DEPTH - 1) {

@@ -1,7 +1,7 @@
 //! Statements that are executed again and again: their arguments are taken apart once.
 //!
-//! Constants stay where the command finds them as long as no other command comes between; open files, and formulas of
-//! integers, integer variables and one `uniform`, are evaluated without a [`Value`] in between. Where a variable holds
+//! Each prepared statement has arguments of its own, in which constants stay where the command finds them; open files, and
+//! formulas of integers, integer variables and one `uniform`, are evaluated without a [`Value`] in between. Where a variable holds
 //! something else, or a result is out of its bounds, nothing has happened, and the statement is evaluated as any other.
 
 use crate::arithmetic;
@@ -34,19 +34,11 @@ pub(super) struct PreparedStatements {
 /// The arguments of a statement.
 #[derive(Debug)]
 struct PreparedStatement {
-    fixed: Box<[(u8, FixedArgument)]>,
+    /// What is always the same is in its place.
+    arguments: Arguments,
     moving: Box<[(u8, MovingArgument)]>,
-    count: usize,
     /// One of them is drawn.
     draws: bool,
-}
-
-/// Always the same.
-#[derive(Clone, Copy, Debug)]
-enum FixedArgument {
-    Integer(i64),
-    /// An index into the texts of the code.
-    Text(u32),
 }
 
 /// Evaluated each time.
@@ -112,8 +104,8 @@ impl ValueSources<'_> {
 /// Where the arguments of a statement stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Readiness {
-    /// In their places.
-    InPlace,
+    /// In their places among those of the prepared statement with this number.
+    InPlace(u32),
     /// They are to be evaluated.
     Unevaluated,
     /// The same, and the statement is to be prepared for the next time.
@@ -129,22 +121,14 @@ impl PreparedStatements {
 
     /// Puts the arguments of the statement at `step` in their places, if it was prepared.
     #[inline(always)]
-    pub(super) fn arguments(
-        &mut self,
-        code: &Code,
-        step: u32,
-        mut sources: ValueSources<'_>,
-        out: &mut Arguments,
-    ) -> Readiness {
+    pub(super) fn arguments(&mut self, step: u32, mut sources: ValueSources<'_>) -> Readiness {
         let Some(mark) = self.marks.get_mut(step as usize) else { return Readiness::Unevaluated };
-        let Some(prepared) = self.statements.get(mark.wrapping_sub(FIRST) as usize) else {
+        let number = mark.wrapping_sub(FIRST);
+        let Some(prepared) = self.statements.get_mut(number as usize) else {
             let before = *mark;
             *mark = before.max(ONCE);
             return if before == ONCE { Readiness::Again } else { Readiness::Unevaluated };
         };
-        if out.holds != *mark {
-            prepared.lay_out(code, out, *mark);
-        }
         let before = prepared.draws.then(|| sources.random.clone());
         for (index, moving) in &prepared.moving {
             let argument = match moving {
@@ -171,9 +155,15 @@ impl PreparedStatements {
                 }
                 return Readiness::Unevaluated;
             };
-            out.set(usize::from(*index), argument);
+            prepared.arguments.set(usize::from(*index), argument);
         }
-        Readiness::InPlace
+        Readiness::InPlace(number)
+    }
+
+    /// The arguments of the prepared statement with this number.
+    #[inline(always)]
+    pub(super) fn of(&self, number: u32) -> &Arguments {
+        &self.statements[number as usize].arguments
     }
 
     /// Prepares the command at `step` with `count` arguments from `first` on, if that can be done.
@@ -200,49 +190,36 @@ impl PreparedStatement {
             return None;
         }
         let given = code.exprs.get(first as usize..first as usize + count)?;
-        let (mut fixed, mut moving) = (Vec::new(), Vec::new());
-        for (index, (spec, expr)) in (0..).zip(command.spec().arguments.iter().zip(given)) {
-            match (fixed_argument(code, spec, *expr), moving_argument(code, spec, *expr)) {
-                (Some(argument), _) => fixed.push((index, argument)),
-                (None, Some(argument)) => moving.push((index, argument)),
+        let (mut arguments, mut moving) = (Arguments::default(), Vec::new());
+        for (index, (spec, expr)) in command.spec().arguments.iter().zip(given).enumerate() {
+            match (fixed_argument(code, spec, *expr, &mut arguments), moving_argument(code, spec, *expr)) {
+                (Some(argument), _) => arguments.set(index, argument),
+                (None, Some(argument)) => moving.push((index as u8, argument)),
                 (None, None) => return None,
             }
         }
         let drawn: usize = moving.iter().map(|(_, moving)| moving.draws()).sum();
+        arguments.count = count;
         // Of several the order would count.
-        let whole = fixed.len() + moving.len() == count && drawn <= 1;
-        whole.then(|| Self { fixed: fixed.into(), moving: moving.into(), count, draws: drawn > 0 })
-    }
-
-    /// Puts what is always the same in its places.
-    #[inline(never)]
-    fn lay_out(&self, code: &Code, out: &mut Arguments, number: u32) {
-        out.clear();
-        for (index, fixed) in &self.fixed {
-            let argument = match fixed {
-                FixedArgument::Integer(number) => Argument::Int(*number),
-                FixedArgument::Text(at) => {
-                    let start = out.text.len();
-                    out.text.extend_from_slice(code.text(*at).as_bytes());
-                    out.end_text(start)
-                }
-            };
-            out.set(usize::from(*index), argument);
-        }
-        out.count = self.count;
-        out.holds = number;
+        let whole = given.len() <= command.spec().arguments.len() && drawn <= 1;
+        whole.then(|| Self { arguments, moving: moving.into(), draws: drawn > 0 })
     }
 }
 
-fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<FixedArgument> {
+/// An argument that is always the same; a text is laid into `out`.
+fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr, out: &mut Arguments) -> Option<Argument> {
     match expr {
         // Other strings are looked at before they are passed.
-        Expr::Text(at) => matches!(spec.kind, Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode)
-            .then_some(FixedArgument::Text(at)),
+        Expr::Text(at) if matches!(spec.kind, Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode) => {
+            let start = out.text.len();
+            out.text.extend_from_slice(code.text(at).as_bytes());
+            Some(out.end_text(start))
+        }
+        Expr::Text(_) => None,
         _ => {
             let ((least, most), formula) = (spec.bounds?, Formula::of(code, expr)?);
             let Formula { first: Operand::Constant(number), rest } = formula else { return None };
-            (rest.is_empty() && least <= number && number <= most).then_some(FixedArgument::Integer(number))
+            (rest.is_empty() && least <= number && number <= most).then_some(Argument::Int(number))
         }
     }
 }
@@ -255,7 +232,9 @@ fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Movin
         (Some((least, most)), _) => {
             Formula::of(code, expr).map(|formula| MovingArgument::Integer { formula, least, most })
         }
-        (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(MovingArgument::File(slot)),
+        (None, Expr::Slot(slot)) if matches!(spec.kind, Kind::File | Kind::PathOrFile) => {
+            Some(MovingArgument::File(slot))
+        }
         _ => None,
     }
 }
