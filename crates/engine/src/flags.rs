@@ -56,6 +56,14 @@ pub fn writes(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0
 }
 
+/// Does a file opened like this serve nothing but reading, whatever it is?
+#[inline(always)]
+pub fn only_reads(flags: i32) -> bool {
+    let how =
+        libc::O_CLOEXEC | libc::O_DIRECT | libc::O_SYNC | libc::O_DSYNC | libc::O_NONBLOCK | libc::O_NOATIME;
+    flags & !how == libc::O_RDONLY
+}
+
 /// The short name of an errno (`ENOSPC`), and the system's words for it.
 pub fn errno_text(errno: i32) -> String {
     let words = std::io::Error::from_raw_os_error(errno).to_string();

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use super::ranges::Ranges;
 use super::sector::{Dials, Lying, Name};
@@ -109,6 +110,8 @@ pub struct Catalogue {
     directories: HashMap<Box<[u8]>, FileName>,
     /// and the one of them that was looked up last.
     last: Option<(Vec<u8>, FileName)>,
+    /// The file that was opened last: many programs open one again and again.
+    opened: Option<(Arc<CStr>, FileName)>,
     /// Names under which things were written, by what they are called now.
     renamed: HashMap<u64, FileName>,
     known: HashMap<u64, Known>,
@@ -122,6 +125,21 @@ impl Catalogue {
     pub fn file(&mut self, path: &CStr, local: bool) -> FileName {
         let file = self.called(path, local);
         self.now(file)
+    }
+
+    /// As [`Catalogue::file`], of a file that is opened, with its path to keep.
+    #[inline]
+    pub fn opened(&mut self, path: &CStr, local: bool) -> (Arc<CStr>, FileName) {
+        match &self.opened {
+            Some((last, name)) if **last == *path => (Arc::clone(last), *name),
+            _ => self.opened_first(path, local),
+        }
+    }
+
+    #[inline(never)]
+    fn opened_first(&mut self, path: &CStr, local: bool) -> (Arc<CStr>, FileName) {
+        let opened = (Arc::from(path), self.file(path, local));
+        self.opened.insert(opened).clone()
     }
 
     /// As [`Catalogue::file`], whatever was renamed to it.
@@ -173,7 +191,7 @@ impl Catalogue {
         let place = self.called(to, local);
         self.renamed.insert(place.id, from);
         self.directories.clear();
-        self.last = None;
+        (self.last, self.opened) = (None, None);
     }
 
     /// Nothing is called `path` any more.
@@ -182,6 +200,7 @@ impl Catalogue {
             return;
         }
         let place = self.called(path, local);
+        self.opened = None;
         let file = self.renamed.remove(&place.id).unwrap_or(place);
         self.known.remove(&file.id);
         self.appended.remove(&file.id);
@@ -202,6 +221,23 @@ impl Catalogue {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_is_opened_again_has_the_name_that_it_has_now() {
+        let mut catalogue = Catalogue::default();
+        let (path, other) = (c"a/f", c"a/g");
+        let written = catalogue.file(path, false);
+        assert_eq!(catalogue.opened(path, false), (Arc::from(path), written));
+        // Opened again, and another one.
+        assert_eq!(catalogue.opened(path, false).1, written);
+        let theirs = catalogue.opened(other, false).1;
+        assert_ne!(theirs, written);
+        // What is called so now was written under another name, until it is removed.
+        catalogue.renamed(written, other, false);
+        assert_eq!(catalogue.opened(other, false).1, written);
+        catalogue.removed(other, false);
+        assert_eq!(catalogue.opened(other, false).1, theirs);
+    }
 
     #[test]
     fn the_end_of_a_path_is_kept_however_long_its_name_is() {

@@ -30,6 +30,8 @@ pub struct Confinement {
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
     /// That of `known` which was looked up last: most programs open many files of one directory.
     last: Option<(Vec<u8>, ParentFacts)>,
+    /// The name that [`Confinement::may_read_unfollowed`] allowed last; empty for none.
+    last_read: Vec<u8>,
 }
 
 /// A directory or file that a program may touch.
@@ -115,6 +117,7 @@ impl Confinement {
             by_descriptor: false,
             known: HashMap::new(),
             last: None,
+            last_read: Vec::new(),
         }
     }
 
@@ -318,7 +321,22 @@ impl Confinement {
         if self.free || self.by_descriptor || name.is_empty() || is_hidden(name) || is_null(bytes, READ) {
             return Ok(false);
         }
-        self.check_in(READ, path, directory).map(|_| true)
+        if self.was_read_last(path) {
+            return Ok(true);
+        }
+        self.check_in(READ, path, directory)?;
+        // Only where the answer for its directory is kept.
+        if self.last.as_ref().is_some_and(|(last, _)| last == directory) {
+            self.last_read.clear();
+            self.last_read.extend_from_slice(bytes);
+        }
+        Ok(true)
+    }
+
+    /// Is it the name that [`Confinement::may_read_unfollowed`] allowed last? It still may then.
+    #[inline(always)]
+    pub fn was_read_last(&self, path: &CStr) -> bool {
+        !self.last_read.is_empty() && self.last_read == path.to_bytes()
     }
 
     /// Must a directory be held between its check and its use?
@@ -404,6 +422,7 @@ impl Confinement {
     pub fn forget(&mut self) {
         self.known.clear();
         self.last = None;
+        self.last_read.clear();
     }
 
     fn examine(&self, directory: &Path) -> Result<ParentFacts, PathBuf> {

@@ -1,6 +1,7 @@
 //! What is written, what is known of it, and whether what is read is it.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use samples::Warning;
 
@@ -26,6 +27,15 @@ impl Layer {
             return FileName::default();
         }
         self.catalogue.file(path, self.guard.is_local())
+    }
+
+    /// As [`Layer::file_name`], of a file that is opened, with its path to keep.
+    #[inline]
+    pub(super) fn opened_name(&mut self, path: &CStr) -> (Arc<CStr>, FileName) {
+        if !self.content {
+            return (path.into(), FileName::default());
+        }
+        self.catalogue.opened(path, self.guard.is_local())
     }
 
     fn stream(&self, to: Destined, length: u64) -> ContentStream {

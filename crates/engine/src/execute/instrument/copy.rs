@@ -1,5 +1,7 @@
 //! Copies from one open file to another, by the kernel.
 
+use std::sync::Arc;
+
 use samples::Warning;
 
 use super::layer::Layer;
@@ -35,7 +37,7 @@ impl Layer {
         let destined =
             Destined { file: target.name, place: offsets.1.unwrap_or(positions.1), appended: false };
         if !source.copied {
-            let path = source.path.clone();
+            let path = Arc::clone(&source.path);
             self.guard.source(&path, source_handle)?;
             if let Some(source) = self.files.get_mut(from) {
                 source.copied = true;

@@ -296,6 +296,12 @@ impl Guard {
         if self.local { self.confinement.may_read_unfollowed(path) } else { Ok(false) }
     }
 
+    /// Is it the name that [`Guard::may_read_unfollowed`] allowed last?
+    #[inline(always)]
+    pub(super) fn was_read_last(&self, path: &CStr) -> bool {
+        self.local && self.confinement.was_read_last(path)
+    }
+
     /// As [`Guard::reach_to_read`], of a call that fails where a link is at the end.
     pub(super) fn reach_unfollowed<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
         match self.local {

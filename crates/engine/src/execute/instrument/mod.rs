@@ -35,6 +35,7 @@ use super::call::{Call, Collective, Completed, NoKernel, Patience, Started, Time
 use crate::content::Wrong;
 use crate::driver::{AnyDriver, Driver, each_driver};
 use crate::files::Refusal;
+use crate::flags;
 use layer::Layer;
 use probes::Request;
 use ranks::{Comm, CommError};
@@ -72,6 +73,10 @@ impl Instrument {
             }
             Call::Read { file, length, offset } => Some(layer.read(driver, file, length, offset)),
             Call::Stat { path } if layer.guard.may_ask_freely() => Some(layer.stat(driver, path)),
+            Call::Open { path, flags, .. } if flags::only_reads(flags) => {
+                layer.open_again(driver, path, flags)
+            }
+            Call::Close { file } => Some(layer.close(driver, file)),
             _ => None,
         }
     }
@@ -266,7 +271,7 @@ impl Instrument {
 
     /// The name under which a file was opened.
     pub fn path_of(&self, file: u32) -> Option<&CStr> {
-        self.layer.files.get(file).map(|open| open.path.as_c_str())
+        self.layer.files.get(file).map(|open| &*open.path)
     }
 
     /// Notes for the reader that came up since the last call.

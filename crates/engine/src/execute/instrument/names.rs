@@ -146,14 +146,55 @@ impl Layer {
         }
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
-            let name = self.file_name(path);
+            let (kept, name) = self.opened_name(path);
             if open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
                 self.emptied(name);
             }
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
-            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (path, name), position)).into();
+            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (kept, name), position)).into();
         }
         Ok(timed)
+    }
+
+    /// Opens to read what was opened to read last. `None` of anything else, and where a link lies there now.
+    #[inline(always)]
+    pub(super) fn open_again<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        path: &CStr,
+        open_flags: i32,
+    ) -> Option<Timed> {
+        if !self.guard.was_read_last(path) {
+            return None;
+        }
+        let begun = self.bracket.begin(driver);
+        let outcome = driver.open(path, open_flags | libc::O_NOFOLLOW, 0);
+        let mut timed = self.bracket.end(driver, begun, Meaning::Value, outcome);
+        match timed.outcome.errno {
+            0 => {
+                let handle = Handle(timed.outcome.value);
+                let named = self.opened_name(path);
+                timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), named, 0)).into();
+            }
+            libc::ELOOP => return None,
+            _ => {}
+        }
+        Some(timed)
+    }
+
+    #[inline(always)]
+    pub(super) fn close<D: Driver + ?Sized>(&mut self, driver: &mut D, file: u32) -> Timed {
+        let handle = self.files.handle(file);
+        let timed = match handle {
+            Some(handle) => {
+                let begun = self.bracket.begin(driver);
+                let outcome = driver.close(handle);
+                self.bracket.end(driver, begun, Meaning::Value, outcome)
+            }
+            None => self.bracket.failed(driver, libc::EBADF),
+        };
+        self.files.remove(file);
+        timed
     }
 
     /// Opens what is there, for reading. Whether a link is at the end of the path is not asked before: the call says so.

@@ -36,10 +36,7 @@ impl Layer {
             Call::Copy { from, to, length, offsets } => self.copy(driver, (from, to), length, offsets)?,
             Call::Stat { path } => self.asking(driver, path, |driver, path| driver.stat(path))?,
             Call::Open { path, flags, mode } => self.open(driver, path, flags, mode)?,
-            Call::Close { file } => match self.files.take(file).and_then(|open| open.handle) {
-                Some(handle) => self.bracket.time(driver, VALUE, |driver| driver.close(handle)),
-                None => self.bracket.failed(driver, libc::EBADF),
-            },
+            Call::Close { file } => self.close(driver, file),
             Call::Sync { file, data_only } => {
                 self.on_file(driver, file, |driver, handle| driver.sync(handle, data_only))
             }

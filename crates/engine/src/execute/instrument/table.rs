@@ -1,6 +1,6 @@
 //! The files that a program has open, and its buffers.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::Arc;
 
 use crate::buffers::Buffer;
@@ -12,7 +12,7 @@ use crate::driver::Handle;
 pub(super) struct OpenFile {
     /// `None` for a file of a whole group.
     pub(super) handle: Option<Handle>,
-    pub(super) path: CString,
+    pub(super) path: Arc<CStr>,
     /// What stands in its content for it.
     pub(super) name: FileName,
     pub(super) position: u64,
@@ -22,12 +22,12 @@ pub(super) struct OpenFile {
     pub(super) copied: bool,
     /// Other workers have it open too: each keeps its own position.
     pub(super) shared: bool,
-    pub(super) group: Option<GroupFile>,
+    pub(super) group: Option<Box<GroupFile>>,
 }
 
 impl OpenFile {
-    pub(super) fn new(handle: Option<Handle>, (path, name): (&CStr, FileName), position: u64) -> Self {
-        let path = path.to_owned();
+    #[inline(always)]
+    pub(super) fn new(handle: Option<Handle>, (path, name): (Arc<CStr>, FileName), position: u64) -> Self {
         Self { handle, path, name, position, moved: false, copied: false, shared: false, group: None }
     }
 }
@@ -68,6 +68,7 @@ impl OpenFiles {
         }
     }
 
+    #[inline(always)]
     pub(super) fn keep(&mut self, open: OpenFile) -> u32 {
         match self.free.pop() {
             Some(number) => {
@@ -87,8 +88,18 @@ impl OpenFiles {
         Some(open)
     }
 
+    /// As [`OpenFiles::take`], of a file that nobody needs any more.
+    #[inline(always)]
+    pub(super) fn remove(&mut self, number: u32) {
+        if let Some(place) = self.files.get_mut(number as usize)
+            && place.take().is_some()
+        {
+            self.free.push(number);
+        }
+    }
+
     pub(super) fn group(&mut self, number: u32) -> Option<&mut GroupFile> {
-        self.get_mut(number)?.group.as_mut()
+        self.get_mut(number)?.group.as_deref_mut()
     }
 
     /// By number, with holes.

@@ -144,3 +144,50 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_a_group() {
         assert_eq!((timed.outcome.errno, instrument.layer.bracket.allocated), (0, 0), "{what:?}");
     }
 }
+
+/// The number of the file that was opened, or the errno; `None` where the call was left to [`Instrument::perform`].
+fn opened_again(instrument: &mut Instrument, path: &CStr) -> Option<Result<u32, i32>> {
+    instrument.layer.bracket.allocated = u64::MAX;
+    let call = Call::Open { path, flags: libc::O_RDONLY, mode: 0 };
+    let timed = instrument.perform_frequent(None, call)?;
+    assert_eq!(instrument.layer.bracket.allocated, 0);
+    Some(if timed.outcome.ok() { Ok(timed.outcome.value as u32) } else { Err(timed.outcome.errno) })
+}
+
+#[test]
+fn a_file_that_is_opened_again_is_checked_by_its_name_only() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (here, outside) = (home.path().join("here"), home.path().join("outside"));
+    std::fs::create_dir(&here).expect("mkdir");
+    std::fs::write(&outside, "text").expect("write");
+    let path = |name: &str| CString::new(here.join(name).as_os_str().as_bytes()).expect("no NUL");
+    let (a, b, up) = (path("a"), path("b"), path("../here/a"));
+    let read = |path| Call::Open { path, flags: libc::O_RDONLY, mode: 0 };
+    let mut instrument = posix(&here);
+    let first = |instrument: &mut Instrument, path| {
+        assert_eq!(opened_again(instrument, path), None, "{path:?} is checked at first");
+        instrument.perform(None, read(path)).map(|timed| (timed.outcome.value as u32, timed.outcome.errno))
+    };
+    let write = Call::WriteFile { path: &a, length: 100, offset: 0, flags: 0, buffer: None };
+    instrument.perform(None, write).expect("allowed");
+    assert_eq!(first(&mut instrument, &a).expect("allowed"), (0, 0));
+    assert_eq!(opened_again(&mut instrument, &a), Some(Ok(1)));
+    assert_eq!((instrument.path_of(0), instrument.path_of(1)), (Some(&*a), Some(&*a)));
+    // A number is used again; one that is closed is none.
+    for errno in [0, libc::EBADF] {
+        let closed = instrument.perform_frequent(None, Call::Close { file: 0 }).expect("frequent");
+        assert_eq!((closed.outcome.errno, instrument.path_of(0)), (errno, None));
+    }
+    assert_eq!(opened_again(&mut instrument, &a), Some(Ok(0)));
+    // Where `..` leads is asked each time.
+    assert_eq!(first(&mut instrument, &up).expect("allowed"), (2, 0));
+    assert_eq!(opened_again(&mut instrument, &up), None);
+    assert_eq!(opened_again(&mut instrument, &a), Some(Ok(3)));
+    // What has another name now is not there, and what is called so is looked up anew.
+    instrument.perform(None, Call::Rename { from: &a, to: &b }).expect("allowed");
+    assert_eq!(first(&mut instrument, &a).expect("allowed").1, libc::ENOENT);
+    assert_eq!(opened_again(&mut instrument, &a), Some(Err(libc::ENOENT)));
+    // A link in its place that leads out.
+    std::os::unix::fs::symlink(&outside, here.join("a")).expect("symlink");
+    assert!(first(&mut instrument, &a).is_err());
+}

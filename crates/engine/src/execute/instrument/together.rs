@@ -1,6 +1,7 @@
 //! What the ranks of a group do to one file, timed.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use samples::Outcome;
 
@@ -50,7 +51,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         Ok(match what {
             Collective::Open(path, mode) => self.open_together(driver, path, mode, comm)?,
-            Collective::Close(file) => match self.files.take(file).and_then(|open| open.group) {
+            Collective::Close(file) => match self.files.take(file).and_then(|open| Some(*open.group?)) {
                 Some(group) => self.bracket.time(driver, Meaning::Value, |driver| group.close(driver, comm)),
                 None => self.bracket.failed(driver, libc::EBADF),
             },
@@ -100,8 +101,8 @@ impl Layer {
             if self.hints.wanted(path, comm) {
                 self.hints.keep(path, comm, || file.hints());
             }
-            let name = self.file_name(path);
-            let open = OpenFile { group: Some(file), ..OpenFile::new(None, (path, name), 0) };
+            let named = self.opened_name(path);
+            let open = OpenFile { group: Some(Box::new(file)), ..OpenFile::new(None, named, 0) };
             timed.outcome.value = u64::from(self.files.keep(open));
         }
         Ok(timed)
@@ -153,9 +154,9 @@ impl Layer {
             }
         };
         if write && self.room.must_look(layout.bytes()) {
-            let path = match target {
-                Target::Path(path) => Some(path.to_owned()),
-                Target::File(file) => self.files.get(file).map(|open| open.path.clone()),
+            let path: Option<Arc<CStr>> = match target {
+                Target::Path(path) => Some(path.into()),
+                Target::File(file) => self.files.get(file).map(|open| Arc::clone(&open.path)),
             };
             if path.is_some_and(|path| self.would_fill(&path, layout.bytes())) {
                 comm.abandon("the file system of a parallel file would be filled (see --fill)");

@@ -1,6 +1,7 @@
 //! Moves bytes between files and memory.
 
 use std::ffi::CStr;
+use std::sync::Arc;
 
 use samples::{Outcome, Warning, units};
 
@@ -266,7 +267,7 @@ impl Layer {
     /// As [`Layer::would_fill`], of an open file.
     #[cold]
     pub(super) fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
-        let Some(path) = self.files.get(file).map(|open| open.path.clone()) else { return false };
+        let Some(path) = self.files.get(file).map(|open| Arc::clone(&open.path)) else { return false };
         self.would_fill(&path, length)
     }
 

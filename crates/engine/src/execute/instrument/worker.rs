@@ -1,5 +1,7 @@
 //! What a worker of `parallel` takes over from its rank.
 
+use std::sync::Arc;
+
 use super::Instrument;
 use super::bracket::Bracket;
 use super::guard::Guard;
@@ -47,10 +49,11 @@ impl Instrument {
         let mut copy = |open: &OpenFile| {
             let shared = own.share(open.handle?, &open.path, &mut worker);
             if !shared.ok() {
-                failed.get_or_insert_with(|| (open.path.clone(), shared.errno));
+                failed.get_or_insert_with(|| (Arc::clone(&open.path), shared.errno));
                 return None;
             }
-            let copy = OpenFile::new(Some(Handle(shared.value)), (&open.path, open.name), open.position);
+            let copy =
+                OpenFile::new(Some(Handle(shared.value)), (Arc::clone(&open.path), open.name), open.position);
             Some(OpenFile { shared: true, ..copy })
         };
         let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();

@@ -70,10 +70,7 @@ impl Rank<'_, '_> {
         let call = match file_command {
             FileCommand::Stat => stat(arguments),
             FileCommand::Lookup => Call::Lookup { path },
-            FileCommand::Fopen => match self.open_flags(site, arguments.text(1)) {
-                Some(flags) => Call::Open { path, flags, mode: mode(2, 0o644) },
-                None => return Reply::failed(libc::EINVAL),
-            },
+            FileCommand::Fopen => return self.open(site, arguments),
             FileCommand::Fcreat => {
                 let flags = libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC;
                 Call::Open { path, flags, mode: 0o644 }
@@ -149,10 +146,32 @@ impl Rank<'_, '_> {
         Call::WriteFile { path: arguments.c_str(0), length, offset, flags, buffer }
     }
 
+    /// `fopen`.
+    #[inline(never)]
+    pub(super) fn open(&mut self, site: SiteId, arguments: &Arguments) -> Reply {
+        let Some(flags) = self.open_flags(site, arguments.text(1)) else {
+            return Reply::failed(libc::EINVAL);
+        };
+        let mode = arguments.size(2, 0o644) as u32;
+        self.perform(site, Call::Open { path: arguments.c_str(0), flags, mode }, Answer::File)
+    }
+
     /// The flags of an open mode; one that is wrong ends the program.
+    #[inline]
     fn open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
+        match &self.opened_as {
+            Some((last, flags)) if last == mode => Some(*flags),
+            _ => self.other_open_flags(site, mode),
+        }
+    }
+
+    #[inline(never)]
+    fn other_open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
         match open_flags(mode) {
-            Ok(flags) => Some(flags),
+            Ok(flags) => {
+                self.opened_as = Some((mode.to_owned(), flags));
+                Some(flags)
+            }
             Err(why) => {
                 let line = self.plan.site(site).line;
                 self.stop(Stop::Program(format!("line {line}: {why}")));

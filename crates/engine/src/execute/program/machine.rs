@@ -11,6 +11,7 @@ use samples::Warning;
 
 use super::answer::Answer;
 use super::rank::{Rank, Stonewall};
+use crate::execute::call::Call;
 use crate::execute::session::{Judgement, Stop};
 use crate::flags::{errno_name, errno_text};
 
@@ -27,6 +28,7 @@ impl Machine for Rank<'_, '_> {
             Some(StatementReply { bytes, errno, started }) => {
                 Reply { bytes, errno, started, ..Reply::default() }
             }
+            None if command == Command::Fopen => self.open(site, arguments),
             None => self.other(command, site, arguments),
         }
     }
@@ -39,8 +41,13 @@ impl Machine for Rank<'_, '_> {
         if let Some(reply) = self.transfer(command, site, arguments) {
             return reply;
         }
-        if command == Command::Stat {
-            let reply = self.perform_statement(site, super::calls::stat(arguments), Answer::Integer);
+        let call = match (command, arguments.file(0)) {
+            (Command::Stat, _) => Some(super::calls::stat(arguments)),
+            (Command::Fclose, Some(file)) => Some(Call::Close { file }),
+            _ => None,
+        };
+        if let Some(call) = call {
+            let reply = self.perform_statement(site, call, Answer::Nothing);
             return StatementReply { bytes: 0, ..reply };
         }
         StatementReply::from(&self.other(command, site, arguments))
