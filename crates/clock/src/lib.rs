@@ -107,8 +107,13 @@ impl Clock {
     /// A number of ticks in picoseconds; saturates after 213 days.
     #[inline]
     pub fn ticks_to_ps(&self, ticks: u64) -> u64 {
-        let wide = (u128::from(ticks) * u128::from(self.scale) + (1 << 31)) >> 32;
-        u64::try_from(wide).unwrap_or(u64::MAX)
+        const HALF: u64 = 1 << 31;
+        let wide = u128::from(ticks) * u128::from(self.scale);
+        // Up to some milliseconds the product fits one word: shifting two costs more than the product.
+        if let Some(narrow) = u64::try_from(wide).ok().and_then(|narrow| narrow.checked_add(HALF)) {
+            return narrow >> 32;
+        }
+        u64::try_from((wide + u128::from(HALF)) >> 32).unwrap_or(u64::MAX)
     }
 
     /// The time from `begin` to `end` in picoseconds; 0 if the clock seems to have run backwards.
@@ -236,6 +241,20 @@ mod tests {
         let day_ns = 86_400_000_000_000u64;
         let ticks = clock.ns_to_ticks(day_ns);
         assert!(clock.ticks_to_ps(ticks).abs_diff(day_ns * 1000) < 100_000);
+    }
+
+    #[test]
+    fn short_and_long_times_are_rounded_alike() {
+        let clock = Clock { scale: scale(2.596), ..Clock::monotonic() };
+        let exact = |ticks: u64| (u128::from(ticks) * u128::from(clock.scale) + (1 << 31)) >> 32;
+        // Around the number of ticks whose product with the scale is the first that needs two words.
+        let first_wide = u64::MAX / clock.scale;
+        for ticks in (0..5000).chain(first_wide - 5000..first_wide + 5000) {
+            assert_eq!(u128::from(clock.ticks_to_ps(ticks)), exact(ticks), "{ticks} ticks");
+        }
+        // The sum of the rounding carries.
+        let carries = Clock { scale: u64::MAX, ..clock };
+        assert_eq!(carries.ticks_to_ps(1), 1 << 32);
     }
 
     #[test]

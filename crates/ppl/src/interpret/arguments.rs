@@ -1,6 +1,6 @@
 //! Holds the evaluated arguments of a command for the machine.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 
 use crate::literal;
 use crate::value::Value;
@@ -29,6 +29,8 @@ pub struct Arguments {
     pub(crate) values: [Argument; MAX],
     pub(crate) count: usize,
     pub(crate) text: Vec<u8>,
+    /// Of a prepared statement whose first argument is always the same text: that text, whose end need not be looked for.
+    pub(crate) name: Option<CString>,
 }
 
 impl Arguments {
@@ -44,6 +46,7 @@ impl Arguments {
     pub(crate) fn clear(&mut self) {
         self.count = 0;
         self.text.clear();
+        self.name = None;
     }
 
     pub(crate) fn push(&mut self, value: &Value) {
@@ -159,6 +162,15 @@ impl Arguments {
     /// A NUL-terminated string for a system call, without copying; empty if the argument is not a string.
     #[inline]
     pub fn c_str(&self, index: usize) -> &CStr {
+        match &self.name {
+            Some(name) if index == 0 => name,
+            _ => self.c_str_of(index),
+        }
+    }
+
+    /// As [`Arguments::c_str`], from where texts are rendered.
+    #[inline]
+    pub(crate) fn c_str_of(&self, index: usize) -> &CStr {
         match self.get(index) {
             Argument::Text(start, length) => self
                 .text

@@ -200,6 +200,8 @@ impl PreparedStatement {
         }
         let drawn: usize = moving.iter().map(|(_, moving)| moving.draws()).sum();
         arguments.count = count;
+        arguments.name =
+            matches!(arguments.values[0], Argument::Text(..)).then(|| arguments.c_str_of(0).into());
         // Of several the order would count.
         let whole = given.len() <= command.spec().arguments.len() && drawn <= 1;
         whole.then(|| Self { arguments, moving: moving.into(), draws: drawn > 0 })

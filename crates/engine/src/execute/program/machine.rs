@@ -265,8 +265,10 @@ impl Machine for Rank<'_, '_> {
     }
 
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
-        let all = self.session.complete_all();
-        self.note(all);
+        if self.session.may_overlap() {
+            let all = self.session.complete_all();
+            self.note(all);
+        }
         self.wanted = true;
         let reply = self.command(command, site, arguments);
         self.wanted = false;

@@ -57,6 +57,12 @@ impl Session<'_> {
         self.in_flight.depth > 0 && !self.in_flight.in_order
     }
 
+    /// Can anything be under way: is this inside an `async` block?
+    #[inline(always)]
+    pub(in crate::execute) fn may_overlap(&self) -> bool {
+        self.in_flight.depth > 0
+    }
+
     /// Starts an operation. `Some`: it was done in the ordinary way, and is yet to be judged.
     pub fn start(
         &mut self,
