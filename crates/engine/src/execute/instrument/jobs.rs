@@ -86,7 +86,7 @@ impl Layer {
         verify: bool,
     ) -> Result<Started, Refusal> {
         let Some(mut jobs) = self.jobs.take() else { return Ok(Started::InOrder) };
-        let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+        let mut job = jobs.jobs[number as usize].take().unwrap_or_default();
         job.reset();
         let started = match Key::of(&call) {
             None => Ok(Started::InOrder),
@@ -97,7 +97,7 @@ impl Layer {
                 self.hand_over(driver, &mut jobs, (number, &mut job), (call, verify))
             }
         };
-        jobs.jobs[number as usize] = job;
+        jobs.jobs[number as usize] = Some(job);
         self.jobs = Some(jobs);
         started
     }
@@ -340,9 +340,9 @@ impl Layer {
                 if patience == Patience::Look && number == jobs.fresh {
                     jobs.at_once += 1;
                 }
-                let mut job = std::mem::take(&mut jobs.jobs[number as usize]);
+                let mut job = jobs.jobs[number as usize].take().unwrap_or_default();
                 let done = self.done(driver, number, &mut job, (outcome, end));
-                jobs.jobs[number as usize] = job;
+                jobs.jobs[number as usize] = Some(job);
                 return Some(done);
             }
             if jobs.active == 0 {

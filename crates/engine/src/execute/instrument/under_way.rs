@@ -78,7 +78,8 @@ impl AsyncJob {
 /// What is under way.
 pub(super) struct Jobs {
     pub(super) depth: u32,
-    pub(super) jobs: Vec<AsyncJob>,
+    /// By number; the one that is being started or ended is taken out, which moves a pointer.
+    pub(super) jobs: Vec<Option<Box<AsyncJob>>>,
     /// How many are under way, and how many of those others may have to wait for.
     pub(super) active: u32,
     holding: u32,
@@ -96,7 +97,7 @@ impl Jobs {
     pub(super) fn new(depth: u32) -> Self {
         Self {
             depth,
-            jobs: (0..depth).map(|_| AsyncJob::default()).collect(),
+            jobs: (0..depth).map(|_| Some(Box::default())).collect(),
             active: 0,
             holding: 0,
             total: 0,
@@ -116,7 +117,7 @@ impl Jobs {
 
     /// A job is done.
     pub(super) fn ended(&mut self, number: u32) {
-        let job = &mut self.jobs[number as usize];
+        let Some(job) = &mut self.jobs[number as usize] else { return };
         if std::mem::take(&mut job.under_way) {
             self.active -= 1;
             self.holding -= u32::from(job.key.is_some_and(|key| key.orders()));
@@ -129,7 +130,7 @@ impl Jobs {
         if self.holding == 0 && !key.orders() {
             return false;
         }
-        let taken = self.jobs.iter().filter(|job| job.under_way).filter_map(|job| job.key.as_ref());
+        let taken = self.jobs.iter().flatten().filter(|job| job.under_way).filter_map(|job| job.key.as_ref());
         taken.into_iter().any(|taken| key.waits_for(taken))
     }
 }
