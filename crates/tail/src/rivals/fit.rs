@@ -134,6 +134,25 @@ impl Sample {
         }
     }
 
+    /// Of many values fewer, whose likelihood has about the same minima: the least ones, which tell the shift, and of the others
+    /// one for each of so many.
+    fn thinned(&self) -> Option<Sample> {
+        const MANY: usize = 20_000;
+        const LEAST: usize = 500;
+        const OTHERS: usize = 2000;
+        if self.u.len() <= MANY {
+            return None;
+        }
+        let (mut u, mut weights) = (self.u[..LEAST].to_vec(), self.weights[..LEAST].to_vec());
+        let stride = (self.u.len() - LEAST).div_ceil(OTHERS);
+        let others = self.u[LEAST..].chunks(stride).zip(self.weights[LEAST..].chunks(stride));
+        for (block, of_block) in others {
+            u.push(block[block.len() / 2]);
+            weights.push(of_block.iter().sum());
+        }
+        Some(Sample { u, weights, n: self.n })
+    }
+
     fn sum(&self, of: impl Fn(f64) -> f64) -> f64 {
         self.u.iter().zip(&self.weights).map(|(u, w)| w * of(*u)).sum()
     }
@@ -149,19 +168,14 @@ struct Inner {
 
 /// The best distance of the shift below the minimum.
 fn shifted(family: Family, sample: &Sample) -> (f64, Inner, Status) {
-    // A minimum for 2,000 order statistics is near that for twenty thousand.
-    let thinned: Sample;
-    let scanned = if sample.u.len() > 20_000 {
-        let stride = sample.u.len() / 2000;
-        let pick = |of: &[f64]| -> Vec<f64> {
-            std::iter::once(of[0]).chain(of.iter().skip(1).step_by(stride).copied()).collect()
-        };
-        let weights = pick(&sample.weights);
-        thinned = Sample { u: pick(&sample.u), n: weights.iter().sum(), weights };
-        &thinned
-    } else {
-        sample
-    };
+    match sample.thinned() {
+        Some(thinned) => shifted_near(family, sample, &thinned),
+        None => shifted_near(family, sample, sample),
+    }
+}
+
+/// The same, where the likelihood of `scanned` tells which minimum is the best one.
+fn shifted_near(family: Family, sample: &Sample, scanned: &Sample) -> (f64, Inner, Status) {
     let farthest: f64 = if family == Family::LogNormal3 { 1e8 } else { 1e6 };
     let (low, high) = (1e-4f64.ln(), farthest.ln());
     let steps = 60;
@@ -284,5 +298,32 @@ impl Objective for Logistic<'_> {
         gradient.copy_from_slice(&[g0, g1]);
         hessian.copy_from_slice(&[h00, h01, h01, h11]);
         value
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Gev, Xoshiro};
+
+    #[test]
+    fn of_many_values_fewer_find_the_same_minimum() {
+        let mut random = Xoshiro::new(77);
+        for (shape, digits) in [(-0.4, 0.0), (-0.1, 0.0), (-0.1, 50.0), (0.35, 0.0)] {
+            let law = Gev { location: 10.0, scale: 1.0, shape };
+            let drawn = (0..20_001).map(|_| law.sample(&mut random));
+            let values: Vec<f64> =
+                drawn.map(|x| if digits > 0.0 { (x * digits).round() / digits } else { x }).collect();
+            let series = Series::clean(&values);
+            let Prepared { sample, .. } = Prepared::of(&series);
+            for family in Family::ALL.into_iter().filter(|family| family.shifted()) {
+                let (_, quick, _) = shifted(family, &sample);
+                let (_, exact, _) = shifted_near(family, &sample, &sample);
+                assert!(
+                    (quick.nll - exact.nll).abs() < 0.01,
+                    "{shape} {digits} {family:?}: {quick:?} {exact:?}"
+                );
+            }
+        }
     }
 }
