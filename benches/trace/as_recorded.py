@@ -2,7 +2,7 @@
 """Compares how long applications and their replays take: on the file system of the recording, on tmpfs, over NFS and by sshfs.
 
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
-                                         [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete] [--causes] [NAME …]
+                                         [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete] [--causes] [--confined] [NAME …]
 
 Each application is recorded in `--on`, a directory of the file system in question (three times; the one in the middle
 counts): quietly, which costs least, or completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
@@ -53,6 +53,8 @@ from traces.applications import Application, missing  # noqa: E402
 
 # Whether replays look for the causes of slow operations, which takes time that the application does not.
 CAUSES = "--causes" in sys.argv
+# Whether the kernel confines replays, which it does not do with applications.
+CONFINED = "--confined" in sys.argv
 
 # Where the quiet recorder saw less of the reads and writes, in percent, the replay would differ.
 ENOUGH = 99.0
@@ -262,6 +264,7 @@ def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[
     with place.empty() as target:
         words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target}"]
         words += [] if CAUSES else ["--no-causes"]
+        words += [] if CONFINED else ["--unconfined"]
         if way == "starts":
             words.append("--as-recorded")
         place.run(words, inside.parent)
@@ -328,6 +331,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=300, help="no place is begun after so long")
     parser.add_argument("--places", default="disk,tmpfs,ssh,nfs")
     parser.add_argument("--causes", action="store_true", help="replays look for the causes of slow operations")
+    parser.add_argument("--confined", action="store_true", help="replays are confined, as they are by default")
     parser.add_argument("--recorder", choices=["quiet", "complete"], default="quiet")
     args = parser.parse_args()
     wanted = args.places.split(",")

@@ -300,8 +300,23 @@ fn copies_and_an_open_loop_are_replayed() {
         assert_eq!(tree(&folder.path().join(copy)), tree(&home), "{copy}");
     }
     // The program that came of it starts calls at times, and one with pauses does not.
-    let again = ["replay", "r.ppl", "--as-recorded", "--set", "dir=again", "-c", "-o", "again.parquet"];
+    let again = [
+        "replay",
+        "r.ppl",
+        "--as-recorded",
+        "--set",
+        "dir=again",
+        "-c",
+        "-o",
+        "again.parquet",
+        "--unconfined",
+    ];
     assert_eq!(lastrank(folder.path(), &again).status, Some(0));
+    let is_free = |file: &str| {
+        String::from_utf8_lossy(&std::fs::read(folder.path().join(file)).unwrap())
+            .contains(r#""confinement":{"by":"nobody""#)
+    };
+    assert_eq!((is_free("r.parquet"), is_free("again.parquet")), (false, true));
     let mut import = vec!["import", "app.parquet", "-o", "pauses.ppl"];
     import.extend(&only[..2]);
     assert_eq!(lastrank(folder.path(), &import).status, Some(0));

@@ -121,6 +121,10 @@ pub struct ReplayArgs {
     /// Do not look for the causes of slow operations: nearer to the application's time where many calls wait
     #[arg(long)]
     pub no_causes: bool,
+    /// Confine nothing: for a program of your own; opening and making files is then some 0.4 µs faster, as in the
+    /// application
+    #[arg(long)]
+    pub unconfined: bool,
     /// Remove what the replay created, and only that, when it ends
     #[arg(long, short = 'c')]
     pub clean: bool,

@@ -57,6 +57,9 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     if args.no_causes {
         words.push("--no-causes".into());
     }
+    if args.unconfined {
+        words.push("--unconfined".into());
+    }
     if args.clean {
         words.push("-c".into());
     }
