@@ -65,9 +65,13 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
             },
         })
         .collect();
-    if out.iter().any(|advice| matches!(advice, Advice::ExplainSlowValues { period: Some(_) })) {
-        // That says the same.
-        out.retain(|advice| !matches!(advice, Advice::FindPeriod { .. }));
+    let find = out.iter().position(|advice| matches!(advice, Advice::FindPeriod { .. }));
+    let explain =
+        out.iter().position(|advice| matches!(advice, Advice::ExplainSlowValues { period: Some(_) }));
+    if let (Some(find), Some(explain)) = (find, explain) {
+        // Both say the same, the second more.
+        out.swap(find, explain);
+        out.remove(explain);
     }
     if evidence.n < FEWEST_FOR_VERDICT && code != VerdictCode::NotIndependent {
         out.push(Advice::MeasureMore { runs: FEWEST_FOR_VERDICT - evidence.n });
