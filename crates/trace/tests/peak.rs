@@ -1,7 +1,8 @@
 //! How much memory an import takes at its peak, by an allocator that counts: what a call more costs.
 //!
-//! Sizes are those of requests, so that they do not depend on the machine; the two threads that check a program hold some
-//! parts of it more or less, which is less than the margins.
+//! Sizes are those of requests, so that they do not depend on the machine. How far threads that work side by side are apart
+//! does: up to some 600 KB of cut lines, or 300 KB of a program that is checked, wait to be taken. That is four bytes a call of
+//! the longer traces, which the bounds leave room for.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{BufRead, BufReader, Read};
@@ -48,10 +49,17 @@ fn peak(what: impl FnOnce()) -> usize {
     MOST.load(Ordering::Relaxed) - before
 }
 
-/// What each further call costs at the peak, from two traces of different length.
+/// Bytes that what is made keeps alive.
+fn held<T>(make: impl FnOnce() -> T) -> usize {
+    let before = ALIVE.load(Ordering::Relaxed);
+    let _made = make();
+    ALIVE.load(Ordering::Relaxed) - before
+}
+
+/// What each further call costs, from two traces of different length.
 fn bytes_a_call(of: impl Fn(u64) -> usize) -> f64 {
     let _alone = MEASURED.lock().unwrap();
-    const CALLS: [u64; 2] = [16_000, 64_000];
+    const CALLS: [u64; 2] = [16_000, 160_000];
     // What is made once, such as tables of commands, is there before.
     of(200);
     let [small, large] = CALLS.map(&of);
@@ -132,7 +140,7 @@ fn of_many_names(call: u64) -> String {
 #[test]
 fn a_call_of_a_loop_takes_few_bytes() {
     let bytes = bytes_a_call(|calls| peak(|| import(read(&mut text(calls, looping)), calls)));
-    assert!(bytes < 20.0, "{bytes} bytes a call");
+    assert!(bytes < 24.0, "{bytes} bytes a call");
 }
 
 #[test]
@@ -148,12 +156,12 @@ fn a_call_of_a_recording_takes_few_bytes_the_file_among_them() {
         recording::write(&mut file, &read(&mut text(calls, looping)), &About::default()).unwrap();
         peak(|| import(recording::read(file.into()).unwrap().0, calls))
     });
-    assert!(bytes < 30.0, "{bytes} bytes a call");
+    assert!(bytes < 34.0, "{bytes} bytes a call");
 }
 
 #[test]
 fn the_model_alone_takes_few_bytes_of_a_loop_and_60_at_most() {
-    let bytes = bytes_a_call(|calls| peak(|| drop(read(&mut text(calls, looping)))));
+    let bytes = bytes_a_call(|calls| held(|| read(&mut text(calls, looping))));
     assert!(bytes < 10.0, "{bytes} bytes a call");
     // Numbers that have nothing to do with each other.
     let random = |call: u64| {
@@ -168,6 +176,6 @@ fn the_model_alone_takes_few_bytes_of_a_loop_and_60_at_most() {
             of(6) >> 45
         )
     };
-    let bytes = bytes_a_call(|calls| peak(|| drop(read(&mut text(calls, random)))));
+    let bytes = bytes_a_call(|calls| held(|| read(&mut text(calls, random))));
     assert!((20.0..60.0).contains(&bytes), "{bytes} bytes a call");
 }
