@@ -281,10 +281,11 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
             if time.monotonic() > until:
                 print(f"{application.name:24} {name:6} skipped: the time is over (--seconds)")
                 continue
+            # The database has a user of its own, who can do nothing there.
+            if name in ("ssh", "nfs") and application.name.startswith("PostgreSQL"):
+                continue
             inside = folder
             if isinstance(place, OverNfs):
-                if application.name.startswith("PostgreSQL"):
-                    continue
                 for way in ("paused", "starts"):
                     shutil.copy(recorded.program(way), shared / f"{way}.ppl")
                 folder_here, inside = shared, place.client.work_inside
