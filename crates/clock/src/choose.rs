@@ -13,30 +13,25 @@ use crate::kind::Kind;
 /// the time by tens of microseconds at each look, and has no word on the counter.
 pub fn choose() -> (Kind, String) {
     let source = fs::read_to_string("/sys/devices/system/clocksource/clocksource0/current_clocksource");
-    let processor = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
-    match is_user_mode_linux(&processor) && invariant() && cfg!(target_arch = "x86_64") {
-        true => of_the_host(lfence_serialises()),
-        false => decide(source.ok().as_deref().map(str::trim), invariant(), lfence_serialises()),
-    }
+    let source = source.ok();
+    let source = source.as_deref().map(str::trim);
+    decide(source, invariant(), lfence_serialises(), || {
+        fs::read_to_string("/proc/cpuinfo").unwrap_or_default()
+    })
 }
 
 /// Whether `/proc/cpuinfo` is that of User-Mode Linux.
-fn is_user_mode_linux(processor: &str) -> bool {
-    processor.lines().any(|line| line.starts_with("vendor_id") && line.ends_with(": User Mode Linux"))
+fn is_user_mode_linux(processors: &str) -> bool {
+    processors.lines().any(|line| line.starts_with("vendor_id") && line.ends_with(": User Mode Linux"))
 }
 
-/// The host's counter, for a kernel that is a program.
-fn of_the_host(lfence_serialises: bool) -> (Kind, String) {
-    let counter = if lfence_serialises { Kind::Tsc } else { Kind::TscMfence };
-    (
-        counter,
-        "the time-stamp counter is the host's and invariant; User-Mode Linux asks the host for the time"
-            .into(),
-    )
-}
-
-/// [`choose`] as a function of the evidence.
-fn decide(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> (Kind, String) {
+/// [`choose`] as a function of the evidence; `processors` reads `/proc/cpuinfo`, which takes long where there are many.
+fn decide(
+    source: Option<&str>,
+    invariant: bool,
+    lfence_serialises: bool,
+    processors: impl FnOnce() -> String,
+) -> (Kind, String) {
     let counter = if lfence_serialises { Kind::Tsc } else { Kind::TscMfence };
     match source {
         Some("arch_sys_counter") if cfg!(target_arch = "aarch64") => {
@@ -45,6 +40,12 @@ fn decide(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> (Ki
         Some("tsc") if invariant => {
             (counter, "the time-stamp counter is invariant and is the kernel's clock source".into())
         }
+        // So the source of User-Mode Linux is called.
+        Some("timer") if cfg!(target_arch = "x86_64") && invariant && is_user_mode_linux(&processors()) => (
+            counter,
+            "the time-stamp counter is the host's and invariant; User-Mode Linux asks the host for the time"
+                .into(),
+        ),
         Some("tsc") => (Kind::Monotonic, "the time-stamp counter may change its rate or stop".into()),
         Some(other) => (Kind::Monotonic, format!("the kernel's clock source is {other}, not the counter")),
         None => (Kind::Monotonic, "the kernel's clock source could not be read".into()),
@@ -95,25 +96,32 @@ fn lfence_serialises() -> bool {
 mod tests {
     use super::*;
 
-    #[test]
-    fn the_counter_is_taken_only_when_the_kernel_trusts_it_too() {
-        assert_eq!(decide(Some("tsc"), true, true).0, Kind::Tsc);
-        assert_eq!(decide(Some("tsc"), false, true).0, Kind::Monotonic);
-        assert_eq!(decide(Some("kvm-clock"), true, true).0, Kind::Monotonic);
-        assert_eq!(decide(None, true, true).0, Kind::Monotonic);
+    fn decided(source: Option<&str>, invariant: bool, lfence_serialises: bool) -> Kind {
+        decide(source, invariant, lfence_serialises, || unreachable!("the processors are not asked for")).0
     }
 
     #[test]
-    fn user_mode_linux_is_known_by_its_processor() {
-        assert!(is_user_mode_linux("processor\t: 0\nvendor_id\t: User Mode Linux\nmodel name\t: UML\n"));
-        assert!(!is_user_mode_linux(
-            "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: User Mode Linux\n"
-        ));
-        assert_eq!((of_the_host(true).0, of_the_host(false).0), (Kind::Tsc, Kind::TscMfence));
+    fn the_counter_is_taken_only_when_the_kernel_trusts_it_too() {
+        assert_eq!(decided(Some("tsc"), true, true), Kind::Tsc);
+        assert_eq!(decided(Some("tsc"), false, true), Kind::Monotonic);
+        assert_eq!(decided(Some("kvm-clock"), true, true), Kind::Monotonic);
+        assert_eq!(decided(None, true, true), Kind::Monotonic);
     }
 
     #[test]
     fn an_amd_without_serialising_lfence_is_read_between_mfences() {
-        assert_eq!(decide(Some("tsc"), true, false).0, Kind::TscMfence);
+        assert_eq!(decided(Some("tsc"), true, false), Kind::TscMfence);
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn user_mode_linux_is_known_by_its_clock_source_and_its_processor() {
+        let host = "processor\t: 0\nvendor_id\t: User Mode Linux\nmodel name\t: UML\n";
+        let other = "processor\t: 0\nvendor_id\t: GenuineIntel\nmodel name\t: User Mode Linux\n";
+        for (invariant, processors, kind) in
+            [(true, host, Kind::Tsc), (false, host, Kind::Monotonic), (true, other, Kind::Monotonic)]
+        {
+            assert_eq!(decide(Some("timer"), invariant, true, || processors.into()).0, kind, "{processors}");
+        }
     }
 }
