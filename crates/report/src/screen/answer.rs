@@ -112,9 +112,12 @@ pub(crate) fn sentences(report: &Report) -> String {
         text.push(throughput(row));
     }
     let gate = main.subject.gate && main.subject.ranks.len() > 1;
-    let (quantiles, intervals) = match row.filter(|_| !gate) {
-        Some(row) => (row.headline(), &row.intervals),
-        None => (main.quantiles.as_ref(), &main.intervals),
+    let (quantiles, intervals, count) = match row.filter(|_| !gate) {
+        Some(row) => (row.headline(), &row.intervals, row.timings),
+        None => {
+            let count = main.summary.as_ref().map_or(0, |summary| summary.n as u64);
+            (main.quantiles.as_ref(), &main.intervals, count)
+        }
     };
     let who = match (gate, row) {
         (true, _) => "A step".to_owned(),
@@ -124,7 +127,7 @@ pub(crate) fn sentences(report: &Report) -> String {
         }
         (false, None) => format!("One {}", main.subject.name),
     };
-    text.extend(quantiles.map(|found| typical_and_slow(&who, found, intervals)));
+    text.extend(quantiles.map(|found| typical_and_slow(&who, found, intervals, count)));
     if let Some(share) = main.subject.share.filter(|_| main.subject.runner_up.is_some()) {
         let next = main.subject.runner_up.as_ref();
         let next = next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
@@ -153,26 +156,35 @@ fn throughput(row: &ResultRow) -> String {
     format!("{}{rate} {}/s{over}{asked}.", bytes.unwrap_or_default(), row.operation)
 }
 
-/// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.`
-fn typical_and_slow(who: &str, found: &Quantiles, intervals: &[QuantileInterval]) -> String {
+/// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.` Of so many values.
+fn typical_and_slow(who: &str, found: &Quantiles, intervals: &[QuantileInterval], count: u64) -> String {
     let typical = format!("{who} usually takes {}", time(found.p50));
     let at = |p: f64| intervals.iter().find(|one| one.probability == p);
     let slow = match (found.p99, at(0.99)) {
         (Some(p99), Some(interval)) if interval.upper_seconds.is_none() => {
-            let n = interval.effective_n.round() as u64;
-            let least =
-                interval.lower_seconds.map_or(String::new(), |lower| format!(", {} or more", time(lower)));
-            format!(
-                "1 in 100 took longer than {}, but that is not resolved{least}: slow ones come together, and all count \
-                 as {} independent ones",
-                time(p99),
-                units::count(n)
-            )
+            format!("1 in 100 took longer than {} here, {}", time(p99), without_upper_end(interval, count))
         }
         (Some(p99), _) => format!("1 in 100 takes longer than {}", time(p99)),
         (None, _) => format!("the slowest took {}", time(found.max)),
     };
     format!("{typical}; {slow}.")
+}
+
+/// `but p99 may be 11.3 ms or more: slow ones come together, and 400 count as 289, too few for an upper end`.
+fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
+    /// What counts as more of itself has no clusters worth a word.
+    const ALONE: f64 = 0.9;
+    let may = match interval.lower_seconds {
+        Some(lower) => format!("but p99 may be {} or more", time(lower)),
+        None => "but p99 may be anything".to_owned(),
+    };
+    let (all, worth) = (units::count(count), units::count(interval.effective_n.round() as u64));
+    match interval.effective_n < ALONE * count as f64 {
+        true => {
+            format!("{may}: slow ones come together, and {all} count as {worth}, too few for an upper end")
+        }
+        false => format!("{may}: {all} are too few for an upper end"),
+    }
 }
 
 /// What to say where the table is the answer.
@@ -188,4 +200,25 @@ fn no_subject(report: &Report) -> String {
         main.subject.name,
         percent(round(share))
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_p99_has_no_upper_end_is_said_as_it_is() {
+        let of = |lower_seconds, effective_n| QuantileInterval {
+            probability: 0.99,
+            seconds: 0.0126,
+            lower_seconds,
+            upper_seconds: None,
+            effective_n,
+        };
+        let alone = without_upper_end(&of(Some(0.0113), 200.0), 200);
+        assert_eq!(alone, "but p99 may be 11.3 ms or more: 200 are too few for an upper end");
+        let together = without_upper_end(&of(None, 289.0), 400);
+        let said = "but p99 may be anything: slow ones come together, and 400 count as 289, too few for an upper end";
+        assert_eq!(together, said);
+    }
 }
