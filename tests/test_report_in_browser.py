@@ -63,7 +63,7 @@ def test_the_page_fetches_nothing(pages, name):
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-@pytest.mark.skipif(CHROMIUM is None, reason="skipped: no chromium on this machine")
+@pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 def test_a_browser_draws_marks_in_every_figure_without_an_error(pages, tmp_path, name):
     done = subprocess.run(
         [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path}", "--dump-dom", pages[name].as_uri() + "#all"],

@@ -167,7 +167,7 @@ pub fn row(x: f64, at: &At, a: f64, b: f64) -> Option<Terms> {
         let (l, l1, l2) = log_ratio(q);
         let h = z * l;
         let intensity = if b == 0.0 { 0.0 } else { (-h).exp() };
-        Row { z, p: 1.0 / w, h, l1, l2, intensity }.terms(at, (a, b))
+        KernelRow { z, p: 1.0 / w, h, l1, l2, intensity }.terms(at, (a, b))
     })
 }
 
@@ -274,7 +274,7 @@ fn add_block<A: Arithmetic>(
     for from in (0..BLOCK).step_by(LANES) {
         for lane in 0..LANES {
             let at_row = from + lane;
-            let row = Row {
+            let row = KernelRow {
                 z: z[at_row],
                 p: of_sum[at_row],
                 h: h[at_row],
@@ -296,7 +296,7 @@ fn add_block<A: Arithmetic>(
 }
 
 /// A row in the support, and what its terms are made of.
-struct Row {
+struct KernelRow {
     z: f64,
     /// `1 / (1 + q)`.
     p: f64,
@@ -308,11 +308,11 @@ struct Row {
     intensity: f64,
 }
 
-impl Row {
+impl KernelRow {
     /// The terms, with the weights a and b.
     #[inline(always)]
     fn terms(&self, at: &At, (a, b): (f64, f64)) -> Terms {
-        let &Row { z, p, h, l1, l2, intensity } = self;
+        let &KernelRow { z, p, h, l1, l2, intensity } = self;
         let &At { log_scale, rate, shape, .. } = at;
         let z2 = z * z;
         let hx = z2 * l1;

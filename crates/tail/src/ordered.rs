@@ -31,7 +31,7 @@ fn number(key: u64) -> f64 {
 /// The numbers in ascending order, and the place of each before; equal numbers in the order of their places. For up to
 /// 2³² numbers.
 pub(crate) fn with_places(values: &[f64]) -> (Vec<f64>, Vec<u32>) {
-    let Some(cells) = Cells::of(values) else {
+    let Some(cells) = KeyCells::of(values) else {
         let mut all: Vec<u128> = values.iter().zip(0..).map(|(x, at)| joined(*x, at)).collect();
         all.sort_unstable();
         return all.into_iter().map(parted).unzip();
@@ -44,8 +44,8 @@ pub(crate) fn with_places(values: &[f64]) -> (Vec<f64>, Vec<u32>) {
         *slot += 1;
     }
     // Where the cells begin has become where they end.
-    let of_numbers = Parts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 };
-    let of_places = Parts { rest: &mut places, ends: next.chunks(TOGETHER), from: 0 };
+    let of_numbers = CellParts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 };
+    let of_places = CellParts { rest: &mut places, ends: next.chunks(TOGETHER), from: 0 };
     let parts: Vec<_> = of_numbers.zip(of_places).collect();
     parts.into_par_iter().for_each_init(
         Vec::new,
@@ -77,7 +77,7 @@ fn parted(item: u128) -> (f64, u32) {
 
 /// The numbers in ascending order.
 pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
-    let mut sorted = match Cells::of(values) {
+    let mut sorted = match KeyCells::of(values) {
         None => {
             let mut all: Vec<u64> = values.iter().map(|x| key(*x)).collect();
             all.sort_unstable();
@@ -91,7 +91,8 @@ pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
                 sorted[*slot as usize] = key(*x);
                 *slot += 1;
             }
-            let parts: Vec<_> = Parts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 }.collect();
+            let parts: Vec<_> =
+                CellParts { rest: &mut sorted, ends: next.chunks(TOGETHER), from: 0 }.collect();
             parts.into_par_iter().for_each(|(keys, ends)| {
                 let mut from = 0;
                 for end in ends.iter() {
@@ -106,26 +107,26 @@ pub(crate) fn ascending(values: &[f64]) -> Vec<f64> {
 }
 
 /// Takes some cells after the other from what is sorted, with where each of them ends.
-struct Parts<'a, T> {
+struct CellParts<'a, T> {
     rest: &'a mut [T],
     ends: std::slice::Chunks<'a, u32>,
     from: u32,
 }
 
 /// Where cells end, counted from where the first begins.
-struct Ends<'a> {
+struct CellEnds<'a> {
     ends: &'a [u32],
     from: u32,
 }
 
-impl Ends<'_> {
+impl CellEnds<'_> {
     fn iter(&self) -> impl Iterator<Item = usize> {
         self.ends.iter().map(|end| (end - self.from) as usize)
     }
 }
 
-impl<'a, T> Iterator for Parts<'a, T> {
-    type Item = (&'a mut [T], Ends<'a>);
+impl<'a, T> Iterator for CellParts<'a, T> {
+    type Item = (&'a mut [T], CellEnds<'a>);
 
     fn next(&mut self) -> Option<Self::Item> {
         let ends = self.ends.next()?;
@@ -133,14 +134,14 @@ impl<'a, T> Iterator for Parts<'a, T> {
         self.from = *ends.last()?;
         let (part, rest) = std::mem::take(&mut self.rest).split_at_mut((self.from - from) as usize);
         self.rest = rest;
-        Some((part, Ends { ends, from }))
+        Some((part, CellEnds { ends, from }))
     }
 }
 
 /// Replaces each number by its mean rank, as if those of one cell were equal; false, and nothing done, if there are few
 /// numbers, or if ranks would lose more than a share `lost` of their variance.
 pub(crate) fn rank_by_cells(values: &mut [f64], lost: f64) -> bool {
-    let Some(cells) = Cells::of(values) else { return false };
+    let Some(cells) = KeyCells::of(values) else { return false };
     let n = values.len();
     let starts = cells.starts(values);
     let ends = starts.iter().skip(1).copied().chain([n as u32]);
@@ -157,15 +158,15 @@ pub(crate) fn rank_by_cells(values: &mut [f64], lost: f64) -> bool {
 }
 
 /// How keys are divided into cells.
-struct Cells {
+struct KeyCells {
     least: u64,
     shift: u32,
     count: usize,
 }
 
-impl Cells {
+impl KeyCells {
     /// `None` of few numbers.
-    fn of(values: &[f64]) -> Option<Cells> {
+    fn of(values: &[f64]) -> Option<KeyCells> {
         if values.len() < MANY {
             return None;
         }
@@ -175,7 +176,7 @@ impl Cells {
         let (least, most) = (sample[OUTSIDE], sample[sample.len() - 1 - OUTSIDE]);
         let wanted = (values.len() / PER_CELL).next_power_of_two().min(MOST_CELLS);
         let shift = (64 - (most - least).leading_zeros()).saturating_sub(wanted.trailing_zeros());
-        Some(Cells { least, shift, count: ((most - least) >> shift) as usize + 2 })
+        Some(KeyCells { least, shift, count: ((most - least) >> shift) as usize + 2 })
     }
 
     /// Where each cell begins among the numbers of all.

@@ -42,7 +42,7 @@ fn expected(
     lanes: &Lanes,
     statements: &Statements,
     name: &dyn Fn(u32) -> String,
-    tell: &mut dyn FnMut(Step),
+    tell: &mut dyn FnMut(ExpectedStep),
 ) {
     for rank in &lanes.ranks {
         let mut open: Vec<String> = Vec::new();
@@ -52,7 +52,7 @@ fn expected(
                 let mut own = outer.clone();
                 for one in statements.strands[*strand as usize].iter() {
                     if let Some(entry) = expected_entry(&one, statements, name, &mut own) {
-                        tell(Step::Call(entry));
+                        tell(ExpectedStep::Call(entry));
                     }
                 }
                 if segment.len() == 1 {
@@ -60,13 +60,13 @@ fn expected(
                 }
             }
         }
-        tell(Step::End);
+        tell(ExpectedStep::End);
     }
 }
 
 /// Of what is told of ranks, one after the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Step {
+enum ExpectedStep {
     /// What a call is.
     Call(u64),
     /// The rank does nothing more.
@@ -77,7 +77,7 @@ enum Step {
 const TOLD_AT_ONCE: usize = 4096;
 
 /// Tells another thread what must be done, a part at a time, so that no more than some parts are held.
-fn tell(should: &Expected<'_>, to: &SyncSender<Vec<Step>>) {
+fn tell(should: &Expected<'_>, to: &SyncSender<Vec<ExpectedStep>>) {
     let mut some = Vec::with_capacity(TOLD_AT_ONCE);
     let mut gone = false;
     expected(should.lanes, should.statements, should.name, &mut |step| {
@@ -93,18 +93,18 @@ fn tell(should: &Expected<'_>, to: &SyncSender<Vec<Step>>) {
 }
 
 /// Hears what must be done.
-struct Told {
-    from: Receiver<Vec<Step>>,
-    some: std::vec::IntoIter<Step>,
+struct ExpectedSteps {
+    from: Receiver<Vec<ExpectedStep>>,
+    some: std::vec::IntoIter<ExpectedStep>,
 }
 
-impl Told {
+impl ExpectedSteps {
     /// The next call of the rank, `None` behind its last one.
     fn next(&mut self) -> Option<u64> {
         loop {
             match self.some.next() {
-                Some(Step::Call(entry)) => return Some(entry),
-                Some(Step::End) => return None,
+                Some(ExpectedStep::Call(entry)) => return Some(entry),
+                Some(ExpectedStep::End) => return None,
                 None => self.some = self.from.recv().ok()?.into_iter(),
             }
         }
@@ -190,13 +190,13 @@ pub fn check(text: &str, should: &Expected<'_>, rules: Rules) -> Result<u64, Dif
         if other.is_err() {
             expected(should.lanes, should.statements, should.name, &mut |step| all.push(step));
         }
-        let mut told = Told { from, some: all.into_iter() };
+        let mut told = ExpectedSteps { from, some: all.into_iter() };
         dry_run(text, should.lanes.ranks.len(), rules, &mut told)
     })
 }
 
 /// How many calls all ranks of a program make.
-fn dry_run(text: &str, ranks: usize, rules: Rules, told: &mut Told) -> Result<u64, Difference> {
+fn dry_run(text: &str, ranks: usize, rules: Rules, told: &mut ExpectedSteps) -> Result<u64, Difference> {
     let mut source = ppl::Source::new("imported.ppl", text);
     let (plan, _) =
         ppl::compile(&mut source, &ppl::plan::Settings::default(), false, None).map_err(|found| {
@@ -228,7 +228,7 @@ fn dry_run(text: &str, ranks: usize, rules: Rules, told: &mut Told) -> Result<u6
 
 /// A machine that compares each call with what it must be.
 struct Log<'a> {
-    told: &'a mut Told,
+    told: &'a mut ExpectedSteps,
     /// Whether it has told all of this rank.
     ended: bool,
     /// How many calls were made, and should have been by then.

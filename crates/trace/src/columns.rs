@@ -45,20 +45,20 @@ impl<'a> Indices<'a> {
 
     /// The counters of the loops at each execution.
     fn counters(&self) -> LoopCounters<'a> {
-        let levels = self.levels.iter().map(|counts| Level { counts: counts.iter(), last: 0 }).collect();
-        LoopCounters { levels, now: vec![0; self.depth], state: State::Before }
+        let levels = self.levels.iter().map(|counts| LoopLevel { counts: counts.iter(), last: 0 }).collect();
+        LoopCounters { levels, now: vec![0; self.depth], state: WalkState::Before }
     }
 }
 
 /// A loop while its executions are walked.
-struct Level<'a> {
+struct LoopLevel<'a> {
     counts: packed::PackedIter<'a>,
     /// Its last iteration of this time.
     last: u64,
 }
 
 #[derive(PartialEq, Eq)]
-enum State {
+enum WalkState {
     Before,
     Within,
     Behind,
@@ -66,20 +66,20 @@ enum State {
 
 /// The counters of loops, one execution after the other.
 struct LoopCounters<'a> {
-    levels: Vec<Level<'a>>,
+    levels: Vec<LoopLevel<'a>>,
     now: Vec<u64>,
-    state: State,
+    state: WalkState,
 }
 
 impl LoopCounters<'_> {
     /// The counters at the next execution, outermost first.
     fn next(&mut self) -> Option<&[u64]> {
         let mut level = match self.state {
-            State::Before => Some(0),
-            State::Within => self.step(self.levels.len()),
-            State::Behind => None,
+            WalkState::Before => Some(0),
+            WalkState::Within => self.step(self.levels.len()),
+            WalkState::Behind => None,
         };
-        self.state = State::Within;
+        self.state = WalkState::Within;
         // Loops inside of the one that went on begin again; one without iterations is passed over.
         while let Some(at) = level.filter(|at| *at < self.levels.len()) {
             let one = &mut self.levels[at];
@@ -93,7 +93,7 @@ impl LoopCounters<'_> {
             };
         }
         if level.is_none() {
-            self.state = State::Behind;
+            self.state = WalkState::Behind;
         }
         level.map(|_| self.now.as_slice())
     }

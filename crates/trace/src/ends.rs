@@ -6,12 +6,12 @@ use crate::packed::Scattered;
 
 /// When each call ended, by the clock. A recorder that stops threads tells durations without that, so that calls which
 /// overlapped look as if one had come behind the other; how long the thread had stood still by its next call tells the rest.
-pub struct Ends {
+pub struct CallEnds {
     /// By how much each call ended later than it says.
     later: Scattered,
 }
 
-impl Ends {
+impl CallEnds {
     /// Those of a trace.
     pub fn of(trace: &Trace) -> Self {
         if !trace.calls.tell_of_stops() {

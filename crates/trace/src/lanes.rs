@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use crate::model::column::{DURATION, START, THREAD};
 use crate::model::{CallReader, Op, Trace};
-use crate::packed::{Packed, Table};
+use crate::packed::{NumberTable, Packed};
 
 /// The calls that one rank, or one worker of it in a `parallel` block, does one after the other.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Lanes {
     /// All ranks.
     pub ranks: Vec<RankPlan>,
     /// The strand of each call of the trace, and 1; 0 of those that no program does.
-    strand_of: Table,
+    strand_of: NumberTable,
 }
 
 /// A process, or a thread of one, as an interval of time.
@@ -65,7 +65,7 @@ struct Interval {
 /// Distributes the calls `kept`, which are in the order of their beginning.
 pub fn lanes(trace: &Trace, kept: &Packed) -> Lanes {
     let (threads, processes) = intervals(trace, kept);
-    let mut lanes = Lanes { strand_of: Table::zeros(trace.calls.len()), ..Lanes::default() };
+    let mut lanes = Lanes { strand_of: NumberTable::zeros(trace.calls.len()), ..Lanes::default() };
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (thread, of) in trace.threads.iter().enumerate() {
         if !threads[thread].starts.is_empty() {

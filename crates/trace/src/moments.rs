@@ -6,13 +6,13 @@
 //! behind, one that met the end of the file where they begin before. Such calls take effect later, though not behind their
 //! end.
 
-use crate::ends::Ends;
+use crate::ends::CallEnds;
 use crate::flags::{O_CREAT, O_EXCL};
 use crate::maps::HashMap;
 use crate::model::column::{ERRNO, FILE, FLAGS, OFFSET, OP, OTHER, PATH, THREAD};
 use crate::model::{Call, CallReader, NONE, Op, Trace, UNKNOWN, Was};
 use crate::names::parent;
-use crate::packed::Table;
+use crate::packed::NumberTable;
 use crate::sorted::in_order;
 
 /// A time in nanoseconds, and the place among calls that take effect at it.
@@ -20,7 +20,7 @@ type Moment = (u64, u32);
 
 /// When calls of several threads took effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Moments {
+pub struct CallMoments {
     /// By index: calls that did not take effect at their beginning.
     later: HashMap<u32, Moment>,
 }
@@ -46,14 +46,14 @@ impl Shows {
 
 /// From when to when a call ran.
 #[derive(Clone, Copy)]
-struct Span {
+struct CallSpan {
     at: u32,
     thread: u32,
     start: u64,
     end: u64,
 }
 
-impl Span {
+impl CallSpan {
     /// Whether calls of two threads ran at the same time.
     fn is_beside(&self, other: &Self) -> bool {
         self.thread != other.thread && self.start < other.end && other.start < self.end
@@ -61,24 +61,24 @@ impl Span {
 }
 
 /// Two calls that overlapped, of which the second came behind the first.
-type Succession = (Span, Span);
+type Succession = (CallSpan, CallSpan);
 
 /// A call, and what it did to a name or a file.
 #[derive(Clone, Copy)]
 struct Use<T> {
-    span: Span,
+    span: CallSpan,
     what: T,
 }
 
 /// Bytes from the one offset to before the other.
 #[derive(Clone, Copy)]
-struct Extent {
+struct ByteRange {
     writes: bool,
     from: u64,
     to: u64,
 }
 
-impl Moments {
+impl CallMoments {
     /// From the calls of a trace.
     pub fn of(trace: &Trace) -> Self {
         let mut moments = Self::default();
@@ -87,7 +87,7 @@ impl Moments {
         if of_one_thread && late.peek().is_none() {
             return moments;
         }
-        let ends = Ends::of(trace);
+        let ends = CallEnds::of(trace);
         moments.later.extend(late.map(|(at, call)| (at, (ends.get(at, &call), 0))));
         if of_one_thread {
             return moments;
@@ -123,8 +123,9 @@ impl Moments {
     fn settle(&mut self, successions: &[Succession]) {
         /// What contradicts itself is left.
         const ROUNDS: u32 = 16;
-        let of =
-            |later: &HashMap<u32, Moment>, one: &Span| later.get(&one.at).copied().unwrap_or((one.start, 0));
+        let of = |later: &HashMap<u32, Moment>, one: &CallSpan| {
+            later.get(&one.at).copied().unwrap_or((one.start, 0))
+        };
         for _ in 0..ROUNDS {
             let mut moved = false;
             for (first, second) in successions {
@@ -143,7 +144,7 @@ impl Moments {
 
 /// Uses of one name, or of the bytes of one file, of which each overlaps with others: what ended before the next began is
 /// done with.
-struct Together<T> {
+struct OverlappingUses<T> {
     uses: Vec<Use<T>>,
     /// When the last of them ended.
     until: u64,
@@ -151,7 +152,7 @@ struct Together<T> {
     there: Option<bool>,
 }
 
-impl<T> Together<T> {
+impl<T> OverlappingUses<T> {
     fn new(there: Option<bool>) -> Self {
         Self { uses: Vec::new(), until: 0, there }
     }
@@ -172,13 +173,13 @@ fn by_name(mut found: Vec<(u32, Succession)>) -> Vec<Succession> {
 }
 
 /// Calls that used the same names.
-fn on_names(trace: &Trace, ends: &Ends) -> Vec<Succession> {
+fn on_names(trace: &Trace, ends: &CallEnds) -> Vec<Succession> {
     /// Of a name: it was changed, several threads used it; above these bits the number of the first one from 1.
     const CHANGED: u64 = 1;
     const SHARED: u64 = 2;
     let parents: Vec<u32> =
         trace.names.iter().map(|name| trace.names.find(parent(name)).unwrap_or(NONE)).collect();
-    let mut known = Table::zeros(trace.names.len());
+    let mut known = NumberTable::zeros(trace.names.len());
     let mut reader = CallReader::of(&[THREAD, OP, ERRNO, FLAGS, FILE, PATH, OTHER]);
     for at in 0..trace.calls.len() as u32 {
         let call = reader.get(&trace.calls, at);
@@ -194,7 +195,7 @@ fn on_names(trace: &Trace, ends: &Ends) -> Vec<Succession> {
         });
     }
     let was = |name: &u32| trace.sightings.get(name).map(|seen| seen.was != Was::Nothing);
-    let mut names: HashMap<u32, Together<Shows>> = HashMap::default();
+    let mut names: HashMap<u32, OverlappingUses<Shows>> = HashMap::default();
     if !(0..known.len()).any(|name| known.get(name) & 3 == CHANGED | SHARED) {
         return Vec::new();
     }
@@ -202,10 +203,10 @@ fn on_names(trace: &Trace, ends: &Ends) -> Vec<Succession> {
     let mut reader = CallReader::default();
     for at in trace.calls.by_start() {
         let call = reader.get(&trace.calls, at);
-        let span = Span { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
+        let span = CallSpan { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
         shown(&call, &parents, |name, shows| {
             if known.get(name as usize) & 3 == CHANGED | SHARED {
-                let together = names.entry(name).or_insert_with(|| Together::new(was(&name)));
+                let together = names.entry(name).or_insert_with(|| OverlappingUses::new(was(&name)));
                 let done = together.take(Use { span, what: shows });
                 of_name(name, &done, &mut together.there, &mut found);
             }
@@ -218,7 +219,7 @@ fn on_names(trace: &Trace, ends: &Ends) -> Vec<Succession> {
 }
 
 /// Calls that wrote and read the same bytes.
-fn on_bytes(trace: &Trace, ends: &Ends) -> Vec<Succession> {
+fn on_bytes(trace: &Trace, ends: &CallEnds) -> Vec<Succession> {
     let is_use = |call: &Call| {
         matches!(call.op, Op::Read | Op::Write)
             && call.errno == 0
@@ -227,7 +228,7 @@ fn on_bytes(trace: &Trace, ends: &Ends) -> Vec<Succession> {
     };
     // The thread that wrote, and that read, from 2 on, or that several did.
     const SEVERAL: u64 = 1;
-    let mut threads = [Table::zeros(trace.names.len()), Table::zeros(trace.names.len())];
+    let mut threads = [NumberTable::zeros(trace.names.len()), NumberTable::zeros(trace.names.len())];
     let mut reader = CallReader::of(&[THREAD, OP, ERRNO, PATH, OFFSET]);
     for at in 0..trace.calls.len() as u32 {
         let call = reader.get(&trace.calls, at);
@@ -249,16 +250,16 @@ fn on_bytes(trace: &Trace, ends: &Ends) -> Vec<Succession> {
     if !(0..trace.names.len() as u32).any(is_shared) {
         return Vec::new();
     }
-    let mut files: HashMap<u32, Together<Extent>> = HashMap::default();
+    let mut files: HashMap<u32, OverlappingUses<ByteRange>> = HashMap::default();
     let mut found = Vec::new();
     let mut reader = CallReader::default();
     for at in trace.calls.by_start() {
         let call = reader.get(&trace.calls, at);
         if is_use(&call) && is_shared(call.path) {
-            let span = Span { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
+            let span = CallSpan { at, thread: call.thread, start: call.start, end: ends.get(at, &call) };
             let (from, to) = (call.offset, call.offset.saturating_add(call.bytes));
-            let what = Extent { writes: call.op == Op::Write, from, to };
-            let together = files.entry(call.path).or_insert_with(|| Together::new(None));
+            let what = ByteRange { writes: call.op == Op::Write, from, to };
+            let together = files.entry(call.path).or_insert_with(|| OverlappingUses::new(None));
             of_bytes(call.path, &together.take(Use { span, what }), &mut found);
         }
     }
@@ -269,7 +270,7 @@ fn on_bytes(trace: &Trace, ends: &Ends) -> Vec<Succession> {
 }
 
 /// Adds the pairs of the bytes of one file.
-fn of_bytes(name: u32, uses: &[Use<Extent>], successions: &mut Vec<(u32, Succession)>) {
+fn of_bytes(name: u32, uses: &[Use<ByteRange>], successions: &mut Vec<(u32, Succession)>) {
     let latest = latest_ends(uses);
     for write in uses.iter().filter(|one| one.what.writes) {
         let written = write.what;
@@ -298,7 +299,7 @@ fn latest_ends<T>(uses: &[Use<T>]) -> Vec<u64> {
 fn beside<'a, T>(
     uses: &'a [Use<T>],
     latest: &[u64],
-    one: Span,
+    one: CallSpan,
 ) -> impl Iterator<Item = &'a Use<T>> + use<'a, T> {
     let from = latest.partition_point(|end| *end <= one.start);
     let to = uses.partition_point(|other| other.span.start < one.end);
@@ -356,9 +357,10 @@ fn of_name(
 ) {
     use Shows::{Ensured, Found, Made, Missed, MissedHereOrBelow, Removed};
     let latest = latest_ends(uses);
-    let met = |one: Span, what: &[Shows]| beside(uses, &latest, one).any(|other| what.contains(&other.what));
+    let met =
+        |one: CallSpan, what: &[Shows]| beside(uses, &latest, one).any(|other| what.contains(&other.what));
     // Whether the name was there before these two changes.
-    let there = |one: Span, other: Span| {
+    let there = |one: CallSpan, other: CallSpan| {
         let begin = one.start.min(other.start);
         let earlier = &uses[..uses.partition_point(|known| known.span.start < begin)];
         match earlier.iter().rev().find(|known| known.what.change() && known.span.end <= begin) {
@@ -404,7 +406,7 @@ mod tests {
         }
         assert_eq!((trace.names.intern(b"/d"), trace.names.intern(b"/d/f")), (FOLDER, FILE));
         calls.iter().for_each(|call| trace.calls.push(*call));
-        let moments = Moments::of(&trace);
+        let moments = CallMoments::of(&trace);
         moments.sort(&trace, 0..calls.len() as u32).collect()
     }
 

@@ -12,7 +12,7 @@ use crate::lanes::Lanes;
 use crate::maps::HashMap;
 use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OP, OTHER, PATH, THREAD};
 use crate::model::{Call, CallReader, NONE, Op, Trace, Was, only_orders};
-use crate::moments::Moments;
+use crate::moments::CallMoments;
 use crate::names::parent;
 
 /// For each strand, the number of its calls that are known to have ended.
@@ -26,7 +26,7 @@ pub struct Order {
     /// For each strand, the numbers of calls after which it signals to others.
     pub tells: BTreeMap<u32, BTreeSet<u32>>,
     /// When each call took effect.
-    pub moments: Moments,
+    pub moments: CallMoments,
 }
 
 impl Order {
@@ -86,7 +86,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
             .collect(),
         order: Order::default(),
     };
-    let moments = Moments::of(trace);
+    let moments = CallMoments::of(trace);
     if lanes.strands.len() < 2 {
         return Order { moments, ..walk.order };
     }

@@ -1,12 +1,12 @@
 //! A number for each open file, or anything else that is counted: what a trace numbers without gaps takes few bytes each.
 
 use crate::maps::HashMap;
-use crate::packed::Table;
+use crate::packed::NumberTable;
 
 /// Numbers by the number of a file, 0 of those without one.
 #[derive(Clone, Debug, Default)]
 pub struct PerNumber {
-    near: Table,
+    near: NumberTable,
     /// Those of numbers that a damaged trace, or one that numbers with gaps, has.
     far: HashMap<u32, u64>,
     limit: u32,

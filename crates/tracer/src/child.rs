@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::calls::{LISTED, PROCESSORS, SELECTS, SLEEPS};
-use crate::signals::Signals;
+use crate::signals::SignalsPassedOn;
 
 #[cfg(target_arch = "x86_64")]
 const ARCHITECTURE: u32 = 0xc000_003e;
@@ -56,7 +56,7 @@ pub fn filter() -> Vec<libc::sock_filter> {
 /// What is to be run.
 pub enum Task<'a> {
     /// The application: its file, its arguments, and the signals that it gets.
-    Command(&'a CString, &'a [CString], &'a Signals),
+    Command(&'a CString, &'a [CString], &'a SignalsPassedOn),
     /// The number of calls that it makes before, to measure the cost of recording.
     Calibration(u32),
 }

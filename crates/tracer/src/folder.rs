@@ -15,7 +15,7 @@ const PREFIX: &str = "lastrank-record-";
 const YOUNG: Duration = Duration::from_secs(60);
 
 /// A directory that goes when this does. Where this process is killed, the next recording of the same user removes it.
-pub struct Folder {
+pub struct SpoolFolder {
     /// The directory around it, and the lock that tells that this process lives.
     around: PathBuf,
     _lock: File,
@@ -23,7 +23,7 @@ pub struct Folder {
     pub path: PathBuf,
 }
 
-impl Folder {
+impl SpoolFolder {
     /// Makes one whose name nobody can guess.
     pub fn new(place: &Path, random: &[u8; 16]) -> io::Result<Self> {
         remove_left(place);
@@ -56,7 +56,7 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
+impl Drop for SpoolFolder {
     fn drop(&mut self) {
         let _ = std::fs::remove_dir_all(&self.around);
     }
@@ -115,9 +115,9 @@ mod tests {
             age(name);
         }
         std::os::unix::fs::symlink("other", place.path().join("lastrank-record-00000000")).unwrap();
-        let held = Folder::new(place.path(), &[1; 16]).unwrap();
+        let held = SpoolFolder::new(place.path(), &[1; 16]).unwrap();
         age("lastrank-record-01010101");
-        let young = Folder::new(place.path(), &[2; 16]).unwrap();
+        let young = SpoolFolder::new(place.path(), &[2; 16]).unwrap();
         let mut left: Vec<_> = std::fs::read_dir(place.path())
             .unwrap()
             .map(|entry| entry.unwrap().file_name().into_string().unwrap())

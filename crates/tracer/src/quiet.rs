@@ -10,10 +10,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::child;
-use crate::folder::{Folder, lies_in_memory};
+use crate::folder::{SpoolFolder, lies_in_memory};
 use crate::look::look_after;
 use crate::recorded::{RecordError, Recorded, Unseen};
-use crate::signals::{Handled, Signals};
+use crate::signals::{Handled, SignalsPassedOn};
 use crate::spool;
 
 /// The library, as the build made it; empty where it cannot be used.
@@ -39,7 +39,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
-    let signals = Signals::begin();
+    let signals = SignalsPassedOn::begin();
     let begun = Instant::now();
     let started = spool.start(&path, command, signals.before);
     let status = started.map(|main| wait_for_all(main, &signals));
@@ -55,7 +55,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
 }
 
 /// Waits until no child is left; the status of the first one.
-fn wait_for_all(main: libc::pid_t, signals: &Signals) -> i32 {
+fn wait_for_all(main: libc::pid_t, signals: &SignalsPassedOn) -> i32 {
     let mut result = 0;
     signals.pass_to(main);
     loop {
@@ -75,16 +75,16 @@ fn wait_for_all(main: libc::pid_t, signals: &Signals) -> i32 {
 /// The directories in which the library lies and writes.
 struct Spool {
     /// On a disk, with the library.
-    disk: Folder,
+    disk: SpoolFolder,
     /// In memory. No library is loaded from there: `/dev/shm` is often mounted without execution.
-    memory: Option<Folder>,
+    memory: Option<SpoolFolder>,
 }
 
 impl Spool {
     fn new() -> io::Result<Self> {
         let mut random = [0; 16];
         File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let disk = Folder::new(&std::env::temp_dir(), &random)?;
+        let disk = SpoolFolder::new(&std::env::temp_dir(), &random)?;
         let library = disk.path.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
         // SAFETY: a plain call.
@@ -92,7 +92,7 @@ impl Spool {
             std::fs::set_permissions(&library, Permissions::from_mode(0o644))?;
         }
         let memory = Path::new("/dev/shm");
-        let memory = lies_in_memory(memory).then(|| Folder::new(memory, &random).ok()).flatten();
+        let memory = lies_in_memory(memory).then(|| SpoolFolder::new(memory, &random).ok()).flatten();
         Ok(Self { disk, memory })
     }
 

@@ -11,7 +11,7 @@ use crate::look::look_after;
 use crate::one_processor::OneProcessor;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{RecordError, Recorded, Seen};
-use crate::signals::Signals;
+use crate::signals::SignalsPassedOn;
 use crate::state::State;
 use crate::stops::{StopCost, StopCosts, Stops};
 
@@ -42,7 +42,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let (together, one) = calibrated(&filter, OneProcessor::new(), bare)?;
     let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
     let (costs, cost_ns) = (StopCosts { together, apart }, one.max(other));
-    let signals = Signals::begin();
+    let signals = SignalsPassedOn::begin();
     let begun = Instant::now();
     let task = Task::Command(&file, &words, &signals);
     let done = run(&task, &filter, Some(costs), OneProcessor::new());

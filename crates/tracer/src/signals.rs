@@ -46,12 +46,12 @@ impl Handled {
 }
 
 /// As long as it lives, this process survives these signals.
-pub struct Signals {
+pub struct SignalsPassedOn {
     /// How they were handled before; the application handles them so.
     pub before: Handled,
 }
 
-impl Signals {
+impl SignalsPassedOn {
     /// From now on the recorder ignores the keyboard, and passes on what is sent to it.
     pub fn begin() -> Self {
         EARLY.store(0, SeqCst);
@@ -83,7 +83,7 @@ impl Signals {
     }
 }
 
-impl Drop for Signals {
+impl Drop for SignalsPassedOn {
     fn drop(&mut self) {
         self.before.restore();
     }

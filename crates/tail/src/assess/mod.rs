@@ -84,10 +84,10 @@ fn assess_series<'a>(
 
     let (independence, fitted) = rayon::join(
         || independence::check_share(series, options.significance, Levels::INDEPENDENCE),
-        || Fitted::of(series, options),
+        || FittedSeries::of(series, options),
     );
     let independence = independence?;
-    let Fitted { likelihood, fit, estimates, comparisons } = fitted?;
+    let FittedSeries { likelihood, fit, estimates, comparisons } = fitted?;
     let Estimates { return_levels, intervals, gumbel, summary } = estimates?;
     let Comparisons { alternatives, weights, goodness_of_fit, rounded } = comparisons;
     let diagnostics = Diagnostics {
@@ -140,7 +140,7 @@ fn assess_series<'a>(
 }
 
 /// What follows from the values and their fit, independent or not.
-struct Fitted<'a> {
+struct FittedSeries<'a> {
     likelihood: gev::Likelihood<'a>,
     fit: gev::GevFit,
     estimates: Result<Estimates, Error>,
@@ -164,7 +164,7 @@ struct Comparisons {
     rounded: Option<Rounded>,
 }
 
-impl<'a> Fitted<'a> {
+impl<'a> FittedSeries<'a> {
     fn of(series: &'a Series, options: &AssessOptions) -> Result<Self, Error> {
         let likelihood = gev::Likelihood::new(series)?;
         let fit = likelihood.fit();
@@ -184,7 +184,7 @@ impl<'a> Fitted<'a> {
             Comparisons { alternatives, weights, goodness_of_fit, rounded: rounded(series, &fit) }
         };
         let (estimates, comparisons) = rayon::join(estimates, comparisons);
-        Ok(Fitted { estimates, comparisons, likelihood, fit })
+        Ok(FittedSeries { estimates, comparisons, likelihood, fit })
     }
 }
 

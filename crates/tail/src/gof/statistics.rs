@@ -37,7 +37,7 @@ impl Probabilities {
 }
 
 /// How the probabilities of values are found: writes those of the first so many values of a block.
-trait Source: Sync {
+trait ProbabilitySource: Sync {
     /// Number of values.
     fn count(&self) -> usize;
 
@@ -53,7 +53,7 @@ struct OfLaw<'a> {
     law: &'a Gev,
 }
 
-impl Source for OfLaw<'_> {
+impl ProbabilitySource for OfLaw<'_> {
     fn count(&self) -> usize {
         self.sorted.len()
     }
@@ -77,7 +77,7 @@ impl Source for OfLaw<'_> {
 /// Ascending probabilities.
 struct OfUniform<'a>(&'a [f64]);
 
-impl Source for OfUniform<'_> {
+impl ProbabilitySource for OfUniform<'_> {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -94,7 +94,7 @@ impl Source for OfUniform<'_> {
 /// Ascending pairs (ln F, ln(1 - F)).
 struct OfLogs<'a>(&'a [(f64, f64)]);
 
-impl Source for OfLogs<'_> {
+impl ProbabilitySource for OfLogs<'_> {
     fn count(&self) -> usize {
         self.0.len()
     }
@@ -116,7 +116,7 @@ const LANES: usize = 8;
 /// distance.
 struct OrderedSums<'a, S>(&'a S);
 
-impl<S: Source> LaneWork for OrderedSums<'_, S> {
+impl<S: ProbabilitySource> LaneWork for OrderedSums<'_, S> {
     type Output = ([f64; 4], f64);
 
     #[inline(always)]
@@ -175,7 +175,7 @@ impl Statistics {
         Statistics::of(&OfLogs(logs))
     }
 
-    fn of(source: &impl Source) -> Statistics {
+    fn of(source: &impl ProbabilitySource) -> Statistics {
         let n = source.count() as f64;
         let ([w2, a2, sum_u, upper], farthest) = widest(OrderedSums(source));
         Statistics {

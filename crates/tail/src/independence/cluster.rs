@@ -42,7 +42,7 @@ pub fn separated(sorted: &[f64]) -> Option<Gap> {
     }
     // Σ 1 / m over both sides.
     let total: f64 = 2.0 * (FEWEST..=n / 2).map(|m| 1.0 / m as f64).sum::<f64>();
-    let gaps = Gaps { sorted, total };
+    let gaps = SortedGaps { sorted, total };
     let mut best = Gap { below: 0, from: f64::NAN, to: f64::NAN, p: f64::INFINITY };
     let (first, behind) = (FEWEST - 1, n - FEWEST);
     let look = |at: usize, best: &mut Gap| {
@@ -67,17 +67,17 @@ pub fn separated(sorted: &[f64]) -> Option<Gap> {
 const TOGETHER: usize = 64;
 
 /// The gaps between ascending values.
-struct Gaps<'a> {
+struct SortedGaps<'a> {
     sorted: &'a [f64],
     /// Σ 1 / (values on the smaller side) over all of them.
     total: f64,
 }
 
-impl Gaps<'_> {
+impl SortedGaps<'_> {
     /// The p-value of the gap above a value.
     #[inline(always)]
     fn bound(&self, at: usize) -> f64 {
-        let Gaps { sorted, total } = *self;
+        let SortedGaps { sorted, total } = *self;
         let n = sorted.len();
         let gap = sorted[at + 1] - sorted[at];
         if gap <= 0.0 {
@@ -113,7 +113,7 @@ fn beyond_gap(cut: f64, count: usize) -> usize {
 
 /// Which of at most 64 gaps can have a smaller p-value than `least`, by one bit each.
 struct Wide<'a> {
-    gaps: &'a Gaps<'a>,
+    gaps: &'a SortedGaps<'a>,
     from: usize,
     to: usize,
     least: f64,
@@ -124,7 +124,7 @@ impl LaneWork for Wide<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> u64 {
-        let Wide { gaps: Gaps { sorted, total }, from, to, least } = self;
+        let Wide { gaps: SortedGaps { sorted, total }, from, to, least } = self;
         let n = sorted.len();
         let smaller = self.gaps.smaller(from).min(self.gaps.smaller(to - 1));
         // A bound of one side is at least exp of minus the largest (j - 1) gap / (reach - gap), since -ln(1 - x) is at
@@ -185,7 +185,7 @@ mod tests {
             let total = 2.0 * (FEWEST..=n / 2).map(|m| 1.0 / m as f64).sum::<f64>();
             let mut best = (0, f64::INFINITY);
             for at in FEWEST - 1..n - FEWEST {
-                let p = Gaps { sorted, total }.bound(at);
+                let p = SortedGaps { sorted, total }.bound(at);
                 if p < best.1 {
                     best = (at + 1, p);
                 }

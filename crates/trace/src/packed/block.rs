@@ -11,7 +11,7 @@ const LEAST_LISTED: u32 = 4;
 
 /// A block of numbers.
 #[derive(Clone, Debug, Default)]
-pub struct Block {
+pub struct PackedBlock {
     base: u64,
     step: u64,
     scale: u64,
@@ -39,7 +39,7 @@ fn ends(values: impl Iterator<Item = u64>) -> (u64, u64) {
     values.fold((u64::MAX, 0), |(least, most), value| (least.min(value), most.max(value)))
 }
 
-impl Block {
+impl PackedBlock {
     /// So many of one number.
     pub fn constant(value: u64) -> Self {
         Self { base: value, ..Self::default() }

@@ -9,11 +9,11 @@ mod block;
 mod scattered;
 mod table;
 
-use block::Block;
+use block::PackedBlock;
 
 pub use block::BLOCK;
 pub use scattered::Scattered;
-pub use table::Table;
+pub use table::NumberTable;
 
 /// A sequence of numbers.
 #[derive(Clone, Debug, Default)]
@@ -27,7 +27,7 @@ pub struct Packed {
 /// The numbers of a sequence whose numbers are not all the same.
 #[derive(Clone, Debug, Default)]
 struct More {
-    blocks: Vec<Block>,
+    blocks: Vec<PackedBlock>,
     /// The numbers behind the last block, fewer than one holds.
     tail: Vec<u64>,
     /// A block that is being changed, by its number.
@@ -192,7 +192,7 @@ impl Packed {
     #[cfg(test)]
     pub fn bytes(&self) -> usize {
         let Some(more) = &self.more else { return 0 };
-        let of = |block: &Block| size_of::<Block>() + block.bytes();
+        let of = |block: &PackedBlock| size_of::<PackedBlock>() + block.bytes();
         size_of::<More>() + more.blocks.iter().map(of).sum::<usize>() + more.tail.len() * 8
     }
 }
@@ -260,7 +260,7 @@ impl More {
     fn push(&mut self, value: u64, mut times: usize) {
         while times > 0 {
             if self.tail.is_empty() && times >= BLOCK {
-                self.blocks.push(Block::constant(value));
+                self.blocks.push(PackedBlock::constant(value));
                 times -= BLOCK;
                 continue;
             }
@@ -275,7 +275,7 @@ impl More {
 
     /// Packs the tail, which is as long as a block.
     fn pack(&mut self) {
-        self.blocks.push(Block::of(&self.tail));
+        self.blocks.push(PackedBlock::of(&self.tail));
         self.tail.clear();
     }
 
@@ -298,7 +298,7 @@ impl More {
             let mut values = Vec::with_capacity(BLOCK);
             block.each(|value| values.push(value));
             if let Some(before) = self.open.replace(Box::new((number, values))) {
-                self.blocks[before.0] = Block::of(&before.1);
+                self.blocks[before.0] = PackedBlock::of(&before.1);
             }
         }
         if let Some((_, values)) = self.open.as_deref_mut() {

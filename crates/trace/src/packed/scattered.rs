@@ -1,6 +1,6 @@
 //! Numbers that come in almost any order, packed when all of a block are there.
 
-use super::block::{BLOCK, Block};
+use super::block::{BLOCK, PackedBlock};
 
 /// Numbers that come in almost any order, each once: a block is packed when all of its numbers are there.
 #[derive(Clone, Debug, Default)]
@@ -13,7 +13,7 @@ enum ScatteredBlock {
     Empty,
     /// Its numbers, and how many are missing.
     Open(Box<[u64]>, usize),
-    Full(Block),
+    Full(PackedBlock),
 }
 
 impl Scattered {
@@ -41,7 +41,7 @@ impl Scattered {
             values[at % BLOCK] = value;
             *missing -= 1;
             if *missing == 0 {
-                *slot = ScatteredBlock::Full(Block::of(values));
+                *slot = ScatteredBlock::Full(PackedBlock::of(values));
             }
         }
     }

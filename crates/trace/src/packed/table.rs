@@ -2,7 +2,7 @@
 
 /// Numbers at any place, in as few bytes each as the largest so far needs.
 #[derive(Clone, Debug)]
-pub enum Table {
+pub enum NumberTable {
     /// Of one byte.
     One(Vec<u8>),
     /// Of two.
@@ -13,13 +13,13 @@ pub enum Table {
     Eight(Vec<u64>),
 }
 
-impl Default for Table {
+impl Default for NumberTable {
     fn default() -> Self {
         Self::One(Vec::new())
     }
 }
 
-impl Table {
+impl NumberTable {
     /// So many zeros.
     pub fn zeros(count: usize) -> Self {
         Self::One(vec![0; count])
@@ -101,7 +101,7 @@ mod tests {
 
         #[test]
         fn a_table_holds_what_was_put_there(puts in prop::collection::vec((0_usize..50, 0_u32..64), 0..60)) {
-            let mut table = Table::zeros(3);
+            let mut table = NumberTable::zeros(3);
             let mut expected = vec![0_u64; 50];
             for (at, shift) in puts {
                 table.set(at, u64::MAX >> shift);

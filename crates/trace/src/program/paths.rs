@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::maps::HashMap;
 use crate::model::{NONE, Trace};
 use crate::names::{RAW, escape, is_below, parent};
-use crate::packed::Table;
+use crate::packed::NumberTable;
 
 /// Names by their numbers, as the program has them.
 #[derive(Clone, Debug, Default)]
@@ -17,7 +17,7 @@ pub struct Paths {
     /// Where each text ends, and whether its name counts from `$dir`.
     ends: Vec<(usize, bool)>,
     /// The number of the text of each name from 1, 0 of names that the program does not have.
-    places: Table,
+    places: NumberTable,
     /// How many names contain bytes that a program cannot hold, and were changed.
     pub rewritten: u64,
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::SETUP;
 use super::expressions::{Expression, Heads, Place};
 use super::paths::Paths;
-use super::thinks::{Gaps, duration, typical};
+use super::thinks::{LoopGaps, duration, typical};
 use crate::access::Models;
 use crate::columns::Indices;
 use crate::flags;
@@ -165,8 +165,11 @@ impl<'a> Renderer<'a> {
             self.rows = Some(one.counts.get(0));
         }
         let counter = counter_name(self.counters.len());
-        let mut gaps =
-            if self.shared.open_loop { Gaps::default() } else { Gaps::of(&one.body, inner.executions()) };
+        let mut gaps = if self.shared.open_loop {
+            LoopGaps::default()
+        } else {
+            LoopGaps::of(&one.body, inner.executions())
+        };
         let firsts = gaps.take_firsts(&one.counts, self.shared.least_gap.max(1));
         match firsts.len() {
             0 => {}
@@ -235,7 +238,7 @@ impl<'a> Renderer<'a> {
 
     /// The pause of one iteration, from those before the statements that are done once in each; those that stand out by
     /// themselves.
-    fn pause(&mut self, gaps: &Gaps, apart: &[(usize, u64)], counter: &str) {
+    fn pause(&mut self, gaps: &LoopGaps, apart: &[(usize, u64)], counter: &str) {
         for (iteration, gap) in apart {
             self.thinks = true;
             let _ = writeln!(self.out, "if {counter} == {iteration} think {} * $pace;", duration(*gap));

@@ -14,11 +14,11 @@ const LEAST_SPREAD: usize = 20;
 
 /// The pauses of the iterations of a loop, in nanoseconds.
 #[derive(Debug, Default)]
-pub struct Gaps {
+pub struct LoopGaps {
     pub all: Packed,
 }
 
-impl Gaps {
+impl LoopGaps {
     /// The pauses of each iteration before statements that are done once in it.
     pub fn of(body: &[Node], executions: usize) -> Self {
         let mut once = Vec::new();
@@ -207,8 +207,8 @@ pub fn duration(ns: u64) -> String {
 mod tests {
     use super::*;
 
-    fn gaps(all: impl IntoIterator<Item = u64>) -> Gaps {
-        Gaps { all: all.into_iter().collect() }
+    fn gaps(all: impl IntoIterator<Item = u64>) -> LoopGaps {
+        LoopGaps { all: all.into_iter().collect() }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::line;
 use crate::input::LONGEST;
 
 /// A file of one thread.
-struct Part<R> {
+struct TracePart<R> {
     thread: u32,
     reader: R,
     /// The line that comes next, without its end.
@@ -17,7 +17,7 @@ struct Part<R> {
     time: u64,
 }
 
-impl<R: BufRead> Part<R> {
+impl<R: BufRead> TracePart<R> {
     /// Goes on to the next line that is not empty; whether there is one.
     fn advance(&mut self) -> Result<bool> {
         loop {
@@ -43,7 +43,7 @@ impl<R: BufRead> Part<R> {
 
 /// The lines of all parts, each behind the number of its thread.
 pub struct MergedParts<R> {
-    parts: Vec<Option<Part<R>>>,
+    parts: Vec<Option<TracePart<R>>>,
     /// The parts by the times of their next lines.
     next: BinaryHeap<Reverse<(u64, usize)>>,
     /// Text that was not read yet, from a place on.
@@ -59,7 +59,7 @@ pub struct MergedParts<R> {
 pub fn merge_parts<R: BufRead>(parts: impl IntoIterator<Item = (u32, R)>) -> Result<MergedParts<R>> {
     let mut all = MergedParts { parts: Vec::new(), next: BinaryHeap::new(), text: Vec::new(), at: 0 };
     for (thread, reader) in parts {
-        all.parts.push(Some(Part { thread, reader, line: Vec::new(), time: 0 }));
+        all.parts.push(Some(TracePart { thread, reader, line: Vec::new(), time: 0 }));
         all.go_on(all.parts.len() - 1)?;
     }
     Ok(all)
