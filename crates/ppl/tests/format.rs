@@ -68,6 +68,18 @@ $x = (1+2)*3%4/5; print ($x+1)*2; # last
 }
 
 #[test]
+fn a_long_line_is_broken_at_operators_only_where_its_arguments_are_longer_than_a_line() {
+    let text = r#"
+write((($long_name_of_a_variable ? ENOENT : "a-rather-long-string-that-takes-up-much-of-a-line") <= min("a-rather-long-string-that-takes-up-much-of-a-line", # c
+"a-$x-b")));
+define param "a" $a (-("a-rather-long-string-that-takes-up-much-of-a-line") ? $long_name_of_a_variable : MAX("a-rather-long-string-that-takes-up-much-of-a-line", 4))
+if $size_of_the_whole == 1111111111 && $size_of_the_whole != 2222222222 || $size * 3 < 3333333333 { print(1); }
+rate (1111111111111111111 + $a_long_name_of_a_variable * 1111111111111111111 / 1111111111111111111)/s { stat("."); }
+"#;
+    insta::assert_snapshot!(kept(text));
+}
+
+#[test]
 fn comments_stay_where_they_are() {
     let text = r#"
 /* first */ print(1); /* beside */ # and more

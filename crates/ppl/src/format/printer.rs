@@ -338,8 +338,11 @@ impl Printer<'_> {
             let (from, to) = item.comments;
             // A line comment ends the line anyway.
             let commented = self.comments[from as usize..to as usize].iter().any(|c| c.to_line_end);
-            if before.is_some_and(|before| may_break(&before)) && !joined && !commented {
-                self.break_if_long(end, state);
+            if let Some(place) = before.and_then(|before| place_after(&before, around))
+                && !joined
+                && !commented
+            {
+                self.break_if_long(end, state, place, around);
             }
             if let Some(at) = self.columns.iter().position(|(start, _)| *start == item.start) {
                 let (_, column) = self.columns.swap_remove(at);
@@ -410,12 +413,12 @@ impl Printer<'_> {
         self.at > 0 && matches!(self.items[self.at - 1].kind, TokenKind::Sign(b'(' | b'['))
     }
 
-    /// Begins a new line if the tokens up to the next possible break do not fit.
-    fn break_if_long(&mut self, end: u32, state: Spacing) {
+    /// Begins a new line if the tokens up to the next place that is at least as good as `place` do not fit.
+    fn break_if_long(&mut self, end: u32, state: Spacing, place: Place, around: SpacingRules) {
         let mut close = self.at + 1;
         while self.items[close].start < end
             && self.items[close].kind != TokenKind::End
-            && !may_break(&self.items[close - 1])
+            && place_after(&self.items[close - 1], around).is_none_or(|next| next < place)
             && close - self.at <= WIDTH
         {
             close += 1;
@@ -448,9 +451,34 @@ impl Printer<'_> {
     }
 }
 
-/// Whether a line may be broken after this token.
-fn may_break(item: &Item) -> bool {
-    matches!(item.kind, TokenKind::Sign(b',' | b'+') | TokenKind::And | TokenKind::Or)
+/// A place where a line may be broken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Place {
+    /// Only where what stands between two better places is longer than a line.
+    Inner,
+    /// Between arguments, terms and conditions.
+    Outer,
+}
+
+/// The place after this token, if a line may be broken there.
+fn place_after(item: &Item, around: SpacingRules) -> Option<Place> {
+    use TokenKind::{And, AtLeast, AtMost, Equal, NotEqual, Or, Sign};
+    let of_statement = match around {
+        SpacingRules::Groups => matches!(item.kind, Sign(b':' | b'/')),
+        SpacingRules::Define => item.kind == Sign(b':'),
+        SpacingRules::Rate => item.kind == Sign(b'/'),
+        _ => false,
+    };
+    match item.kind {
+        Sign(b',' | b'+') | And | Or => Some(Place::Outer),
+        _ if of_statement => None,
+        Sign(b'?' | b':' | b'<' | b'>' | b'-' | b'*' | b'/' | b'%' | b'^')
+        | Equal
+        | NotEqual
+        | AtMost
+        | AtLeast => Some(Place::Inner),
+        _ => None,
+    }
 }
 
 /// The spacing rules that a statement follows.
