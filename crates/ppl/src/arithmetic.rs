@@ -397,6 +397,13 @@ pub(crate) fn function(
             Value::List(items) => Ok(Value::Int(items.len() as i64)),
             other => Err(format!("{} has no length", other.kind())),
         },
+        F::Digits => match (values[0].integer(), values[1].integer()) {
+            (Some(number), Some(width @ 0..=64)) => {
+                Ok(Value::Text(format!("{number:0width$}", width = width as usize).into()))
+            }
+            (Some(_), Some(width)) => Err(format!("a width is 0 to 64, not {width}")),
+            _ => Err("digits need two integers".into()),
+        },
         F::Range => match (values[0].integer(), values[1].integer()) {
             (Some(a), Some(b)) if b.saturating_sub(a) <= 1_000_000 => {
                 Ok(Value::List(Arc::new((a..b).map(Value::Int).collect())))
@@ -443,6 +450,19 @@ mod tests {
         assert_eq!(split(&[text("a b"), text(" ")]), list(&["a", "b"]));
         assert_eq!(split(&[text("")]), list(&[]));
         assert!(split(&[text("a"), text("")]).is_some_and(|found| found.is_err()));
+    }
+
+    #[test]
+    fn digits_are_as_wide_as_they_must_be() {
+        let digits = |number: i64, width: i64| {
+            function(crate::commands::Function::Digits, &[Value::Int(number), Value::Int(width)])
+        };
+        for (number, width, wanted) in [(7, 3, "007"), (1234, 3, "1234"), (-7, 3, "-07"), (0, 0, "0")] {
+            assert_eq!(digits(number, width), Some(Ok(Value::Text(wanted.into()))));
+        }
+        assert!([-1, 65, i64::MAX].iter().all(|width| digits(7, *width).is_some_and(|found| found.is_err())));
+        let list = [Value::List(Arc::new(Vec::new())), Value::Int(3)];
+        assert!(function(crate::commands::Function::Digits, &list).is_some_and(|found| found.is_err()));
     }
 
     #[test]

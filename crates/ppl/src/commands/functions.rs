@@ -85,6 +85,7 @@ functions! {
     Int "int" "int(a)" (1 1) Pure "Truncates toward zero; a string counts as its leading number, a duration in nanoseconds." example "print(int(\"4MiB\"), int(2.9), int(5us));";
     Float "float" "float(a)" (1 1) Pure "Converts to a float; a duration counts in seconds." example "print(float(1) / 2, float(5ms));";
     Len "len" "len(a)" (1 1) Pure "Bytes of a string, or items of a list." example "print(len(\"abc\"), len([1, 2]));";
+    Digits "digits" "digits(a, width)" (2 2) Pure "The integer a as a string, with zeros in front where it has fewer characters than width (at most 64): `digits(7, 3)` is 007." example "$part = digits(7, 3); write(\"part-$part\", 4k); delete(\"part-$part\");";
     Range "range" "range(a, b)" (2 2) Pure "The list of a, a+1, … b-1; at most a million items." example "for $i in range(0, 3) print($i);";
     Split "split" "split(text, separator)" (1 2) Pure "The pieces of a string between separators (a comma unless given), without blanks around them; empty pieces are left out." example "for $dir in split(\"/tmp, /var/tmp\") print($dir);";
     Uniform "uniform" "uniform(a, b)" (2 2) Draws "Uniform from a up to, but not including, b. Integers give integers." example "$x = uniform(0, 10); assert $x >= 0 && $x < 10;";

@@ -23,8 +23,6 @@ pub struct Heads {
     pub text: String,
     cursors: usize,
     names: usize,
-    /// Whether numbers with leading zeros are made.
-    pub pads: bool,
 }
 
 /// Where an expression stands.
@@ -147,8 +145,7 @@ impl Heads {
                 }
                 (true, _) => {
                     let (variable, width) = (self.variable(), widths[at]?);
-                    self.pads = true;
-                    made.before.push(format!("{variable} = padded({number}, {width});"));
+                    made.before.push(format!("{variable} = digits({number}, {width});"));
                     variable
                 }
             };

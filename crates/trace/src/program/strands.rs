@@ -198,10 +198,6 @@ impl Writer<'_, '_> {
         }
         let ranks = parts.lanes.ranks.len().max(1);
         let _ = writeln!(out, "define ranks {}\n", ranks * parts.copies.max(1) as usize);
-        if self.heads.pads {
-            out += "def padded($number, $width) {\n    let $text = \"$number\";\n    \
-                    while len($text) < $width { $text = \"0$text\"; }\n    return $text;\n}\n\n";
-        }
         out += &if parts.copies > 1 { in_home(&self.heads.text) } else { self.heads.text.clone() };
         if !self.heads.text.is_empty() {
             out.push('\n');
