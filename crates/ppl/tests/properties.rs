@@ -172,9 +172,16 @@ proptest! {
     ) {
         // The third time is the first that is prepared.
         let values = [&["3", "4096", "7"], &values[..]].concat();
-        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12; $l = [0];";
-        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); stat(\"b\"); stat($v); $h = fopen(\"b\", \"r\"); fread($h, 1, {offset}); \
-             $l[0] = fwrite($f, {length}); print($l[0] + fwrite($f, 1) + fwrite($f, 2)); fclose($h); $w = $w + 1;");
+        let begin = "$f = fopen(\"a\", \"w\"); $g = fopen(\"none\", \"r\"); $b = alloc(64); $w = 12; $l = [0]; \
+             $m = [2, 1, 0, 3, -2, 5000000000000, 4096]; $o = [1, 2, 3, 4, \"5\", 1.5, [6]];";
+        let names = "write(\"n-$v-$w\", 1); stat(\"n-$v-$w\"); stat(\"$$rank-${v}\"); delete($v); \
+             $p = fopen(\"n-$v\", \"w\"); fclose($p); rename(\"n-$v\", \"m-$w\");";
+        let items = "fwrite($f, $m[$w % 7], $m[($w + 3) % 7]); fwrite($f, $m[uniform(0, 7)]); \
+             $k = $m[$w % 4]; repeat $k % 3 stat(\"b\"); fread($f, $o[$w - 12]); if $w > 16 fwrite($f, $m[$v]);";
+        let body = format!("fwrite($f, {length}, {offset}); write(\"b\", {length}); fread($v, 1); fwrite($f, $v); \
+             stat(\"b\"); stat($v); {names} $h = fopen(\"b\", \"r\"); fread($h, 1, {offset}); \
+             $l[0] = fwrite($f, {length}); print($l[0] + fwrite($f, 1) + fwrite($f, 2)); fclose($h); {items} \
+             $w = $w + 1;");
         let looped = format!("{begin} for $v in [{}] {{ {body} }}", values.join(", "));
         let rounds: String = values.iter().map(|value| format!("$v = {value}; {body} ")).collect();
         // What one finds wrong in a constant the other does too.

@@ -101,6 +101,7 @@ impl<M: Machine> Interpreter<'_, M> {
             variables: &self.variables,
             locals: &self.locals,
             base: self.base,
+            rank: self.rank,
             random: &mut self.random,
         };
         self.prepared.arguments(self.step, sources)

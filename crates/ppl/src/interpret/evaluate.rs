@@ -49,6 +49,21 @@ impl<M: Machine> Interpreter<'_, M> {
                 _ => None,
             },
             Expr::Binary(op, first) => self.quick_binary(op, first),
+            Expr::Index(first) => match self.quick_item(first) {
+                Some(Value::Int(value)) => Some(*value),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The item of a list in a variable whose index [`Interpreter::quick_operand`] knows, without a copy of the list.
+    #[inline(never)]
+    fn quick_item(&self, first: ExprIndex) -> Option<&Value> {
+        let [list, index] = *self.code.exprs[first as usize..].first_chunk()?;
+        let (Expr::Slot(slot), at) = (list, self.quick_operand(index)?) else { return None };
+        match self.slot(slot) {
+            Value::List(items) => items.get(usize::try_from(at).ok()?),
             _ => None,
         }
     }
@@ -156,6 +171,9 @@ impl<M: Machine> Interpreter<'_, M> {
                 Value::List(Arc::new(items))
             }
             Expr::Index(first) => {
+                if let Some(item) = self.quick_item(first) {
+                    return Ok(item.clone());
+                }
                 let list = self.value(first)?;
                 let index = self.value(first + 1)?;
                 let Value::List(items) = &list else {

@@ -63,6 +63,9 @@ impl<M: Machine> Interpreter<'_, M> {
     }
 
     pub(super) fn integer(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
+        if let Some(number) = self.quick_integer(index) {
+            return Ok(number);
+        }
         let value = self.value(index)?;
         value.integer().ok_or_else(|| match value {
             Value::Float(number) => self.fault(format!("{what} must fit an integer, not {number}")),

@@ -1,14 +1,15 @@
 //! Statements that are executed again and again: their arguments are taken apart once.
 //!
-//! Each prepared statement has arguments of its own, in which constants stay where the command finds them; open files, and
-//! formulas of integers, integer variables and one `uniform`, are evaluated without a [`Value`] in between. Where a variable holds
-//! something else, or a result is out of its bounds, nothing has happened, and the statement is evaluated as any other.
+//! Each prepared statement has arguments of its own, in which constants stay where the command finds them; open files, names
+//! with variables in them, and formulas of integers, integer variables and one `uniform`, are evaluated without a [`Value`] in
+//! between. Where a variable holds something else, or a result is out of its bounds, nothing has happened, and the statement is
+//! evaluated as any other.
 
 use crate::arithmetic;
-use crate::code::{Code, Expr, ExprIndex, Slot};
+use crate::code::{Builtin, Code, Expr, ExprIndex, Piece, Slot, Template};
 use crate::commands::{ArgumentSpec, Command, CommandByClass, Function, Kind};
 use crate::syntax::BinaryOp;
-use crate::value::Value;
+use crate::value::{LONGEST_TEXT, Value, integer};
 
 use super::arguments::{self, Argument, Arguments};
 use super::random::RandomSequence;
@@ -37,6 +38,8 @@ struct PreparedStatement {
     /// What is always the same is in its place.
     arguments: Arguments,
     moving: Box<[(u8, MovingArgument)]>,
+    /// Bytes of the texts that are always the same; the others are rendered behind them.
+    fixed_text: usize,
     /// One of them is drawn.
     draws: bool,
 }
@@ -45,13 +48,33 @@ struct PreparedStatement {
 #[derive(Debug)]
 enum MovingArgument {
     File(Slot),
+    /// A file, or the name of one.
+    FileOrName(Slot),
     /// A number of bytes within bounds, or memory.
     Amount(Slot, (i64, i64)),
+    /// A text with variables.
+    Text(Box<[Part]>),
     Integer {
         formula: Formula,
         least: i64,
         most: i64,
     },
+    /// An integer of a list in a variable.
+    Item {
+        list: Slot,
+        at: Formula,
+        least: i64,
+        most: i64,
+    },
+}
+
+/// A part of a text.
+#[derive(Debug)]
+enum Part {
+    Constant(Box<[u8]>),
+    /// Of a variable that holds a text or an integer.
+    Variable(Slot),
+    Rank,
 }
 
 /// `first`, and then each operator with its right operand.
@@ -75,6 +98,7 @@ pub(super) struct ValueSources<'v> {
     pub(super) locals: &'v [Value],
     /// The first local of the innermost function.
     pub(super) base: usize,
+    pub(super) rank: u32,
     pub(super) random: &'v mut RandomSequence,
 }
 
@@ -86,6 +110,37 @@ impl ValueSources<'_> {
         } else {
             self.locals.get(self.base + (slot.0 & !Slot::LOCAL) as usize)
         }
+    }
+
+    /// An integer of a list.
+    #[inline]
+    fn item(&self, list: Slot, at: i64) -> Option<i64> {
+        match self.get(list) {
+            Some(Value::List(items)) => match items.get(usize::try_from(at).ok()?)? {
+                Value::Int(number) => Some(*number),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Renders a text into its arguments; `None` where a variable holds something else than a text or an integer, or where it
+    /// becomes too long.
+    #[inline]
+    fn text(&self, parts: &[Part], arguments: &mut Arguments) -> Option<Argument> {
+        let start = arguments.text.len();
+        for part in parts {
+            match part {
+                Part::Constant(bytes) => arguments.text.extend_from_slice(bytes),
+                Part::Rank => integer(i64::from(self.rank), &mut arguments.text),
+                Part::Variable(slot) => match self.get(*slot) {
+                    Some(Value::Text(text)) => arguments.text.extend_from_slice(text.as_bytes()),
+                    Some(Value::Int(number)) => integer(*number, &mut arguments.text),
+                    _ => return None,
+                },
+            }
+        }
+        (arguments.text.len() - start <= LONGEST_TEXT).then(|| arguments.end_text(start))
     }
 
     #[inline(always)]
@@ -130,6 +185,7 @@ impl PreparedStatements {
             return if before == ONCE { Readiness::Again } else { Readiness::Unevaluated };
         };
         let before = prepared.draws.then(|| sources.random.clone());
+        prepared.arguments.text.truncate(prepared.fixed_text);
         for (index, moving) in &prepared.moving {
             let argument = match moving {
                 MovingArgument::File(slot) => match sources.get(*slot) {
@@ -143,6 +199,18 @@ impl PreparedStatements {
                     }
                     _ => None,
                 },
+                MovingArgument::FileOrName(slot) => match sources.get(*slot) {
+                    Some(Value::File(file)) => Some(Argument::File(*file)),
+                    Some(Value::Text(_)) => sources.text(&[Part::Variable(*slot)], &mut prepared.arguments),
+                    _ => None,
+                },
+                MovingArgument::Text(parts) => sources.text(parts, &mut prepared.arguments),
+                MovingArgument::Item { list, at, least, most } => {
+                    match at.value(&mut sources).and_then(|at| sources.item(*list, at)) {
+                        Some(number) if *least <= number && number <= *most => Some(Argument::Int(number)),
+                        _ => None,
+                    }
+                }
                 MovingArgument::Integer { formula, least, most } => match formula.value(&mut sources) {
                     Some(number) if *least <= number && number <= *most => Some(Argument::Int(number)),
                     _ => None,
@@ -204,15 +272,15 @@ impl PreparedStatement {
             matches!(arguments.values[0], Argument::Text(..)).then(|| arguments.c_str_of(0).into());
         // Of several the order would count.
         let whole = given.len() <= command.spec().arguments.len() && drawn <= 1;
-        whole.then(|| Self { arguments, moving: moving.into(), draws: drawn > 0 })
+        let fixed_text = arguments.text.len();
+        whole.then(|| Self { arguments, moving: moving.into(), fixed_text, draws: drawn > 0 })
     }
 }
 
 /// An argument that is always the same; a text is laid into `out`.
 fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr, out: &mut Arguments) -> Option<Argument> {
     match expr {
-        // Other strings are looked at before they are passed.
-        Expr::Text(at) if matches!(spec.kind, Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode) => {
+        Expr::Text(at) if is_plain_text(spec) => {
             let start = out.text.len();
             out.text.extend_from_slice(code.text(at).as_bytes());
             Some(out.end_text(start))
@@ -226,16 +294,44 @@ fn fixed_argument(code: &Code, spec: &ArgumentSpec, expr: Expr, out: &mut Argume
     }
 }
 
+/// Is a text passed as it is? Others are looked at before.
+fn is_plain_text(spec: &ArgumentSpec) -> bool {
+    matches!(spec.kind, Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode)
+}
+
+/// The parts of a text with variables; `None` where it has other ones.
+fn parts_of(code: &Code, template: Template) -> Option<Box<[Part]>> {
+    let first = template.first as usize;
+    let part = |piece: &Piece| match *piece {
+        Piece::Text(at) => Some(Part::Constant(code.text(at).as_bytes().into())),
+        Piece::Slot(slot) => Some(Part::Variable(slot)),
+        Piece::Builtin(Builtin::Rank) => Some(Part::Rank),
+        Piece::Builtin(_) | Piece::Environment(_) => None,
+    };
+    code.pieces.get(first..first + template.count as usize)?.iter().map(part).collect()
+}
+
 fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<MovingArgument> {
     match (spec.bounds, expr) {
         (Some(bounds), Expr::Slot(slot)) if spec.kind == Kind::BytesOrBuffer => {
             Some(MovingArgument::Amount(slot, bounds))
         }
+        (Some((least, most)), Expr::Index(first)) => {
+            let [Expr::Slot(list), at] = *code.exprs.get(first as usize..)?.first_chunk()? else {
+                return None;
+            };
+            Formula::of(code, at).map(|at| MovingArgument::Item { list, at, least, most })
+        }
         (Some((least, most)), _) => {
             Formula::of(code, expr).map(|formula| MovingArgument::Integer { formula, least, most })
         }
-        (None, Expr::Slot(slot)) if matches!(spec.kind, Kind::File | Kind::PathOrFile) => {
-            Some(MovingArgument::File(slot))
+        (None, Expr::Template(at)) if is_plain_text(spec) => {
+            parts_of(code, *code.templates.get(at as usize)?).map(MovingArgument::Text)
+        }
+        (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(MovingArgument::File(slot)),
+        (None, Expr::Slot(slot)) if spec.kind == Kind::PathOrFile => Some(MovingArgument::FileOrName(slot)),
+        (None, Expr::Slot(slot)) if is_plain_text(spec) => {
+            Some(MovingArgument::Text([Part::Variable(slot)].into()))
         }
         _ => None,
     }
@@ -245,8 +341,13 @@ impl MovingArgument {
     /// So many of its operands are drawn.
     fn draws(&self) -> usize {
         match self {
-            MovingArgument::File(_) | MovingArgument::Amount(..) => 0,
-            MovingArgument::Integer { formula, .. } => formula.draws(),
+            MovingArgument::File(_)
+            | MovingArgument::FileOrName(_)
+            | MovingArgument::Amount(..)
+            | MovingArgument::Text(_) => 0,
+            MovingArgument::Integer { formula, .. } | MovingArgument::Item { at: formula, .. } => {
+                formula.draws()
+            }
         }
     }
 }
