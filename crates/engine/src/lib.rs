@@ -8,6 +8,7 @@ pub mod execute;
 pub mod files;
 mod flags;
 mod names;
+mod recent;
 pub mod run;
 
 /// MPI as the engine and its users see it: the crate `mpi`, or in a build without it a stand-in.

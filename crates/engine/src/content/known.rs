@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::ranges::Ranges;
 use super::sector::{Dials, Lying, Name};
 use crate::names::last_slash;
+use crate::recent::RecentDirectories;
 use ranks::layout::Layout;
 
 /// What stands in a file's sectors for the file.
@@ -108,8 +109,8 @@ impl Known {
 pub struct Catalogue {
     /// Directories by how the program writes them,
     directories: HashMap<Box<[u8]>, FileName>,
-    /// and the one of them that was looked up last.
-    last: Option<(Vec<u8>, FileName)>,
+    /// and those of them that were looked up last.
+    recent: RecentDirectories<FileName>,
     /// The file that was opened last: many programs open one again and again.
     opened: Option<(Arc<CStr>, FileName)>,
     /// Names under which things were written, by what they are called now.
@@ -148,9 +149,9 @@ impl Catalogue {
         let path = path.strip_suffix(b"/").unwrap_or(path);
         let slash = last_slash(path).map_or(0, |slash| slash + 1);
         let (directory, name) = path.split_at(slash);
-        match &self.last {
-            Some((last, around)) if last == directory => around.inside(name),
-            _ => self.look_up(directory, local).inside(name),
+        match self.recent.get(directory) {
+            Some(around) => around.inside(name),
+            None => self.look_up(directory, local).inside(name),
         }
     }
 
@@ -164,10 +165,7 @@ impl Catalogue {
                 around
             }
         };
-        let (mut last, _) = self.last.take().unwrap_or_default();
-        last.clear();
-        last.extend_from_slice(directory);
-        self.last = Some((last, around));
+        self.recent.keep(directory, around);
         around
     }
 
@@ -191,7 +189,8 @@ impl Catalogue {
         let place = self.called(to, local);
         self.renamed.insert(place.id, from);
         self.directories.clear();
-        (self.last, self.opened) = (None, None);
+        self.recent.clear();
+        self.opened = None;
     }
 
     /// Nothing is called `path` any more.

@@ -11,6 +11,8 @@ use confine::{Anchor, Held, Rules};
 use super::entry::is_there_and_no_link;
 use super::real_path::real_path;
 use super::refusal::{Reason, Refusal};
+use crate::recent::RecentDirectories;
+
 use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null, split};
 
 /// The directories below which a program may read and write.
@@ -28,8 +30,8 @@ pub struct Confinement {
     /// Hold what is checked by descriptor until it is used: the kernel does not confine this rank.
     by_descriptor: bool,
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
-    /// That of `known` which was looked up last: most programs open many files of one directory.
-    last: Option<(Vec<u8>, ParentFacts)>,
+    /// Those of `known` that were looked up last.
+    recent: RecentDirectories<ParentFacts>,
     /// The name that [`Confinement::may_read_unfollowed`] allowed last; empty for none.
     last_read: Vec<u8>,
 }
@@ -116,7 +118,7 @@ impl Confinement {
             fills: false,
             by_descriptor: false,
             known: HashMap::new(),
-            last: None,
+            recent: RecentDirectories::default(),
             last_read: Vec::new(),
         }
     }
@@ -204,9 +206,9 @@ impl Confinement {
         path: &CStr,
         directory: &[u8],
     ) -> Result<ParentFacts, Refusal> {
-        let answer = match &self.last {
-            Some((last, around)) if last == directory => Ok(*around),
-            _ => self.look_up(directory),
+        let answer = match self.recent.get(directory) {
+            Some(around) => Ok(around),
+            None => self.look_up(directory),
         };
         let bytes = path.to_bytes();
         let name = &bytes[directory.len()..];
@@ -244,10 +246,7 @@ impl Confinement {
             }
         };
         if let Ok(around) = answer {
-            let (mut last, _) = self.last.take().unwrap_or((Vec::new(), around));
-            last.clear();
-            last.extend_from_slice(directory);
-            self.last = Some((last, around));
+            self.recent.keep(directory, around);
         }
         answer
     }
@@ -326,7 +325,7 @@ impl Confinement {
         }
         self.check_in(READ, path, directory)?;
         // Only where the answer for its directory is kept.
-        if self.last.as_ref().is_some_and(|(last, _)| last == directory) {
+        if self.recent.get(directory).is_some() {
             self.last_read.clear();
             self.last_read.extend_from_slice(bytes);
         }
@@ -421,7 +420,7 @@ impl Confinement {
     /// Forgets what was found: a directory was renamed or a link was made.
     pub fn forget(&mut self) {
         self.known.clear();
-        self.last = None;
+        self.recent.clear();
         self.last_read.clear();
     }
 

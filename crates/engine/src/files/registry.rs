@@ -23,6 +23,9 @@ pub enum Evidence {
     Certain,
 }
 
+/// Where the entry of each path is. Names are of the program's own making: those that collide slow nobody else.
+type KnownPaths = HashMap<Box<[u8]>, usize, ahash::RandomState>;
+
 /// Spans of memory for entries.
 #[derive(Default)]
 struct Room {
@@ -35,7 +38,7 @@ struct Room {
 /// What a worker hands back when it is over.
 struct Leftover {
     room: Room,
-    known: HashMap<Box<[u8]>, usize>,
+    known: KnownPaths,
 }
 
 /// What all registries of a rank have in common.
@@ -59,7 +62,7 @@ pub struct Registry {
     /// Chunks that workers left.
     spare: Vec<(usize, usize)>,
     next_chunk: usize,
-    known: HashMap<Box<[u8]>, usize>,
+    known: KnownPaths,
     begun: Moment,
     worker: bool,
 }
@@ -104,7 +107,7 @@ impl Registry {
             room: Room::default(),
             spare: Vec::new(),
             next_chunk: CHUNK.0,
-            known: HashMap::new(),
+            known: KnownPaths::default(),
             begun,
             worker: false,
         }
@@ -122,7 +125,7 @@ impl Registry {
             room: Room { free, fresh: self.spare.pop().unwrap_or_default() },
             spare: Vec::new(),
             next_chunk: CHUNK.0,
-            known: HashMap::new(),
+            known: KnownPaths::default(),
             begun: self.begun,
             worker: true,
         }

@@ -10,6 +10,9 @@ use crate::execute::call::Call;
 use crate::execute::session::Stop;
 use crate::flags::open_flags;
 
+/// The flags of so many open modes are kept.
+const MOST_MODES: usize = 8;
+
 impl Rank<'_, '_> {
     /// Every command but the two most frequent.
     #[inline(never)]
@@ -159,9 +162,9 @@ impl Rank<'_, '_> {
     /// The flags of an open mode; one that is wrong ends the program.
     #[inline]
     fn open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
-        match &self.opened_as {
-            Some((last, flags)) if last == mode => Some(*flags),
-            _ => self.other_open_flags(site, mode),
+        match self.opened_as.iter().find(|(known, _)| known == mode) {
+            Some((_, flags)) => Some(*flags),
+            None => self.other_open_flags(site, mode),
         }
     }
 
@@ -169,7 +172,10 @@ impl Rank<'_, '_> {
     fn other_open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
         match open_flags(mode) {
             Ok(flags) => {
-                self.opened_as = Some((mode.to_owned(), flags));
+                // Programs that compute modes are rare.
+                if self.opened_as.len() < MOST_MODES {
+                    self.opened_as.push((mode.to_owned(), flags));
+                }
                 Some(flags)
             }
             Err(why) => {

@@ -41,8 +41,8 @@ pub(super) struct Rank<'m, 's> {
     pub(super) unopened: Vec<(i32, String, u32)>,
     /// The step, and its line, at which ranks agreed last on another round.
     pub(super) agrees_at: (u32, u32),
-    /// The open mode that was read last, and its flags.
-    pub(super) opened_as: Option<(String, i32)>,
+    /// Open modes that were read, and their flags.
+    pub(super) opened_as: Vec<(String, i32)>,
 }
 
 /// The phase with a stonewall that this rank is in.
@@ -91,7 +91,7 @@ impl<'m, 's> Rank<'m, 's> {
             claims: HashMap::new(),
             unopened: Vec::new(),
             agrees_at: (u32::MAX, 0),
-            opened_as: None,
+            opened_as: Vec::new(),
         })
     }
 
@@ -119,7 +119,7 @@ impl<'m, 's> Rank<'m, 's> {
             claims: HashMap::new(),
             unopened: Vec::new(),
             agrees_at: (u32::MAX, 0),
-            opened_as: None,
+            opened_as: Vec::new(),
         }
     }
 
