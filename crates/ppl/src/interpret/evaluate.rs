@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::arithmetic;
+use crate::arithmetic::{self, Quantity};
 use crate::claim;
 use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
@@ -53,6 +53,28 @@ impl<M: Machine> Interpreter<'_, M> {
                 Some(Value::Int(value)) => Some(*value),
                 _ => None,
             },
+            _ => None,
+        }
+    }
+
+    /// The nanoseconds of an expression of times, numbers, variables and operators only; `None` for any other.
+    pub(super) fn quick_time(&self, index: ExprIndex) -> Option<i64> {
+        match self.quick_quantity(self.code.exprs[index as usize])? {
+            Quantity::Duration(ns) => Some(ns),
+            Quantity::Int(_) | Quantity::Float(_) => None,
+        }
+    }
+
+    fn quick_quantity(&self, operand: Expr) -> Option<Quantity> {
+        match operand {
+            Expr::Int(value) => Some(Quantity::Int(i64::from(value))),
+            Expr::Slot(slot) => Quantity::of(self.slot(slot)),
+            Expr::Constant(at) => Quantity::of(self.code.constants.get(at as usize)?),
+            Expr::Index(first) => Quantity::of(self.quick_item(first)?),
+            Expr::Binary(op, first) => {
+                let [left, right] = *self.code.exprs[first as usize..].first_chunk()?;
+                arithmetic::quantities(op, self.quick_quantity(left)?, self.quick_quantity(right)?)
+            }
             _ => None,
         }
     }
@@ -301,6 +323,12 @@ impl<M: Machine> Interpreter<'_, M> {
 
     fn function(&mut self, call: CompiledCall) -> Result<Value, EarlyEnd> {
         let function = call.function();
+        if function == Function::Digits
+            && let (Some(number), Some(width)) =
+                (self.quick_integer(call.first), self.quick_integer(call.first + 1))
+        {
+            return arithmetic::digits(number, width).map_err(|message| self.fault(message));
+        }
         let values = self.values(call)?;
         if let Some(result) = arithmetic::function(function, &values) {
             return result.map_err(|message| self.fault(message));

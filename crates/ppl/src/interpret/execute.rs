@@ -112,6 +112,9 @@ impl<M: Machine> Interpreter<'_, M> {
 
     /// A time in nanoseconds, of either sign.
     fn signed_time(&mut self, index: ExprIndex, what: &str) -> Result<i64, EarlyEnd> {
+        if let Some(ns) = self.quick_time(index) {
+            return Ok(ns);
+        }
         let value = match self.value(index)? {
             Value::Text(text) => literal::signed(&text).map_or(Value::Text(text.clone()), Value::from),
             value => value,
