@@ -4,9 +4,10 @@
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
                                          [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete] [--causes] [--confined] [NAME …]
 
-Each application is recorded in `--on`, a directory of the file system in question (three times; the one in the middle
-counts): quietly, which costs least, or completely where the quiet recorder does not see enough (`--recorder complete`: always so). In each place the application
-itself (bare, without a recorder) and its replays run in turn, `--rounds` times at most, and the medians are printed:
+Each application is recorded in `--on`, a directory of the file system in question: quietly, which costs least, or completely
+where the quiet recorder does not see enough (`--recorder complete`: always so). In `--rounds` rounds at most the application
+itself (bare, without a recorder) runs in a place, is recorded there where that is the disk, and is replayed: pauses are those of
+the machine as fast as it was then. In other places the replays are those of the same recordings. The medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
     less       the same without what the recorder added, as the recording tells it
@@ -113,6 +114,9 @@ class Recorded:
 
     folder: Path
     quiet: bool
+    # The directory of the application, and how many seconds it took.
+    only: Path
+    took: float
 
     def program(self, way: str) -> Path:
         return self.folder / f"{way}.ppl"
@@ -236,38 +240,32 @@ def recorded_once(lastrank: Path, application: Application, how: tuple[Here, Pat
     return took, home
 
 
-def record(lastrank: Path, application: Application, place: Here, how: tuple[Path, str]) -> tuple[Recorded, Path]:
-    """Three recordings, of which the one counts that took neither least nor longest."""
+def record(lastrank: Path, application: Application, place: Here, how: tuple[Path, str]) -> Recorded:
     folder, recorder = how
+    folder.mkdir(mode=0o755)
     for quiet in [True, False] if recorder == "quiet" else [False]:
-        takes = []
-        for number in range(3):
-            recording = folder / f"take-{number}.parquet"
-            once = recorded_once(lastrank, application, (place, recording, quiet))
-            if once is None:
-                break
-            takes.append((*once, recording))
-        if len(takes) < 3:
+        once = recorded_once(lastrank, application, (place, folder / "app.parquet", quiet))
+        if once is None:
             continue
-        _, home, recording = sorted(takes)[1]
-        recording.rename(folder / "app.parquet")
+        took, home = once
         for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
             words = [lastrank, "import", "app.parquet", "-o", f"{way}.ppl", "--only", home, *option]
             place.run(words, folder)
-        return Recorded(folder, quiet), home
+        return Recorded(folder, quiet, home, took)
     raise Failed("not recorded")
 
 
-def replay(lastrank: Path, recorded: Recorded, way: str, place, run_file: tuple[Path, Path]) -> None:
+def replay(lastrank: Path, way: str, place, run_file: tuple[Path, Path]) -> None:
     outside, inside = run_file
     outside.unlink(missing_ok=True)
     with place.empty() as target:
-        words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target}"]
+        # By short names, as most applications write them: each directory of a long one takes a look.
+        words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target.name}"]
         words += [] if CAUSES else ["--no-causes"]
         words += [] if CONFINED else ["--unconfined"]
         if way == "starts":
             words.append("--as-recorded")
-        place.run(words, inside.parent)
+        place.run(words, target.parent)
 
 
 def rows(lastrank: Path, application: Application, places: dict, limits: tuple, shared: Path | None) -> None:
@@ -276,7 +274,7 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
     with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
         folder = Path(scratch)
         os.chmod(folder, 0o755)
-        recorded, only = record(lastrank, application, places["disk"], (folder, recorder))
+        recordings = []
         for number, (name, place) in enumerate(places.items(), 1):
             if time.monotonic() > until:
                 print(f"{application.name:24} {name:6} skipped: the time is over (--seconds)")
@@ -284,35 +282,38 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
             # The database has a user of its own, who can do nothing there.
             if name in ("ssh", "nfs") and application.name.startswith("PostgreSQL"):
                 continue
-            inside = folder
-            if isinstance(place, OverNfs):
-                for way in ("paused", "starts"):
-                    shutil.copy(recorded.program(way), shared / f"{way}.ppl")
-                folder_here, inside = shared, place.client.work_inside
-            else:
-                folder_here = folder
             ways = ["paused", "starts"] if name == "disk" else ["paused"]
-            bare, found = [], {way: [] for way in ways}
+            bare, told_each, found = [], [], {way: [] for way in ways}
             differs = set()
-            first = None
             # Of User-Mode Linux one round is enough: it is slow, and rough anyway.
             for again in range(1 if isinstance(place, OverNfs) else rounds):
                 if again and time.monotonic() - begun > share * number / len(places):
                     break
                 with place.home(application) as home:
                     bare.append(place.run(list(application.command), home))
+                if len(recordings) <= again and (name == "disk" or not recordings):
+                    how = (folder / f"take-{again}", recorder)
+                    recordings.append(record(lastrank, application, places["disk"], how))
+                recorded = recordings[again % len(recordings)]
+                if isinstance(place, OverNfs):
+                    recorded = sorted(recordings, key=lambda one: one.took)[len(recordings) // 2]
+                folder_here = inside = recorded.folder
+                if isinstance(place, OverNfs):
+                    shutil.copy(recorded.program("paused"), shared / "paused.ppl")
+                    folder_here, inside = shared, place.client.work_inside
                 for way, times in found.items():
                     files = (folder_here / f"{way}.parquet", inside / f"{way}.parquet")
-                    replay(lastrank, recorded, way, place, files)
-                    first = told(lastrank, folder, only, files[0])
-                    own = first["application"]
-                    times.append(first["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
+                    replay(lastrank, way, place, files)
+                    one = told(lastrank, recorded.folder, recorded.only, files[0])
+                    own = one["application"]
+                    times.append(one["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
                     differs |= {
-                        word for word in ("same_calls", "same_bytes") if not first[word]
-                    } | {word for word in ("more_failures", "more_successes") if first[word]}
+                        word for word in ("same_calls", "same_bytes") if not one[word]
+                    } | {word for word in ("more_failures", "more_successes") if one[word]}
+                told_each.append(own)
             alone = statistics.median(bare)
-            own = first["application"]
-            ms = [own["recorded_s"], own["ran_s"], alone, *(statistics.median(times) for times in found.values())]
+            ms = [statistics.median(own[what] for own in told_each) for what in ("recorded_s", "ran_s")]
+            ms += [alone, *(statistics.median(times) for times in found.values())]
             ratios = [text for times in found.values() for text in (
                 f"{statistics.median(times) / alone:.2f}", f"{min(times) / min(bare):.2f}")]
             cells = [f"{value * 1e3:.1f}" for value in ms] + [""] * (5 - len(ms)) + ratios + [""] * (4 - len(ratios))
@@ -357,7 +358,8 @@ def main() -> int:
             try:
                 make_session_mounts_private(folder)
                 stack.callback(unmount_below, folder)
-                places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path)
+                # What the server removes delays it as much as it does a disk of ours.
+                places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path, keeps=True)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
                     raise
