@@ -23,6 +23,18 @@ pub struct Heads {
     pub text: String,
     cursors: usize,
     names: usize,
+    /// What counts the executions of the statement whose expressions are made.
+    counting: Counting,
+}
+
+/// Whether a statement is made, and the variable that counts its executions.
+#[derive(Debug, Default)]
+enum Counting {
+    /// What is made is of no statement.
+    #[default]
+    Apart,
+    Uncounted,
+    By(String),
 }
 
 /// Where an expression stands.
@@ -50,6 +62,16 @@ impl From<String> for Expression {
 }
 
 impl Heads {
+    /// The expressions that follow are those of one statement: one variable counts for all of its lists.
+    pub fn begin_statement(&mut self) {
+        self.counting = Counting::Uncounted;
+    }
+
+    /// The statement is made.
+    pub fn end_statement(&mut self) {
+        self.counting = Counting::Apart;
+    }
+
     /// A number.
     pub fn number(&mut self, values: &Packed, place: &Place<'_>, what: &str) -> Expression {
         match column(values, place.indices) {
@@ -197,11 +219,17 @@ impl Heads {
                 Expression::from(format!("{name}[{}]", wrapped(affine(0, &steps, place.counters))))
             }
             None => {
+                if let Counting::By(cursor) = &self.counting {
+                    return Expression::from(format!("{name}[{}]", wrapped(cursor.clone())));
+                }
                 self.cursors += 1;
                 let cursor = format!("$at{}", self.cursors);
                 let _ = writeln!(self.text, "{cursor} = 0;");
                 let mut item = Expression::from(format!("{name}[{}]", wrapped(cursor.clone())));
                 item.after.push(format!("{cursor} = {cursor} + 1;"));
+                if matches!(self.counting, Counting::Uncounted) {
+                    self.counting = Counting::By(cursor);
+                }
                 item
             }
         }

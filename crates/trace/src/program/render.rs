@@ -277,6 +277,7 @@ impl<'a> Renderer<'a> {
         }
         let shape = *self.shared.shapes.get(site.shape);
         let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
+        self.heads.begin_statement();
         let mut names = Vec::new();
         for column in site.names.iter().take(names_of(shape.verb)) {
             names.push(self.heads.name(column, &place, self.shared.paths));
@@ -303,6 +304,7 @@ impl<'a> Renderer<'a> {
         let text = |all: &[Expression]| -> Vec<String> { all.iter().map(|one| one.text.clone()).collect() };
         let line = statement(&shape, &text(&names), &text(&numbers), self.shared.signals);
         let start = self.start(&shape, site, indices);
+        self.heads.end_statement();
         self.lines(&start.before);
         let _ = writeln!(self.out, "{}{line}", start.text);
         self.lines(&start.after);
