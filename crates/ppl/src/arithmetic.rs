@@ -172,6 +172,16 @@ impl Quantity {
     }
 }
 
+impl From<Quantity> for Value {
+    fn from(quantity: Quantity) -> Self {
+        match quantity {
+            Quantity::Int(value) => Value::Int(value),
+            Quantity::Float(value) => Value::Float(value),
+            Quantity::Duration(ns) => Value::Duration(ns),
+        }
+    }
+}
+
 /// Sums and multiples of times, and operators on integers; `None` for everything else, and where the result is out of range.
 pub(crate) fn quantities(op: BinaryOp, a: Quantity, b: Quantity) -> Option<Quantity> {
     use BinaryOp::{Add, Multiply, Subtract};

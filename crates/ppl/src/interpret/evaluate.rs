@@ -112,6 +112,11 @@ impl<M: Machine> Interpreter<'_, M> {
         {
             return Ok(Value::Int(value));
         }
+        if let (Some(a), Some(b)) = (Quantity::of(&left), Quantity::of(&right))
+            && let Some(quantity) = arithmetic::quantities(op, a, b)
+        {
+            return Ok(quantity.into());
+        }
         self.slow_binary(op, first, &left, &right)
     }
 
@@ -328,6 +333,18 @@ impl<M: Machine> Interpreter<'_, M> {
                 (self.quick_integer(call.first), self.quick_integer(call.first + 1))
         {
             return arithmetic::digits(number, width).map_err(|message| self.fault(message));
+        }
+        if function == Function::Empirical
+            && let Expr::List(list) = self.code.exprs[call.first as usize]
+        {
+            let list = self.code.calls[list as usize];
+            let items = &self.code.exprs[list.first as usize..(list.first + list.count) as usize];
+            // Of constants only the drawn one is looked at.
+            if !items.is_empty() && items.iter().all(|item| matches!(item, Expr::Int(_) | Expr::Constant(_)))
+            {
+                let at = self.random.below(items.len() as u64) as u32;
+                return self.value(list.first + at);
+            }
         }
         let values = self.values(call)?;
         if let Some(result) = arithmetic::function(function, &values) {

@@ -161,9 +161,15 @@ impl<M: Machine> Interpreter<'_, M> {
         count: ExprIndex,
         body: BlockIndex,
     ) -> Result<Flow, EarlyEnd> {
-        let value = self.value(count)?;
-        let Some(count) = value.integer().filter(|_| !matches!(value, Value::Duration(_))) else {
-            return Err(self.fault(format!("`repeat` needs a number, not {}", value.kind())));
+        let count = match self.quick_integer(count) {
+            Some(count) => count,
+            None => {
+                let value = self.value(count)?;
+                let Some(count) = value.integer().filter(|_| !matches!(value, Value::Duration(_))) else {
+                    return Err(self.fault(format!("`repeat` needs a number, not {}", value.kind())));
+                };
+                count
+            }
         };
         if count < 0 {
             return Err(self.fault(format!("`repeat` cannot run {count} times")));
@@ -183,7 +189,7 @@ impl<M: Machine> Interpreter<'_, M> {
         let iterations = if (by > 0 && from >= to) || (by < 0 && from <= to) {
             0
         } else {
-            (i128::from(to) - i128::from(from)).unsigned_abs().div_ceil(u128::from(by.unsigned_abs())) as u64
+            to.abs_diff(from).div_ceil(by.unsigned_abs())
         };
         let some = self.machine.enter_loop(iterations, self.code.uniform[body as usize]);
         let outer = self.activate();
