@@ -124,7 +124,9 @@ print(f"the clock has steps of {run.document['facts']['clock']['quantum_ps'] / 1
 place = "normal-memory-1mib-single-chase"
 fig, axes = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 run.plot(f"{place}-body", ax=axes[0])
-run.plot(f"{place}-tail", ax=axes[1]);
+# A clock of coarse steps may have seen no value beyond the body.
+if f"{place}-tail".replace("-", "_") in figures.kinds(run):
+    run.plot(f"{place}-tail", ax=axes[1])
 
 # %% [markdown]
 # Separate humps are separate causes: a level of the hierarchy, a page that the TLB does not know, a timer. No normal law has

@@ -35,6 +35,7 @@ pub mod literal;
 mod meeting;
 pub mod number;
 pub mod plan;
+mod quantity;
 pub mod source;
 pub mod statistic;
 pub mod syntax;

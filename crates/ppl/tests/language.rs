@@ -497,15 +497,3 @@ fn a_parameter_is_limited_to_the_values_of_its_definition() {
     let bad = plan_with("define param \"n\" $n 0 from 1", &Settings::default()).unwrap_err();
     assert_eq!(bad[0].message, "the parameter `n` must be at least 1; it is 0");
 }
-
-#[test]
-fn an_item_is_drawn_from_a_list_as_it_is_from_a_variable() {
-    let drawn = |list: &str| {
-        common::printed(&format!(
-            "$l = [3, 1us, 2.5, \"a\", -4]; repeat 50 print(empirical({list}), uniform(0, 99));"
-        ))
-    };
-    // Constants alone, and with an item that is calculated.
-    assert_eq!(drawn("[3, 1us, 2.5, \"a\", -4]"), drawn("$l"));
-    assert_eq!(drawn("[3, 1us, 2.5, 7 * 2]"), drawn("[3, 1us, 2.5, 14]"));
-}

@@ -285,3 +285,15 @@ fn files_that_include_themselves_are_read_a_few_times_at_most() {
     assert!(found.iter().any(|it| it.message.contains("deep") || it.message.contains("256 files")));
     assert!(nth <= 256, "{nth}");
 }
+
+#[test]
+fn an_item_is_drawn_from_a_list_as_it_is_from_a_variable() {
+    let drawn = |list: &str| {
+        common::printed(&format!(
+            "$l = [3, 1us, 2.5, \"a\", -4]; repeat 50 print(empirical({list}), uniform(0, 99));"
+        ))
+    };
+    // Constants alone, and with an item that is calculated.
+    assert_eq!(drawn("[3, 1us, 2.5, \"a\", -4]"), drawn("$l"));
+    assert_eq!(drawn("[3, 1us, 2.5, 7 * 2]"), drawn("[3, 1us, 2.5, 14]"));
+}

@@ -414,7 +414,7 @@ impl Printer<'_> {
     }
 
     /// Begins a new line if the tokens up to the next place that is at least as good as `place` do not fit.
-    fn break_if_long(&mut self, end: u32, state: Spacing, place: Place, around: SpacingRules) {
+    fn break_if_long(&mut self, end: u32, state: Spacing, place: BreakPlace, around: SpacingRules) {
         let mut close = self.at + 1;
         while self.items[close].start < end
             && self.items[close].kind != TokenKind::End
@@ -453,7 +453,7 @@ impl Printer<'_> {
 
 /// A place where a line may be broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Place {
+enum BreakPlace {
     /// Only where what stands between two better places is longer than a line.
     Inner,
     /// Between arguments, terms and conditions.
@@ -461,7 +461,7 @@ enum Place {
 }
 
 /// The place after this token, if a line may be broken there.
-fn place_after(item: &Item, around: SpacingRules) -> Option<Place> {
+fn place_after(item: &Item, around: SpacingRules) -> Option<BreakPlace> {
     use TokenKind::{And, AtLeast, AtMost, Equal, NotEqual, Or, Sign};
     let of_statement = match around {
         SpacingRules::Groups => matches!(item.kind, Sign(b':' | b'/')),
@@ -470,13 +470,13 @@ fn place_after(item: &Item, around: SpacingRules) -> Option<Place> {
         _ => false,
     };
     match item.kind {
-        Sign(b',' | b'+') | And | Or => Some(Place::Outer),
+        Sign(b',' | b'+') | And | Or => Some(BreakPlace::Outer),
         _ if of_statement => None,
         Sign(b'?' | b':' | b'<' | b'>' | b'-' | b'*' | b'/' | b'%' | b'^')
         | Equal
         | NotEqual
         | AtMost
-        | AtLeast => Some(Place::Inner),
+        | AtLeast => Some(BreakPlace::Inner),
         _ => None,
     }
 }

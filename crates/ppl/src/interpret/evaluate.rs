@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::arithmetic::{self, Quantity};
+use crate::arithmetic;
 use crate::claim;
 use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
+use crate::quantity::{self, Quantity};
 use crate::syntax::BinaryOp;
 use crate::value::{LONGEST_TEXT, MAX_LIST_DEPTH, TOO_LONG, Value, integer};
 
@@ -73,7 +74,7 @@ impl<M: Machine> Interpreter<'_, M> {
             Expr::Index(first) => Quantity::of(self.quick_item(first)?),
             Expr::Binary(op, first) => {
                 let [left, right] = *self.code.exprs[first as usize..].first_chunk()?;
-                arithmetic::quantities(op, self.quick_quantity(left)?, self.quick_quantity(right)?)
+                quantity::quantities(op, self.quick_quantity(left)?, self.quick_quantity(right)?)
             }
             _ => None,
         }
@@ -94,7 +95,7 @@ impl<M: Machine> Interpreter<'_, M> {
     fn quick_binary(&self, op: BinaryOp, first: ExprIndex) -> Option<i64> {
         // Both sides are evaluated, which for `&&` and `||` gives the same value without side effects.
         let [left, right] = *self.code.exprs[first as usize..].first_chunk()?;
-        arithmetic::integers(op, self.quick_operand(left)?, self.quick_operand(right)?)
+        quantity::integers(op, self.quick_operand(left)?, self.quick_operand(right)?)
     }
 
     fn binary(&mut self, op: BinaryOp, first: ExprIndex) -> Result<Value, EarlyEnd> {
@@ -108,12 +109,12 @@ impl<M: Machine> Interpreter<'_, M> {
         }
         let right = self.value(first + 1)?;
         if let (Value::Int(a), Value::Int(b)) = (&left, &right)
-            && let Some(value) = arithmetic::integers(op, *a, *b)
+            && let Some(value) = quantity::integers(op, *a, *b)
         {
             return Ok(Value::Int(value));
         }
         if let (Some(a), Some(b)) = (Quantity::of(&left), Quantity::of(&right))
-            && let Some(quantity) = arithmetic::quantities(op, a, b)
+            && let Some(quantity) = quantity::quantities(op, a, b)
         {
             return Ok(quantity.into());
         }
@@ -332,7 +333,7 @@ impl<M: Machine> Interpreter<'_, M> {
             && let (Some(number), Some(width)) =
                 (self.quick_integer(call.first), self.quick_integer(call.first + 1))
         {
-            return arithmetic::digits(number, width).map_err(|message| self.fault(message));
+            return quantity::digits(number, width).map_err(|message| self.fault(message));
         }
         if function == Function::Empirical
             && let Expr::List(list) = self.code.exprs[call.first as usize]
@@ -429,5 +430,38 @@ impl<M: Machine> Interpreter<'_, M> {
             // Pure functions and statistics are evaluated elsewhere.
             other => return Err(format!("`{}` draws nothing", other.spec().name)),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    proptest::proptest! {
+        /// What is quick is what the operator does.
+        #[test]
+        fn quantities_are_calculated_as_values(
+            kinds in (0..3_u8, 0..3_u8),
+            numbers in (proptest::num::i64::ANY, proptest::num::i64::ANY),
+            shifts in (0..64_u32, 0..64_u32),
+            operator in 0..14_usize,
+        ) {
+            use BinaryOp as Op;
+            let op = [
+                Op::Add, Op::Subtract, Op::Multiply, Op::Divide, Op::Modulo, Op::Power, Op::Equal, Op::NotEqual,
+                Op::Less, Op::AtMost, Op::Greater, Op::AtLeast, Op::And, Op::Or,
+            ][operator];
+            let value = |kind: u8, number: i64| match kind {
+                0 => Value::Int(number),
+                1 => Value::Float(number as f64 / 7.0),
+                _ => Value::Duration(number),
+            };
+            let (a, b) = (value(kinds.0, numbers.0 >> shifts.0), value(kinds.1, numbers.1 >> shifts.1));
+            let (Some(x), Some(y)) = (Quantity::of(&a), Quantity::of(&b)) else { unreachable!() };
+            if let Some(quick) = quantity::quantities(op, x, y) {
+                let slow = arithmetic::binary(op, &a, &b, false).map(|value| Quantity::of(&value));
+                proptest::prop_assert_eq!(slow, Ok(Some(quick)));
+            }
+        }
     }
 }

@@ -5,9 +5,9 @@
 //! between. Where a variable holds something else, or a result is out of its bounds, nothing has happened, and the statement is
 //! evaluated as any other.
 
-use crate::arithmetic;
 use crate::code::{Builtin, Code, Expr, ExprIndex, Piece, Slot, Template};
 use crate::commands::{ArgumentSpec, Command, CommandByClass, Function, Kind};
+use crate::quantity;
 use crate::syntax::BinaryOp;
 use crate::value::{LONGEST_TEXT, Value, integer};
 
@@ -53,7 +53,7 @@ enum MovingArgument {
     /// A number of bytes within bounds, or memory.
     Amount(Slot, (i64, i64)),
     /// A text with variables.
-    Text(Box<[Part]>),
+    Text(Box<[NamePart]>),
     Integer {
         formula: Formula,
         least: i64,
@@ -70,7 +70,7 @@ enum MovingArgument {
 
 /// A part of a text.
 #[derive(Debug)]
-enum Part {
+enum NamePart {
     Constant(Box<[u8]>),
     /// Of a variable that holds a text or an integer.
     Variable(Slot),
@@ -127,13 +127,13 @@ impl ValueSources<'_> {
     /// Renders a text into its arguments; `None` where a variable holds something else than a text or an integer, or where it
     /// becomes too long.
     #[inline]
-    fn text(&self, parts: &[Part], arguments: &mut Arguments) -> Option<Argument> {
+    fn text(&self, parts: &[NamePart], arguments: &mut Arguments) -> Option<Argument> {
         let start = arguments.text.len();
         for part in parts {
             match part {
-                Part::Constant(bytes) => arguments.text.extend_from_slice(bytes),
-                Part::Rank => integer(i64::from(self.rank), &mut arguments.text),
-                Part::Variable(slot) => match self.get(*slot) {
+                NamePart::Constant(bytes) => arguments.text.extend_from_slice(bytes),
+                NamePart::Rank => integer(i64::from(self.rank), &mut arguments.text),
+                NamePart::Variable(slot) => match self.get(*slot) {
                     Some(Value::Text(text)) => arguments.text.extend_from_slice(text.as_bytes()),
                     Some(Value::Int(number)) => integer(*number, &mut arguments.text),
                     _ => return None,
@@ -201,7 +201,9 @@ impl PreparedStatements {
                 },
                 MovingArgument::FileOrName(slot) => match sources.get(*slot) {
                     Some(Value::File(file)) => Some(Argument::File(*file)),
-                    Some(Value::Text(_)) => sources.text(&[Part::Variable(*slot)], &mut prepared.arguments),
+                    Some(Value::Text(_)) => {
+                        sources.text(&[NamePart::Variable(*slot)], &mut prepared.arguments)
+                    }
                     _ => None,
                 },
                 MovingArgument::Text(parts) => sources.text(parts, &mut prepared.arguments),
@@ -300,12 +302,12 @@ fn is_plain_text(spec: &ArgumentSpec) -> bool {
 }
 
 /// The parts of a text with variables; `None` where it has other ones.
-fn parts_of(code: &Code, template: Template) -> Option<Box<[Part]>> {
+fn parts_of(code: &Code, template: Template) -> Option<Box<[NamePart]>> {
     let first = template.first as usize;
     let part = |piece: &Piece| match *piece {
-        Piece::Text(at) => Some(Part::Constant(code.text(at).as_bytes().into())),
-        Piece::Slot(slot) => Some(Part::Variable(slot)),
-        Piece::Builtin(Builtin::Rank) => Some(Part::Rank),
+        Piece::Text(at) => Some(NamePart::Constant(code.text(at).as_bytes().into())),
+        Piece::Slot(slot) => Some(NamePart::Variable(slot)),
+        Piece::Builtin(Builtin::Rank) => Some(NamePart::Rank),
         Piece::Builtin(_) | Piece::Environment(_) => None,
     };
     code.pieces.get(first..first + template.count as usize)?.iter().map(part).collect()
@@ -331,7 +333,7 @@ fn moving_argument(code: &Code, spec: &ArgumentSpec, expr: Expr) -> Option<Movin
         (None, Expr::Slot(slot)) if spec.kind == Kind::File => Some(MovingArgument::File(slot)),
         (None, Expr::Slot(slot)) if spec.kind == Kind::PathOrFile => Some(MovingArgument::FileOrName(slot)),
         (None, Expr::Slot(slot)) if is_plain_text(spec) => {
-            Some(MovingArgument::Text([Part::Variable(slot)].into()))
+            Some(MovingArgument::Text([NamePart::Variable(slot)].into()))
         }
         _ => None,
     }
@@ -408,7 +410,7 @@ impl Formula {
         if let (Operand::Constant(left), true, Operand::Constant(right)) =
             (self.first, self.rest.is_empty(), right)
         {
-            let first = Operand::Constant(arithmetic::integers(op, left, right)?);
+            let first = Operand::Constant(quantity::integers(op, left, right)?);
             return Some(Self { first, rest: self.rest });
         }
         let mut rest = self.rest.into_vec();
@@ -421,7 +423,7 @@ impl Formula {
     fn value(&self, sources: &mut ValueSources<'_>) -> Option<i64> {
         let mut value = sources.integer(self.first)?;
         for (op, operand) in &self.rest {
-            value = arithmetic::integers(*op, value, sources.integer(*operand)?)?;
+            value = quantity::integers(*op, value, sources.integer(*operand)?)?;
         }
         Some(value)
     }

@@ -60,7 +60,8 @@ impl AgainstNormal {
         let (min, max) = (summary.min, summary.max);
         let mut split = crate::quantile(sorted, 0.99);
         if split <= min {
-            split = max;
+            // By a coarse clock most values may be the least one: the body ends with the next.
+            split = sorted[sorted.partition_point(|value| *value <= min).min(n - 1)];
         }
         let width = (split - min) / BINS as f64;
         let body_edges: Vec<f64> = (0..=BINS).map(|k| min + width * k as f64).collect();
@@ -334,5 +335,15 @@ mod tests {
             assert!((share - normal_cdf((numbers.mean - x) / numbers.deviation)).abs() < 1e-15);
         }
         assert!(numbers.normal_seconds.last().unwrap() < &60.0, "and not where it is nothing");
+    }
+
+    #[test]
+    fn a_coarse_clock_leaves_a_tail() {
+        // Most values are the least one; the steps are of 10.
+        let mut values = vec![20.0; 995];
+        values.extend([30.0, 30.0, 40.0, 50.0, 200.0]);
+        let numbers = AgainstNormal::of(&values).unwrap();
+        assert_eq!((numbers.split, numbers.body.iter().sum::<u64>()), (30.0, 997));
+        assert_eq!(numbers.tail.iter().sum::<u64>(), 3);
     }
 }

@@ -24,17 +24,17 @@ pub struct Heads {
     cursors: usize,
     names: usize,
     /// What counts the executions of the statement whose expressions are made.
-    counting: Counting,
+    counted_by: CountedBy,
 }
 
 /// Whether a statement is made, and the variable that counts its executions.
 #[derive(Debug, Default)]
-enum Counting {
+enum CountedBy {
     /// What is made is of no statement.
     #[default]
-    Apart,
-    Uncounted,
-    By(String),
+    Nothing,
+    NoVariableYet,
+    Variable(String),
 }
 
 /// Where an expression stands.
@@ -64,12 +64,12 @@ impl From<String> for Expression {
 impl Heads {
     /// The expressions that follow are those of one statement: one variable counts for all of its lists.
     pub fn begin_statement(&mut self) {
-        self.counting = Counting::Uncounted;
+        self.counted_by = CountedBy::NoVariableYet;
     }
 
     /// The statement is made.
     pub fn end_statement(&mut self) {
-        self.counting = Counting::Apart;
+        self.counted_by = CountedBy::Nothing;
     }
 
     /// A number.
@@ -219,7 +219,7 @@ impl Heads {
                 Expression::from(format!("{name}[{}]", wrapped(affine(0, &steps, place.counters))))
             }
             None => {
-                if let Counting::By(cursor) = &self.counting {
+                if let CountedBy::Variable(cursor) = &self.counted_by {
                     return Expression::from(format!("{name}[{}]", wrapped(cursor.clone())));
                 }
                 self.cursors += 1;
@@ -227,8 +227,8 @@ impl Heads {
                 let _ = writeln!(self.text, "{cursor} = 0;");
                 let mut item = Expression::from(format!("{name}[{}]", wrapped(cursor.clone())));
                 item.after.push(format!("{cursor} = {cursor} + 1;"));
-                if matches!(self.counting, Counting::Uncounted) {
-                    self.counting = Counting::By(cursor);
+                if matches!(self.counted_by, CountedBy::NoVariableYet) {
+                    self.counted_by = CountedBy::Variable(cursor);
                 }
                 item
             }
