@@ -193,10 +193,12 @@ fn compare_clocks(comm: &dyn Comm) -> Result<(), String> {
     if comm.name() != "mpi" || me > 0 {
         return Ok(());
     }
-    // The clock of rank 0 is the right one, counted from the start.
-    let middle = start + clock_offsets.iter().map(|found| found[0].at_ns).sum::<u64>() / 2;
+    // The clock of rank 0 is the right one, counted from the start. A rank's is known between the moments when it was compared;
+    // on a busy machine those of others are far from them.
+    let at = |rank: u32| clock_offsets.iter().map(|found| found[rank as usize].at_ns).sum::<u64>() / 2;
+    let middles: Vec<u64> = (0..comm.size()).map(|rank| start + at(rank)).collect();
     let clock = CommonClock::of(&Facts { clock_offsets, ..Facts::default() });
-    for rank in 0..comm.size() {
+    for (rank, middle) in (0..).zip(middles) {
         let off = clock.common_ns(rank, wrong(rank, middle)) - wrong(0, middle) as i64;
         let (drift, unsure) = (clock.drift(rank), clock.uncertainty_ns(rank));
         // A microsecond for what the clock gains during an exchange.
