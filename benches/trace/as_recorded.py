@@ -295,10 +295,10 @@ def rows(lastrank: Path, application: Application, places: dict, limits: tuple, 
                     how = (folder / f"take-{again}", recorder)
                     recordings.append(record(lastrank, application, places["disk"], how))
                 recorded = recordings[again % len(recordings)]
-                if isinstance(place, OverNfs):
-                    recorded = sorted(recordings, key=lambda one: one.took)[len(recordings) // 2]
                 folder_here = inside = recorded.folder
                 if isinstance(place, OverNfs):
+                    # Its only round takes the recording in the middle.
+                    recorded = sorted(recordings, key=lambda one: one.took)[len(recordings) // 2]
                     shutil.copy(recorded.program("paused"), shared / "paused.ppl")
                     folder_here, inside = shared, place.client.work_inside
                 for way, times in found.items():

@@ -1,7 +1,7 @@
 //! Numbers and times without the other kinds of a value, and numbers as text: what loops evaluate most.
 
 use crate::syntax::BinaryOp;
-use crate::value::Value;
+use crate::value::{Value, integer};
 
 /// The integer operators; `None` on division by zero or 64-bit overflow.
 #[inline(always)]
@@ -90,19 +90,12 @@ pub(crate) fn digits(number: i64, width: i64) -> Result<Value, String> {
     const WIDEST: usize = 64;
     let width = usize::try_from(width).ok().filter(|width| *width <= WIDEST);
     let Some(width) = width else { return Err(format!("a width is 0 to {WIDEST}")) };
-    let mut text = [b'0'; WIDEST];
-    let (mut at, mut rest) = (WIDEST, number.unsigned_abs());
+    let mut text = Vec::with_capacity(WIDEST);
+    integer(number, &mut text);
     let sign = usize::from(number < 0);
-    while rest > 0 || at > WIDEST.saturating_sub(width.max(sign + 1)) + sign {
-        at -= 1;
-        text[at] = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    if sign > 0 {
-        at -= 1;
-        text[at] = b'-';
-    }
-    Ok(Value::Text(std::str::from_utf8(&text[at..]).unwrap_or_default().into()))
+    let missing = width.saturating_sub(text.len());
+    text.splice(sign..sign, std::iter::repeat_n(b'0', missing));
+    Ok(Value::Text(String::from_utf8_lossy(&text).into()))
 }
 
 #[cfg(test)]
