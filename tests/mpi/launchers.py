@@ -10,6 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -121,3 +123,16 @@ def launcher(name: str) -> Launcher:
     options = ("--mpi", str(folder / "lib" / "libmpi_abi.so.1")) if abi else ()
     library = "MPI-5 standard ABI" if abi else {"mpich": "MPICH 5", "impi": "Intel(R) MPI"}[wheel]
     return Launcher(name, (mpirun,), library, options, binaries)
+
+
+def wait_for(holds: Callable[[], bool], seconds: float) -> None:
+    """Waits until a condition holds, at most for `seconds`."""
+    until = time.monotonic() + seconds
+    while not holds() and time.monotonic() < until:
+        time.sleep(0.05)
+
+
+def assert_nothing_left(folder: Path) -> None:
+    """No file of a running program lies in `folder`: processes may outlive their launcher for a moment."""
+    wait_for(lambda: not list(folder.glob(".lastrank-*")), seconds=20)
+    assert not list(folder.glob(".lastrank-*"))

@@ -5,7 +5,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,7 +14,7 @@ import pytest
 
 from filesystems.sandbox import Mounted
 
-from .launchers import BINARY, Launcher, launcher
+from .launchers import BINARY, Launcher, assert_nothing_left, launcher, wait_for
 
 OWN_FILES = """
 define param "dir" $dir "."
@@ -143,13 +142,6 @@ repeat $i 1000000 { sleep(0.01); time["tick"] stat("/"); barrier; if $i == 20 { 
 """
 
 
-def wait_for(holds: Callable[[], bool], seconds: float) -> None:
-    """Waits until a condition holds, at most for `seconds`."""
-    until = time.monotonic() + seconds
-    while not holds() and time.monotonic() < until:
-        time.sleep(0.05)
-
-
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_run_keeps_what_it_has(started_by: Launcher, tmp_path: Path, sent: signal.Signals) -> None:
     program, run = tmp_path / "endless.ppl", tmp_path / "run.parquet"
@@ -176,7 +168,7 @@ def test_a_stopped_run_keeps_what_it_has(started_by: Launcher, tmp_path: Path, s
     assert running.returncode != 0 or started_by.name == "debian-mpich", output
     if not started_by.words:
         assert running.returncode == 3, output
-    assert not list(tmp_path.glob(".lastrank-*"))
+    assert_nothing_left(tmp_path)
 
 
 def test_parts_of_an_earlier_run_are_replaced_and_never_mixed(tmp_path: Path) -> None:

@@ -1,14 +1,13 @@
 """Tests that the samples of all ranks reach the run file under every MPI, even if a rank dies."""
 
 import json
-import time
 from pathlib import Path
 
 import duckdb
 import pyarrow.parquet as parquet
 import pytest
 
-from .launchers import Launcher, launcher
+from .launchers import Launcher, assert_nothing_left, launcher, wait_for
 
 
 def counts(files: Path) -> dict[int, int]:
@@ -22,9 +21,7 @@ def failures(part: Path) -> list[str]:
 def parts(folder: Path, ranks: int) -> list[Path]:
     """The parts of `ranks` ranks, once they exist: keepers may outlive their launcher for a moment."""
     wanted = [folder / f"part-{rank:05}.parquet" for rank in range(ranks)]
-    until = time.monotonic() + 20
-    while not all(path.exists() for path in wanted) and time.monotonic() < until:
-        time.sleep(0.05)
+    wait_for(lambda: all(path.exists() for path in wanted), seconds=20)
     assert sorted(folder.iterdir()) == wanted
     return wanted
 
@@ -50,7 +47,7 @@ def test_a_killed_rank_loses_no_sample_of_anyone(started_by: Launcher, measure: 
     assert "rank 1 was killed by SIGKILL in or after fseek at line 1; its 503 samples are kept" in done.stdout
     run = tmp_path / "run.parquet"
     assert counts(run / "*.parquet" if run.is_dir() else run) == {0: 1002, 1: 503, 2: 1002}
-    assert not list(tmp_path.glob(".lastrank-*"))
+    assert_nothing_left(tmp_path)
 
 
 def test_an_abort_loses_no_sample_of_anyone(started_by: Launcher, measure: Path, tmp_path: Path) -> None:
@@ -67,7 +64,7 @@ def test_an_abort_loses_no_sample_of_anyone(started_by: Launcher, measure: Path,
         reasons = (f"rank 1 {told}", "the run was stopped by SIGTERM") if "openmpi" in started_by.name else (told,)
         assert any(reason in failure for failure in failures(part) for reason in reasons), failures(part)
     assert "in or after fseek at line 1; its 503 samples are kept" in failures(found[1])[0]
-    assert not list(tmp_path.glob(".lastrank-*"))
+    assert_nothing_left(tmp_path)
 
 
 def test_a_launcher_that_kills_its_processes_loses_no_sample(
