@@ -56,7 +56,7 @@ ONE_FILE_ONE_ENTRY = {
         "crates/trace/src",
     ),
     "a back end": (
-        ["crates/engine/src/driver/nfs.rs", "crates/engine/src/driver/posix", "crates/engine/src/driver/simulate"],
+        ["crates/engine/src/driver/nfs", "crates/engine/src/driver/posix", "crates/engine/src/driver/simulate"],
         "crates/engine/src/driver/mod.rs",
         "crates/engine/src",
     ),

@@ -58,6 +58,7 @@ ATTACKS = [
     Attack("a hidden directory", 'mkdir(".ssh");', says="dot"),
     Attack("a rename to a hidden name", 'write("mine", 1); rename("mine", ".profile");', says="dot"),
     Attack("an executable file", '$f = fopen("mine", "w", 0o755); fclose($f);', says="--allow-spawn"),
+    Attack("an open file made executable", '$f = fcreat("mine"); chmod($f, 0o755);', says="--allow-spawn"),
     Attack("a file made executable", 'write("mine", 10); chmod("mine", 0o755);', says="--allow-spawn"),
     Attack("a file with the rights of its owner", 'write("mine", 10); chmod("mine", 0o4644);', says="--allow-spawn"),
     Attack(
@@ -83,6 +84,13 @@ ATTACKS = [
     Attack("a copy of the user's file, through a link", 'symlink("thesis.txt", "mine"); $f = fopen("mine", "r"); '
            '$g = fcreat("Makefile"); fcopy($f, $g, 3);', says="did not make it"),
     Attack("permissions of the user's file", 'chmod("thesis.txt", 0);', says="did not make it"),
+    Attack(
+        "permissions of the user's open file", '$f = fopen("thesis.txt", "r"); chmod($f, 0);', says="did not make it"
+    ),
+    Attack("times of the user's file", 'utimes("thesis.txt");', says="did not make it"),
+    Attack("times of the user's open file", '$f = fopen("thesis.txt", "r"); utimes($f);', says="did not make it"),
+    Attack("owner of the user's file", 'chown("thesis.txt");', says="did not make it"),
+    Attack("owner of the user's open file", '$f = fopen("thesis.txt", "r"); chown($f);', says="did not make it"),
     Attack("an empty directory of the user", 'rmdir("empty");', says="did not make it"),
     Attack(
         "a remembered directory that becomes a link",

@@ -98,11 +98,12 @@ fn file_commands_do_what_they_say() {
             write("a", 10k); append("a", 1k); read("a"); read("a", 1k, 2k);
             $f = fopen("a", "r+");
             fread($f, 1k); fwrite($f, 2k); fseek($f, 0); fread($f);
+            chmod($f, 0o600); chown($f); utimes($f);
             ftruncate($f, 4k); fsync($f); fdatasync($f); fallocate($f, 8k); fadvise($f, "random");
             fclose($f);
             mkdir("d"); create("d/x"); rename("d/x", "d/y"); $n = readdir("d");
             link("a", "b"); symlink("a", "c"); unlink("c"); delete("b");
-            stat("a"); lookup("d/y"); chmod("a", 384); mmap("a");
+            stat("a"); lookup("d/y"); chmod("a", 384); chown("a"); utimes("a"); mmap("a");
             $m = alloc(64k); $g = fcreat("g"); fwrite($g, $m); fclose($g); free($m);
             delete("d/y"); rmdir("d"); mkdir("e"); delete("e");
             stripe("g", 4);

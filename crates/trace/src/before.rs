@@ -109,7 +109,7 @@ impl FirstUses<'_> {
                     }
                 }
             }
-            Op::Lookup | Op::Chmod | Op::Unlink if exists => {
+            Op::Lookup | Op::Chmod | Op::Chown | Op::Utimes | Op::Unlink if exists => {
                 self.existed(call.path, name.clone(), Was::File(0), None);
                 if call.op == Op::Unlink {
                     self.gone(name);

@@ -79,6 +79,10 @@ ops! {
         Symlink "symlink" "symlink"
         /// Permissions of `path` became `offset`.
         Chmod "chmod" "chmod"
+        /// The owner or the group of `path` was set.
+        Chown "chown" "chown"
+        /// The times of `path` were set.
+        Utimes "utimes" "utimes"
     }
     only_orders {
         /// Where the symbolic link `path` leads was read: to `other`.
@@ -106,9 +110,9 @@ ops! {
 pub const EXPLICIT: u32 = 1;
 /// In [`Call::flags`] of a read or write that was submitted and completed later: from this bit on, how many were in flight.
 pub const DEPTH_SHIFT: u32 = 8;
-/// In [`Call::flags`] of a stat: the link itself was asked about, not what it leads to.
+/// In [`Call::flags`] of a stat, or of a change of attributes: it meant the link itself, not what that leads to.
 pub const NO_FOLLOW: u32 = 2;
-/// In [`Call::flags`] of a stat: asked about an open file, not by a name.
+/// In [`Call::flags`] of a stat, or of a change of attributes: it meant an open file, not a name.
 pub const BY_FILE: u32 = 4;
 /// In [`Call::flags`] of a readdir: a further call of one reading of a directory, which is one command.
 pub const AGAIN: u32 = 8;

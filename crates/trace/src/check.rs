@@ -143,6 +143,10 @@ fn expected_entry(
         }
         Verb::Seek => on_file("fseek"),
         Verb::StatOpen => on_file("stat"),
+        Verb::ChangeOpen(word) => match shape.permissions {
+            Some(bits) => entry(word, &[file], &[i64::from(bits)]),
+            None => on_file(word),
+        },
         Verb::Sync => on_file("fsync"),
         Verb::DataSync => on_file("fdatasync"),
         Verb::Truncate => on_file("ftruncate"),

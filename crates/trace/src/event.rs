@@ -1,5 +1,7 @@
 //! System calls as a recorder or a parser gives them: descriptors are numbers, names may be relative.
 
+use crate::call::Op;
+
 /// The directory from which a relative name counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum From {
@@ -25,6 +27,28 @@ pub struct Attributes {
     pub mode: u32,
     /// `st_size`.
     pub size: u64,
+}
+
+/// What a call changes of a file besides its content and its name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributeChange {
+    /// Its permissions, to these.
+    Permissions(u32),
+    /// Its owner, or its group.
+    Owner,
+    /// Its times of access and of change.
+    Times,
+}
+
+impl AttributeChange {
+    /// What the model calls it.
+    pub fn op(self) -> Op {
+        match self {
+            Self::Permissions(_) => Op::Chmod,
+            Self::Owner => Op::Chown,
+            Self::Times => Op::Utimes,
+        }
+    }
 }
 
 /// What a system call was asked to do.
@@ -79,10 +103,10 @@ pub enum Asked<'a> {
     Symlink { target: &'a [u8], path: Given<'a> },
     /// `readlink`; what it gave.
     Readlink { path: Given<'a>, target: Option<&'a [u8]> },
-    /// `chmod`
-    Chmod { path: Given<'a>, permissions: u32 },
-    /// `fchmod`
-    ChmodOpen { descriptor: i32, permissions: u32 },
+    /// `chmod`, `chown`, `utimensat` and their kin; `follow`: of what a symbolic link leads to.
+    Change { path: Given<'a>, follow: bool, change: AttributeChange },
+    /// `fchmod`, `fchown`, `futimens`
+    ChangeOpen { descriptor: i32, change: AttributeChange },
     /// `mmap` of a file.
     Map { descriptor: i32, length: u64, shared_write: bool },
     /// `chdir`

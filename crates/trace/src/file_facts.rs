@@ -27,6 +27,8 @@ pub struct FileFacts {
     pub depth: HashMap<u32, u32>,
     /// Names of directories.
     pub directories: BTreeSet<u32>,
+    /// Names of symbolic links.
+    pub links: BTreeSet<u32>,
 }
 
 impl FileFacts {
@@ -42,6 +44,7 @@ impl FileFacts {
             last_of_others: HashMap::default(),
             depth: HashMap::default(),
             directories: directories(trace),
+            links: links(trace),
         };
         // Open files by name, of names that are removed at some time.
         let mut open: HashMap<u32, Vec<u32>> = removed(trace);
@@ -127,4 +130,21 @@ fn directories(trace: &Trace) -> BTreeSet<u32> {
         _ => false,
     });
     seen.chain(by_use.map(|call| call.path)).collect()
+}
+
+/// Names that are symbolic links at some time.
+fn links(trace: &Trace) -> BTreeSet<u32> {
+    let seen = trace.sightings.iter().filter(|(_, seen)| matches!(seen.was, Was::Link(_)));
+    let mut links: BTreeSet<u32> = seen.map(|(name, _)| *name).collect();
+    for (_, call) in trace.calls.having(|op| matches!(op, Op::Symlink | Op::Stat | Op::Rename)) {
+        match call.op {
+            Op::Symlink if call.errno == 0 => drop(links.insert(call.path)),
+            Op::Stat if call.offset != UNKNOWN && call.offset & 0o170_000 == 0o120_000 => {
+                links.insert(call.path);
+            }
+            Op::Rename if call.errno == 0 && links.contains(&call.path) => drop(links.insert(call.other)),
+            _ => {}
+        }
+    }
+    links
 }

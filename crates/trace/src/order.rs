@@ -285,7 +285,7 @@ fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Tou
             add(call.other, done);
             add(above(call.other), false);
         }
-        Op::Stat | Op::Lookup | Op::Chmod | Op::Readdir => add(call.path, false),
+        Op::Stat | Op::Lookup | Op::Chmod | Op::Chown | Op::Utimes | Op::Readdir => add(call.path, false),
         Op::Read
         | Op::Write
         | Op::Seek

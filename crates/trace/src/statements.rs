@@ -1,5 +1,7 @@
 //! The calls of each strand in the language's terms: which command, on which variable, with which names and numbers.
 
+mod attributes;
+
 use std::collections::BTreeSet;
 
 use crate::access::Models;
@@ -7,9 +9,7 @@ use crate::file_facts::FileFacts;
 use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
-use crate::model::{
-    BY_FILE, COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders,
-};
+use crate::model::{COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
 use crate::names::link_text;
 use crate::order::Order;
 use crate::packed::Packed;
@@ -39,6 +39,8 @@ pub enum Verb {
     Seek,
     /// `stat($f);`
     StatOpen,
+    /// A change of an attribute of an open file: its word.
+    ChangeOpen(&'static str),
     /// `fsync($f);`
     Sync,
     /// `fdatasync($f);`
@@ -390,7 +392,8 @@ impl Maker<'_> {
             Op::Read | Op::Write | Op::Seek | Op::Sync | Op::DataSync | Op::Truncate | Op::Allocate => {
                 return self.transfer(call, gap);
             }
-            Op::Stat | Op::Lookup | Op::Chmod | Op::Readdir => return self.asked(call, gap),
+            Op::Stat | Op::Lookup | Op::Readdir => return self.asked(call, gap),
+            Op::Chmod | Op::Chown | Op::Utimes => return self.changed(call, gap),
             Op::Unlink => self.push(Shape { errno, ..plain(Verb::Name("unlink")) }, name, [0; 2], gap),
             Op::Rmdir => self.push(Shape { errno, ..plain(Verb::Name("rmdir")) }, name, [0; 2], gap),
             Op::Mkdir => {
@@ -414,42 +417,6 @@ impl Maker<'_> {
             }
             only_orders!() => return,
         }
-        self.out.calls += 1;
-    }
-
-    /// A call that asks about a name, or changes its permissions.
-    fn asked(&mut self, call: &Call, gap: u64) {
-        let is_link = call.op == Op::Stat && call.offset != UNKNOWN && call.offset & 0o170_000 == 0o120_000;
-        if is_link {
-            return self.trace.leave_out("attributes of symbolic links themselves");
-        }
-        let gone =
-            call.file != NONE && self.facts.gone.get(&call.file).is_some_and(|gone| *gone <= call.start);
-        if gone && call.flags & BY_FILE != 0 {
-            return self.trace.leave_out("attributes of open files that have no name any more");
-        }
-        if call.op == Op::Stat
-            && call.flags & BY_FILE != 0
-            && call.errno == 0
-            && let Some(variable) = self.scope.variables.get(&call.file)
-        {
-            self.push(Shape { variable: *variable, ..plain(Verb::StatOpen) }, [NONE; 2], [0; 2], gap);
-            self.out.calls += 1;
-            return;
-        }
-        let verb = match call.op {
-            Op::Lookup => Verb::Name("lookup"),
-            Op::Readdir => Verb::Name("readdir"),
-            Op::Chmod => Verb::NameAndMode("chmod"),
-            _ => Verb::Name("stat"),
-        };
-        let is_file = !self.facts.directories.contains(&call.path);
-        let kept = if is_file { !EXECUTABLE } else { u32::MAX };
-        let permissions = (call.op == Op::Chmod).then_some(call.offset as u32 & kept);
-        if permissions.is_some_and(|kept| u64::from(kept) != call.offset) {
-            self.trace.leave_out("permissions to execute a file, which a replay gives to none");
-        }
-        self.push(Shape { errno: call.errno, permissions, ..plain(verb) }, [call.path, NONE], [0; 2], gap);
         self.out.calls += 1;
     }
 

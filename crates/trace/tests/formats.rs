@@ -302,3 +302,55 @@ fn stamps_that_lie_centuries_apart_make_a_program_that_can_be_read() {
         with(text, &Options { open_loop, ..Options::default() });
     }
 }
+
+#[test]
+fn changes_of_attributes_are_repeated_by_name_and_of_open_files() {
+    let text = "\
+7 1.000000 openat(AT_FDCWD, \"/w/a\", O_WRONLY|O_CREAT, 0600) = 3 <0.000010>
+7 1.000100 utimensat(3, NULL, [{tv_sec=1, tv_nsec=2}, {tv_sec=3, tv_nsec=4}], 0) = 0 <0.000001>
+7 1.000200 fchown(3, 0, 0) = 0 <0.000001>
+7 1.000300 fchmod(3, 0644) = 0 <0.000001>
+7 1.000400 fchownat(3, \"\", 0, 0, AT_EMPTY_PATH) = 0 <0.000001>
+7 1.000500 close(3) = 0 <0.000001>
+7 1.000600 mkdirat(AT_FDCWD, \"/w/d\", 0700) = 0 <0.000010>
+7 1.000700 utimensat(AT_FDCWD, \"/w/d\", NULL, AT_SYMLINK_NOFOLLOW) = 0 <0.000001>
+7 1.000800 chown(\"/w/d\", 5, 5) = 0 <0.000001>
+7 1.000900 symlink(\"a\", \"/w/l\") = 0 <0.000001>
+7 1.001000 lchown(\"/w/l\", 5, 5) = 0 <0.000001>
+7 1.001100 utimes(\"/w/l\", NULL) = 0 <0.000001>
+7 1.001200 chown(\"/w/a\", 9, 9) = -1 EPERM (Operation not permitted) <0.000001>
+7 1.001300 openat(AT_FDCWD, \"/w/d\", O_RDONLY|O_PATH) = 4 <0.000010>
+7 1.001400 chmod(\"/proc/self/fd/4\", 0750) = 0 <0.000001>
+7 1.001500 futimesat(4, \"x\", NULL) = -1 ENOENT (No such file or directory) <0.000001>
+";
+    let (program, trace) = made(text, None);
+    let changes = ["utimes", "chown", "chmod"];
+    let lines: Vec<&str> = program
+        .lines()
+        .map(str::trim)
+        .filter(|line| changes.iter().any(|word| line.contains(&format!("{word}("))))
+        .collect();
+    assert_eq!(
+        lines,
+        [
+            "utimes($f0);",
+            "chown($f0);",
+            "chmod($f0, 0o644);",
+            "chown($f0);",
+            "utimes(\"$dir/d\");",
+            "chown(\"$dir/d\");",
+            "utimes(\"$dir/l\");",
+            "chmod(\"$dir/d\", 0o750);",
+            "expect errno == ENOENT utimes(\"$dir/d/x\");",
+        ],
+        "{program}"
+    );
+    let left_out: Vec<&str> = trace.left_out.keys().map(|why| &**why).collect();
+    assert_eq!(
+        left_out,
+        [
+            "attributes of symbolic links themselves",
+            "calls that failed for a reason that is not in the names"
+        ]
+    );
+}

@@ -9,7 +9,7 @@ use crate::{
     set_errno, syscall, text,
 };
 
-const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
+pub const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_REMOVEDIR: c_int = 0x200;
 /// Linux: `struct stat` has so many bytes at most.
 const STAT_BYTES: usize = 144;
@@ -63,8 +63,8 @@ macro_rules! stands_before {
     )* };
 }
 
-type Path = *const c_char;
-type Buffer = *mut c_void;
+pub type Path = *const c_char;
+pub type Buffer = *mut c_void;
 pub const NO: Names<'static> = [&[], &[]];
 
 pub fn n(value: impl Into<i64>) -> i64 {
@@ -199,11 +199,6 @@ stands_before! {
         Kind::Readlink => |_| [HERE, 0, 0, 0], |r| [text(path), target(out, r)];
     "readlinkat" readlinkat(at: c_int, path: Path, out: Buffer, size: usize) -> isize;
         Kind::Readlink => |_| [n(at), 0, 0, 0], |r| [text(path), target(out, r)];
-    "chmod" chmod(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
-        Kind::Chmod => |_| [HERE, n(mode), 0, 0], |r| [text(path), &[]];
-    "fchmodat" fchmodat(at: c_int, path: Path, mode: c_uint, flags: c_int) -> c_int, before sight(at, path);
-        Kind::Chmod => |_| [n(at), n(mode), 0, 0], |r| [text(path), &[]];
-    "fchmod" fchmod(file: c_int, mode: c_uint) -> c_int; Kind::ChmodOpen => |_| [n(file), n(mode), 0, 0], |_| NO;
     "chdir" chdir(path: Path) -> c_int; Kind::Chdir => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
     "fchdir" fchdir(file: c_int) -> c_int; Kind::ChdirOpen => |_| [n(file), 0, 0, 0], |_| NO;
     "pipe" pipe(ends: *mut c_int) -> c_int; Kind::Pipe => |r| both(r, ends), |_| NO;

@@ -3,7 +3,7 @@
 //! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs` holds the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
+//! `functions.rs` and `attributes.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
 //! and end; here are rings and records. A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8.
 //! `crates/tracer/src/spool.rs` reads it.
 #![no_std]
@@ -16,6 +16,7 @@ use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
 mod files;
 #[macro_use]
 mod functions;
+mod attributes;
 mod life;
 mod stdio;
 
@@ -156,6 +157,10 @@ enum Kind {
     Bind,
     /// So many nanoseconds were the recorder's until then.
     Own,
+    Chown,
+    ChownOpen,
+    Utimes,
+    UtimesOpen,
 }
 
 #[repr(C)]

@@ -1,6 +1,6 @@
 //! The system calls that are recorded, and what each asks for.
 
-use trace::event::{Asked, Attributes, From, Given};
+use trace::event::{Asked, AttributeChange, Attributes, From, Given};
 
 use crate::memory::{string, value};
 
@@ -51,6 +51,7 @@ pub enum Kind {
     ReadlinkAt,
     Chmod,
     ChmodAt,
+    ChmodAt2,
     ChmodOpen,
     Map,
     Exec,
@@ -67,8 +68,13 @@ pub enum Kind {
     Reap,
     Bind,
     TruncateName,
-    Owner,
-    Times,
+    Chown,
+    Lchown,
+    ChownAt,
+    ChownOpen,
+    Utimes,
+    UtimesAt,
+    FutimesAt,
 }
 
 /// Calls in which a thread sleeps for as long as it asks. They are not recorded, but the recorder is told of them: such a
@@ -105,12 +111,13 @@ listed! {
     SYS_symlinkat SymlinkAt, SYS_readlinkat ReadlinkAt, SYS_fchmodat ChmodAt, SYS_fchmod ChmodOpen,
     SYS_chdir Chdir, SYS_fchdir ChdirOpen, SYS_pipe2 Pipe, SYS_socket Socket, SYS_accept Socket, SYS_accept4 Socket,
     SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_setup RingSetup, SYS_io_uring_enter Rings, SYS_io_submit Submit, SYS_io_getevents Reap, SYS_bind Bind,
-    SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat Owner, SYS_fchown Owner, SYS_utimensat Times,
+    SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat ChownAt, SYS_fchown ChownOpen,
+    SYS_utimensat UtimesAt, SYS_fchmodat2 ChmodAt2,
     ;
     SYS_open Open, SYS_creat Creat, SYS_dup2 Dup2, SYS_stat Stat, SYS_lstat Lstat, SYS_access Access,
     SYS_unlink Unlink, SYS_rmdir Rmdir, SYS_mkdir Mkdir, SYS_getdents Readdir, SYS_rename Rename, SYS_link Link,
-    SYS_symlink Symlink, SYS_readlink Readlink, SYS_chmod Chmod, SYS_pipe Pipe, SYS_chown Owner, SYS_lchown Owner,
-    SYS_utime Times, SYS_utimes Times, SYS_futimesat Times,
+    SYS_symlink Symlink, SYS_readlink Readlink, SYS_chmod Chmod, SYS_pipe Pipe, SYS_chown Chown, SYS_lchown Lchown,
+    SYS_utime Utimes, SYS_utimes Utimes, SYS_futimesat FutimesAt,
 }
 
 /// The kind of a call that stopped.
@@ -195,6 +202,9 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Mkdir
         | Kind::Readlink
         | Kind::Chmod
+        | Kind::Chown
+        | Kind::Lchown
+        | Kind::Utimes
         | Kind::TruncateName
         | Kind::Chdir => [here(0), None],
         Kind::OpenAt
@@ -205,7 +215,11 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::UnlinkAt
         | Kind::MkdirAt
         | Kind::ReadlinkAt
-        | Kind::ChmodAt => [at(0), None],
+        | Kind::ChmodAt
+        | Kind::ChmodAt2
+        | Kind::ChownAt
+        | Kind::FutimesAt
+        | Kind::UtimesAt => [at(0), None],
         Kind::Rename | Kind::Link => [here(0), here(1)],
         Kind::RenameAt | Kind::LinkAt => [at(0), at(2)],
         // The text of the link comes second.
@@ -231,6 +245,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Fstat
         | Kind::Readdir
         | Kind::ChmodOpen
+        | Kind::ChownOpen
         | Kind::Map
         | Kind::Exec
         | Kind::ChdirOpen
@@ -243,9 +258,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::Rings
         | Kind::Submit
         | Kind::Reap
-        | Kind::Bind
-        | Kind::Owner
-        | Kind::Times => [None, None],
+        | Kind::Bind => [None, None],
     }
 }
 
@@ -308,6 +321,9 @@ pub fn asked<'a>(
     let done = result >= 0;
     let [one, two] = names(call.kind);
     let path = Given { from: from(arguments, one.and_then(|(base, _)| base)), name: &call.one };
+    if let Some(changed) = changed(call, path) {
+        return Some(changed);
+    }
     let to = Given { from: from(arguments, two.and_then(|(base, _)| base)), name: &call.two };
     Some(match call.kind {
         Kind::Open => Asked::Open { path, flags: bits(1), permissions: bits(2) },
@@ -365,9 +381,6 @@ pub fn asked<'a>(
             *target = crate::memory::bytes(thread, arguments[buffer], usize::try_from(result).unwrap_or(0));
             Asked::Readlink { path, target: done.then_some(target.as_slice()) }
         }
-        Kind::Chmod => Asked::Chmod { path, permissions: bits(1) },
-        Kind::ChmodAt => Asked::Chmod { path, permissions: bits(2) },
-        Kind::ChmodOpen => Asked::ChmodOpen { descriptor: descriptor(0), permissions: bits(1) },
         Kind::Map => Asked::Map {
             descriptor: descriptor(4),
             length: arguments[1],
@@ -386,11 +399,10 @@ pub fn asked<'a>(
         Kind::Socket => Asked::Socket,
         Kind::Wait => Asked::Wait,
         Kind::Bind if !call.one.is_empty() => Asked::Bind { path },
-        Kind::WaitId | Kind::Exec | Kind::RingSetup | Kind::Submit | Kind::Reap | Kind::Bind => return None,
         Kind::Rings => Asked::Other { why: "submissions of io_uring, whose transfers are not recorded" },
         Kind::TruncateName => Asked::TruncateName { path, length: arguments[1] },
-        Kind::Owner => Asked::Other { why: "changes of owners" },
-        Kind::Times => Asked::Other { why: "changes of times" },
+        // The others are told otherwise, or not at all.
+        _ => return None,
     })
 }
 
@@ -402,6 +414,31 @@ fn fcntl<'a>(arguments: &[u64; 6]) -> Option<Asked<'a>> {
         libc::F_SETFD => Some(Asked::CloseOnExec { descriptor, on: arguments[2] & 1 != 0 }),
         _ => None,
     }
+}
+
+/// A change of an attribute. Where a directory comes before the name, an empty name, or none, means what is open there.
+fn changed<'a>(call: &Begun, path: Given<'a>) -> Option<Asked<'a>> {
+    let arguments = &call.arguments;
+    let permissions = |at: usize| AttributeChange::Permissions(arguments[at] as u32);
+    // With its flags, and whether the first argument is a descriptor.
+    let (change, flags, by_descriptor) = match call.kind {
+        Kind::Chmod => (permissions(1), 0, false),
+        Kind::ChmodAt => (permissions(2), 0, true),
+        Kind::ChmodAt2 => (permissions(2), arguments[3], true),
+        Kind::ChmodOpen => (permissions(1), 0, true),
+        Kind::Chown => (AttributeChange::Owner, 0, false),
+        Kind::Lchown => (AttributeChange::Owner, libc::AT_SYMLINK_NOFOLLOW as u64, false),
+        Kind::ChownAt => (AttributeChange::Owner, arguments[4], true),
+        Kind::ChownOpen => (AttributeChange::Owner, 0, true),
+        Kind::Utimes => (AttributeChange::Times, 0, false),
+        Kind::UtimesAt => (AttributeChange::Times, arguments[3], true),
+        Kind::FutimesAt => (AttributeChange::Times, 0, true),
+        _ => return None,
+    };
+    if by_descriptor && call.one.is_empty() {
+        return Some(Asked::ChangeOpen { descriptor: arguments[0] as i32, change });
+    }
+    Some(Asked::Change { path, follow: flags as i32 & libc::AT_SYMLINK_NOFOLLOW == 0, change })
 }
 
 /// `newfstatat` or `statx`; with an empty name they refer to an open file.

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use std::io;
 use std::path::Path;
 
-use trace::event::{Asked, Attributes, Event, From, Given};
+use trace::event::{Asked, AttributeChange, Attributes, Event, From, Given};
 use trace::follow::Follower;
 use trace::model::{Sighting, Was};
 
@@ -32,7 +32,7 @@ macro_rules! kinds {
 kinds! {
     Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
     Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
-    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own
+    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own Chown ChownOpen Utimes UtimesOpen
 }
 
 impl RecordKind {
@@ -429,8 +429,16 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         RecordKind::Link => Asked::Link { from: path, to: Reader::given(b, record.two) },
         RecordKind::Symlink => Asked::Symlink { target: record.two, path },
         RecordKind::Readlink => Asked::Readlink { path, target: (record.result >= 0).then_some(record.two) },
-        RecordKind::Chmod => Asked::Chmod { path, permissions: b as u32 },
-        RecordKind::ChmodOpen => Asked::ChmodOpen { descriptor, permissions: b as u32 },
+        RecordKind::Chmod => {
+            Asked::Change { path, follow: c == 0, change: AttributeChange::Permissions(b as u32) }
+        }
+        RecordKind::ChmodOpen => {
+            Asked::ChangeOpen { descriptor, change: AttributeChange::Permissions(b as u32) }
+        }
+        RecordKind::Chown => Asked::Change { path, follow: c == 0, change: AttributeChange::Owner },
+        RecordKind::ChownOpen => Asked::ChangeOpen { descriptor, change: AttributeChange::Owner },
+        RecordKind::Utimes => Asked::Change { path, follow: c == 0, change: AttributeChange::Times },
+        RecordKind::UtimesOpen => Asked::ChangeOpen { descriptor, change: AttributeChange::Times },
         RecordKind::Map if descriptor >= 0 => {
             Asked::Map { descriptor, length: u64::try_from(b).unwrap_or(0), shared_write: c != 0 }
         }

@@ -3,6 +3,7 @@
 //! A [`Driver`] has no clock, no registry, no confinement and no buffers: [`crate::execute::Instrument`] puts those
 //! around any of them. To add one, write a file with a `Driver` and a [`Listed`] in it, and add its line here.
 
+mod attribute;
 mod glob;
 mod list;
 mod nfs;
@@ -12,6 +13,7 @@ mod stripes;
 mod submission;
 mod table;
 
+pub use attribute::AttributeChange;
 pub use posix::{Posix, ThisMachine};
 pub use simulate::{Distribution, Model, NotADistribution, Simulate, Stream};
 pub use stripes::Striping;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use ppl::commands::Command;
 use samples::{Outcome, Warning};
 
+use super::attribute::AttributeChange;
 use super::stripes::{Striping, not_of_this_back_end};
 use super::submission::{Handle, Submission};
 
@@ -185,15 +186,20 @@ pub trait Driver: Send {
         unsupported()
     }
 
-    /// Changes the permissions.
-    fn chmod(&mut self, path: &CStr, mode: u32) -> Outcome {
+    /// Changes an attribute.
+    fn change(&mut self, path: &CStr, change: AttributeChange) -> Outcome {
         unsupported()
     }
 
-    /// As [`Driver::chmod`], of what is held by a descriptor of this machine that can neither read nor write; `path` leads to
+    /// As [`Driver::change`], of what is held by a descriptor of this machine that can neither read nor write; `path` leads to
     /// it as well.
-    fn chmod_held(&mut self, held: i32, path: &CStr, mode: u32) -> Outcome {
-        self.chmod(path, mode)
+    fn change_held(&mut self, held: i32, path: &CStr, change: AttributeChange) -> Outcome {
+        self.change(path, change)
+    }
+
+    /// As [`Driver::change`], of an open file.
+    fn change_open(&mut self, file: Handle, change: AttributeChange) -> Outcome {
+        unsupported()
     }
 
     /// Reads a directory; the value is the number of names in it, `.` and `..` left out.

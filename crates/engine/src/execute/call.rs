@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 
 use crate::content::Wrong;
+use crate::driver::AttributeChange;
 use crate::files::Refusal;
 use perf::Observed;
 use ranks::layout::{Direction, Layout, ParallelMode};
@@ -59,8 +60,10 @@ pub enum Call<'a> {
     StatOpen { file: u32 },
     /// `access(F_OK)`.
     Lookup { path: &'a CStr },
-    /// `chmod`.
-    ChangeMode { path: &'a CStr, mode: u32 },
+    /// `chmod`, `chown` or `utimensat`.
+    Change { path: &'a CStr, change: AttributeChange },
+    /// `fchmod`, `fchown` or `futimens`.
+    ChangeOpen { file: u32, change: AttributeChange },
     /// `ftruncate`.
     Truncate { file: u32, length: u64 },
     /// `fallocate`.

@@ -354,10 +354,18 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Tests whether a file exists (`access` with `F_OK`)."
         errors "ENOENT"
         example "create(\"a.dat\"); lookup(\"a.dat\"); delete(\"a.dat\");";
-    Chmod "chmod" ("name" Path Required, "permissions" Permissions Required) Nothing Lastrank [changes_permissions]
-        "Changes the permissions of a file; `0o644` is `rw-r--r--`."
-        errors "ENOENT, EPERM"
+    Chmod "chmod" ("name" PathOrFile Required, "permissions" Permissions Required) Nothing Lastrank [changes_permissions]
+        "Changes the permissions of a file, by its name (`chmod`) or of an open one (`fchmod`); `0o644` is `rw-r--r--`."
+        errors "ENOENT, EPERM; of an open file EBADF"
         example "create(\"a.dat\"); chmod(\"a.dat\", 0o600); delete(\"a.dat\");";
+    Chown "chown" ("name" PathOrFile Required) Nothing Lastrank []
+        "Gives a file to the user and the group of the run, by its name (`chown`) or an open one (`fchown`). What the run made is theirs already and stays so; the file system does its work all the same."
+        errors "ENOENT, EPERM; of an open file EBADF"
+        example "create(\"a.dat\"); chown(\"a.dat\"); delete(\"a.dat\");";
+    Utimes "utimes" ("name" PathOrFile Required) Nothing Lastrank []
+        "Sets the times of a file's last access and change to now, by its name (`utimensat`) or of an open one (`futimens`)."
+        errors "ENOENT, EPERM; of an open file EBADF"
+        example "create(\"a.dat\"); utimes(\"a.dat\"); delete(\"a.dat\");";
     Sync "sync" () Nothing Lastrank [syncs_all]
         "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";

@@ -1,7 +1,7 @@
 //! Calls on open files and on names.
 
 use super::state::{Follower, Kind, Living, call};
-use crate::event::{Asked, Attributes, Event};
+use crate::event::{Asked, AttributeChange, Attributes, Event};
 use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_WRONLY};
 use crate::model::{AGAIN, BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NO_FOLLOW, NONE, Op, UNKNOWN};
 
@@ -117,7 +117,7 @@ impl Follower {
             Asked::Truncate { descriptor, .. } => (descriptor, Op::Truncate),
             Asked::Allocate { descriptor, .. } => (descriptor, Op::Allocate),
             Asked::StatOpen { descriptor, .. } => (descriptor, Op::Stat),
-            Asked::ChmodOpen { descriptor, .. } => (descriptor, Op::Chmod),
+            Asked::ChangeOpen { descriptor, change } => (descriptor, change.op()),
             Asked::Readdir { descriptor } => (descriptor, Op::Readdir),
             Asked::Map { descriptor, .. } => (descriptor, Op::Map),
             _ => return,
@@ -145,7 +145,10 @@ impl Follower {
                 made.flags = BY_FILE;
                 attributes(&mut made, found);
             }
-            Asked::ChmodOpen { permissions, .. } => made.offset = u64::from(permissions & 0o7777),
+            Asked::ChangeOpen { change, .. } => {
+                made.flags = BY_FILE;
+                permissions(&mut made, change);
+            }
             Asked::Map { length, shared_write, .. } => {
                 made.bytes = length;
                 made.flags = u32::from(shared_write);
@@ -173,7 +176,7 @@ impl Follower {
             Asked::Link { from, .. } => (from, Op::Link),
             Asked::Symlink { path, .. } => (path, Op::Symlink),
             Asked::Readlink { path, .. } => (path, Op::Readlink),
-            Asked::Chmod { path, .. } => (path, Op::Chmod),
+            Asked::Change { path, change, .. } => (path, change.op()),
             _ => return,
         };
         let Some(path) = self.resolved(living, given) else {
@@ -185,8 +188,10 @@ impl Follower {
                 made.flags = if follow { 0 } else { NO_FOLLOW };
                 attributes(&mut made, found);
             }
-            Asked::Mkdir { permissions, .. } | Asked::Chmod { permissions, .. } => {
-                made.offset = u64::from(permissions & 0o7777);
+            Asked::Mkdir { permissions, .. } => made.offset = u64::from(permissions & 0o7777),
+            Asked::Change { follow, change, .. } => {
+                made.flags = if follow { 0 } else { NO_FOLLOW };
+                permissions(&mut made, change);
             }
             Asked::Rename { to, .. } | Asked::Link { to, .. } => {
                 let Some(other) = self.resolved(living, to) else { return };
@@ -216,6 +221,12 @@ impl Follower {
         for description in self.descriptions.iter_mut().filter(|one| one.path == from) {
             description.path = to;
         }
+    }
+}
+
+fn permissions(made: &mut Call, change: AttributeChange) {
+    if let AttributeChange::Permissions(bits) = change {
+        made.offset = u64::from(bits & 0o7777);
     }
 }
 

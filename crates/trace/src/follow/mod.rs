@@ -208,7 +208,7 @@ impl Follower {
             | Asked::Truncate { .. }
             | Asked::Allocate { .. }
             | Asked::StatOpen { .. }
-            | Asked::ChmodOpen { .. }
+            | Asked::ChangeOpen { .. }
             | Asked::Readdir { .. }
             | Asked::Map { .. } => self.on_open_file(living, event),
             Asked::Stat { .. }
@@ -220,7 +220,7 @@ impl Follower {
             | Asked::Link { .. }
             | Asked::Symlink { .. }
             | Asked::Readlink { .. }
-            | Asked::Chmod { .. } => self.on_name(living, event),
+            | Asked::Change { .. } => self.on_name(living, event),
         }
     }
 
@@ -250,7 +250,9 @@ impl Follower {
 
     fn absolute(&self, living: Living, given: Given<'_>) -> Option<Vec<u8>> {
         if given.name.first() == Some(&b'/') {
-            return Some(resolve(b"/", given.name));
+            return Some(
+                self.behind_descriptor(living, given.name).unwrap_or_else(|| resolve(b"/", given.name)),
+            );
         }
         let from: &[u8] = match given.from {
             From::Here => &self.directories[living.directory as usize],
@@ -260,6 +262,22 @@ impl Follower {
             }
         };
         Some(resolve(from, given.name))
+    }
+
+    /// What a name below `/proc/self/fd` means: C libraries make such names to change what they hold open.
+    fn behind_descriptor(&self, living: Living, name: &[u8]) -> Option<Vec<u8>> {
+        let below = name.strip_prefix(b"/proc/self/fd/")?;
+        let digits = below.iter().position(|byte| *byte == b'/').unwrap_or(below.len());
+        let number = std::str::from_utf8(&below[..digits]).ok()?.parse().ok()?;
+        let description = &self.descriptions[self.slot(living, number)?];
+        let rest = below[digits..].strip_prefix(b"/").unwrap_or(b"");
+        match description.kind {
+            Kind::File | Kind::Directory if rest.is_empty() => {
+                Some(self.trace.names.get(description.path).to_vec())
+            }
+            Kind::Directory => Some(resolve(self.trace.names.get(description.path), rest)),
+            _ => None,
+        }
     }
 
     fn resolved(&mut self, living: Living, given: Given<'_>) -> Option<u32> {

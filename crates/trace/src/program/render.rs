@@ -390,6 +390,7 @@ pub fn names_of(verb: Verb) -> usize {
         | Verb::CopyEnd
         | Verb::Seek
         | Verb::StatOpen
+        | Verb::ChangeOpen(_)
         | Verb::Sync
         | Verb::DataSync
         | Verb::Truncate
@@ -425,6 +426,7 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::CopyEnd => return format!("expect errno == ENODATA fcopy({});", copied()),
         Verb::Seek => format!("fseek({});", arguments()),
         Verb::StatOpen => format!("stat({file});"),
+        Verb::ChangeOpen(word) => format!("{word}({file}{permissions});"),
         Verb::Sync => format!("fsync({file});"),
         Verb::DataSync => format!("fdatasync({file});"),
         Verb::Truncate => format!("ftruncate({});", arguments()),

@@ -46,6 +46,42 @@ fn records_become_calls_and_the_share_is_counted() {
 }
 
 #[test]
+fn changes_of_attributes_are_calls() {
+    let here = i64::from(libc::AT_FDCWD);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Open, 3, [here, 0o1101, 0o644, 0], [b"out", b""]),
+        written(RecordKind::ChmodOpen, 0, [3, 0o640, 0, 0], [b"", b""]),
+        written(RecordKind::ChownOpen, 0, [3, 0, 0, 0], [b"", b""]),
+        written(RecordKind::UtimesOpen, 0, [3, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Chmod, 0, [here, 0o600, 0, 0], [b"out", b""]),
+        written(RecordKind::Chown, 0, [here, 0, 1, 0], [b"out", b""]),
+        written(RecordKind::Utimes, 0, [here, 0, 0, 0], [b"out", b""]),
+    ]);
+    let trace = found.follower.finish();
+    let changes: Vec<(&str, u64, u32, &[u8])> = trace
+        .calls
+        .iter()
+        .filter(|call| matches!(call.op.word(), "chmod" | "chown" | "utimes"))
+        .map(|call| (call.op.word(), call.offset, call.flags, trace.names.get(call.path)))
+        .collect();
+    let (unknown, by_file, link) = (u64::MAX, 4, 2);
+    let out: &[u8] = b"/home/out";
+    assert_eq!(
+        changes,
+        [
+            ("chmod", 0o640, by_file, out),
+            ("chown", unknown, by_file, out),
+            ("utimes", unknown, by_file, out),
+            ("chmod", 0o600, 0, out),
+            ("chown", unknown, link, out),
+            ("utimes", unknown, 0, out),
+        ]
+    );
+}
+
+#[test]
 fn calls_tell_for_how_long_the_library_was_at_work_before() {
     let here = i64::from(libc::AT_FDCWD);
     let found = spooled(&[

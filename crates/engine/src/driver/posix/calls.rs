@@ -240,20 +240,6 @@ pub fn symlink(target: &CStr, path: &CStr) -> Outcome {
     retry(|| i64::from(unsafe { libc::symlink(target.as_ptr(), path.as_ptr()) }))
 }
 
-/// Changes the permissions.
-#[inline(always)]
-pub fn chmod(path: &CStr, mode: u32) -> Outcome {
-    // SAFETY: the path is NUL-terminated.
-    retry(|| i64::from(unsafe { libc::chmod(path.as_ptr(), mode) }))
-}
-
-/// Changes the permissions of what is held by a descriptor, also by one that can neither read nor write.
-#[inline(always)]
-pub fn fchmodat2(fd: i32, mode: u32) -> Outcome {
-    // SAFETY: the path is NUL-terminated, and empty: what is meant is the descriptor.
-    retry(|| unsafe { libc::syscall(libc::SYS_fchmodat2, fd, c"".as_ptr(), mode, libc::AT_EMPTY_PATH) })
-}
-
 /// Sets the length of an open file.
 #[inline(always)]
 pub fn ftruncate(fd: i32, length: u64) -> Outcome {

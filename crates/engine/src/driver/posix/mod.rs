@@ -2,6 +2,7 @@
 //!
 //! `calls` makes them one by one, `chains` hands them to io_uring.
 
+mod attributes;
 mod calls;
 mod chain;
 mod chains;
@@ -12,6 +13,7 @@ use std::time::Duration;
 
 use samples::{Outcome, Warning};
 
+use super::attribute::AttributeChange;
 use super::glob::glob;
 use super::stripes::{self, Striping};
 use super::submission::{Handle, Submission};
@@ -19,10 +21,18 @@ use super::table::{Capabilities, Driver, Listed, Seat};
 use chains::CallChains;
 
 /// Operations by system calls of this machine.
-#[derive(Default)]
 pub struct Posix {
     /// What is under way in an `async` block.
     jobs: Option<Box<CallChains>>,
+    /// Who runs this process, by user and group.
+    user: (u32, u32),
+}
+
+impl Default for Posix {
+    fn default() -> Self {
+        // SAFETY: plain calls.
+        Self { jobs: None, user: unsafe { (libc::geteuid(), libc::getegid()) } }
+    }
 }
 
 /// There is one such back end: nothing is to be chosen about it.
@@ -171,16 +181,35 @@ impl Driver for Posix {
     }
 
     #[inline(always)]
-    fn chmod(&mut self, path: &CStr, mode: u32) -> Outcome {
-        calls::chmod(path, mode)
+    fn change(&mut self, path: &CStr, change: AttributeChange) -> Outcome {
+        match change {
+            AttributeChange::Mode(mode) => attributes::chmod(path, mode),
+            AttributeChange::Owner => attributes::chown(path, self.user),
+            AttributeChange::Times => attributes::utimes(path),
+        }
     }
 
     #[inline(always)]
-    fn chmod_held(&mut self, held: i32, path: &CStr, mode: u32) -> Outcome {
-        match calls::fchmodat2(held, mode) {
-            // Before Linux 6.6, or a filter of a container.
-            Outcome { errno: libc::ENOSYS | libc::EPERM, .. } => calls::chmod(path, mode),
-            done => done,
+    fn change_held(&mut self, held: i32, path: &CStr, change: AttributeChange) -> Outcome {
+        let done = match change {
+            AttributeChange::Mode(mode) => attributes::fchmodat2(held, mode),
+            AttributeChange::Owner => attributes::chown_held(held, self.user),
+            AttributeChange::Times => attributes::utimes_held(held),
+        };
+        match done.errno {
+            // Before Linux 6.6, or 5.8, or a filter of a container.
+            libc::ENOSYS | libc::EPERM | libc::EINVAL => self.change(path, change),
+            _ => done,
+        }
+    }
+
+    #[inline(always)]
+    fn change_open(&mut self, file: Handle, change: AttributeChange) -> Outcome {
+        let file = fd(file);
+        match change {
+            AttributeChange::Mode(mode) => attributes::fchmod(file, mode),
+            AttributeChange::Owner => attributes::fchown(file, self.user),
+            AttributeChange::Times => attributes::futimes(file),
         }
     }
 

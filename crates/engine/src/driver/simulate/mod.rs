@@ -12,6 +12,7 @@ use std::ffi::CStr;
 use ppl::commands::Command;
 use samples::{Outcome, Warning};
 
+use super::attribute::AttributeChange;
 use super::glob::glob;
 use super::stripes::Striping;
 use super::submission::Handle;
@@ -155,8 +156,12 @@ impl Driver for Simulate {
         Outcome::default()
     }
 
-    fn chmod(&mut self, path: &CStr, _mode: u32) -> Outcome {
+    fn change(&mut self, path: &CStr, _change: AttributeChange) -> Outcome {
         self.status(path)
+    }
+
+    fn change_open(&mut self, file: Handle, _change: AttributeChange) -> Outcome {
+        self.is_open(file)
     }
 
     fn readdir(&mut self, path: &CStr) -> Outcome {

@@ -71,7 +71,8 @@ impl Key {
             | Call::Link { .. }
             | Call::SymbolicLink { .. }
             | Call::Lookup { .. }
-            | Call::ChangeMode { .. }
+            | Call::Change { .. }
+            | Call::ChangeOpen { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
             | Call::StatOpen { .. }

@@ -10,7 +10,7 @@ use super::guard::Makes;
 use super::layer::Layer;
 use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
-use crate::driver::{Driver, Handle, Striping};
+use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
 use crate::files::Refusal;
 use crate::flags;
@@ -329,23 +329,45 @@ impl Layer {
         Ok(())
     }
 
-    /// Gives `path` other permissions. What it leads to is held meanwhile, so that no link in its place is followed.
-    pub(super) fn change_mode<D: Driver + ?Sized>(
+    /// Gives `path` other attributes. What it leads to is held meanwhile, so that no link in its place is followed.
+    pub(super) fn change<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         path: &CStr,
-        mode: u32,
+        change: AttributeChange,
     ) -> Result<Timed, Refusal> {
         const WHAT: &str = "change";
         let around = self.guard.check(WHAT, path)?;
         self.guard.own(WHAT, path, around)?;
         let held = self.guard.hold(WHAT, path)?;
-        let is_directory = held.as_ref().is_some_and(|(_, found, _)| found & libc::S_IFMT == libc::S_IFDIR);
-        self.guard.may_have_mode(WHAT, path, mode, is_directory)?;
+        if let AttributeChange::Mode(mode) = change {
+            let is_directory =
+                held.as_ref().is_some_and(|(_, found, _)| found & libc::S_IFMT == libc::S_IFDIR);
+            self.guard.may_have_mode(WHAT, path, mode, is_directory)?;
+        }
         Ok(self.bracket.time(driver, Meaning::Value, |driver| match &held {
-            Some((reached, _, held)) => driver.chmod_held(held.number(), reached, mode),
-            None => driver.chmod(path, mode),
+            Some((reached, _, held)) => driver.change_held(held.number(), reached, change),
+            None => driver.change(path, change),
         }))
+    }
+
+    /// Gives an open file other attributes.
+    pub(super) fn change_open<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        file: u32,
+        change: AttributeChange,
+    ) -> Result<Timed, Refusal> {
+        const WHAT: &str = "change";
+        if let Some(open) = self.files.get(file)
+            && let Some(handle) = open.handle
+        {
+            self.guard.own_open(WHAT, &open.path, handle)?;
+            if let AttributeChange::Mode(mode) = change {
+                self.guard.may_have_mode(WHAT, &open.path, mode, false)?;
+            }
+        }
+        Ok(self.on_file(driver, file, |driver, handle| driver.change_open(handle, change)))
     }
 
     pub(super) fn removing<D: Driver + ?Sized>(

@@ -91,7 +91,8 @@ impl Layer {
             }
             Call::SymbolicLink { target, path } => self.symbolic_link(driver, target, path)?,
             Call::Lookup { path } => self.asking(driver, path, |driver, path| driver.lookup(path))?,
-            Call::ChangeMode { path, mode } => self.change_mode(driver, path, mode)?,
+            Call::Change { path, change } => self.change(driver, path, change)?,
+            Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
             Call::Truncate { file, length } => {
                 self.on_file(driver, file, |driver, handle| driver.truncate(handle, length))
             }
@@ -119,7 +120,7 @@ impl Layer {
         })
     }
 
-    fn on_file<D: Driver + ?Sized>(
+    pub(super) fn on_file<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         file: u32,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::content::Author;
+use crate::driver::AttributeChange;
 use crate::execute::call::Target;
 use crate::files::{Confinement, Moment, Registry};
 use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
@@ -47,7 +48,7 @@ fn kind(call: &Call<'_>) -> u32 {
         Call::SymbolicLink { .. } => 16,
         Call::Stat { .. } => 17,
         Call::Lookup { .. } => 18,
-        Call::ChangeMode { .. } => 19,
+        Call::Change { .. } => 19,
         Call::Truncate { .. } => 20,
         Call::Allocate { .. } => 21,
         Call::Advise { .. } => 22,
@@ -61,6 +62,7 @@ fn kind(call: &Call<'_>) -> u32 {
         Call::Stripe { .. } => 30,
         Call::StatOpen { .. } => 31,
         Call::Copy { .. } => 32,
+        Call::ChangeOpen { .. } => 33,
     }
 }
 
@@ -84,6 +86,9 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
         Call::Allocate { file, offset: 0, length: 1 << 16, mode: 0 },
         Call::Advise { file, offset: 0, length: 0, advice: libc::POSIX_FADV_RANDOM },
         Call::StatOpen { file },
+        Call::ChangeOpen { file, change: AttributeChange::Mode(0o600) },
+        Call::ChangeOpen { file, change: AttributeChange::Owner },
+        Call::ChangeOpen { file, change: AttributeChange::Times },
         Call::Cached { file },
         Call::DirectAlignment { file },
         Call::TakeMemory { length },
@@ -96,7 +101,9 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
         Call::MapFile { path: &b, length: None, offset: 0 },
         Call::Stat { path: &b },
         Call::Lookup { path: &b },
-        Call::ChangeMode { path: &b, mode: 0o600 },
+        Call::Change { path: &b, change: AttributeChange::Mode(0o600) },
+        Call::Change { path: &b, change: AttributeChange::Owner },
+        Call::Change { path: &b, change: AttributeChange::Times },
         Call::Create { path: &c },
         Call::MakeDirectory { path: &d, mode: 0o700 },
         Call::ReadDirectory { path: &d },
@@ -118,7 +125,7 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
         assert_eq!(instrument.layer.bracket.allocated, 0, "{call:?}");
         seen |= 1 << kind(&call);
     }
-    assert_eq!(seen, (1 << 33) - 1, "a kind of call is missing above");
+    assert_eq!(seen, (1 << 34) - 1, "a kind of call is missing above");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use ppl::plan::SiteId;
 
 use super::answer::Answer;
 use super::rank::Rank;
+use crate::driver::AttributeChange;
 use crate::execute::call::Call;
 use crate::execute::session::Stop;
 use crate::flags::open_flags;
@@ -122,7 +123,9 @@ impl Rank<'_, '_> {
             FileCommand::Mkdir => Call::MakeDirectory { path, mode: mode(1, 0o755) },
             FileCommand::Rmdir => Call::RemoveDirectory { path },
             FileCommand::Readdir => Call::ReadDirectory { path },
-            FileCommand::Chmod => Call::ChangeMode { path, mode: mode(1, 0o644) },
+            FileCommand::Chmod => changed(arguments, AttributeChange::Mode(mode(1, 0o644))),
+            FileCommand::Chown => changed(arguments, AttributeChange::Owner),
+            FileCommand::Utimes => changed(arguments, AttributeChange::Times),
             FileCommand::Sync => Call::SyncAll,
             FileCommand::DropCaches => Call::DropCaches,
             FileCommand::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
@@ -193,6 +196,14 @@ pub(super) fn stat(arguments: &Arguments) -> Call<'_> {
     match arguments.file(0) {
         Some(file) => Call::StatOpen { file },
         None => Call::Stat { path: arguments.c_str(0) },
+    }
+}
+
+/// A change of attributes, of a name or of an open file.
+fn changed(arguments: &Arguments, change: AttributeChange) -> Call<'_> {
+    match arguments.file(0) {
+        Some(file) => Call::ChangeOpen { file, change },
+        None => Call::Change { path: arguments.c_str(0), change },
     }
 }
 

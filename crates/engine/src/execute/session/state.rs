@@ -94,7 +94,8 @@ impl StartedOperation {
             | Call::Link { .. }
             | Call::SymbolicLink { .. }
             | Call::Lookup { .. }
-            | Call::ChangeMode { .. }
+            | Call::Change { .. }
+            | Call::ChangeOpen { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
             | Call::StatOpen { .. }

@@ -1,7 +1,7 @@
 //! What each system call asks for.
 
 use super::line::{LineParts, number};
-use crate::event::{Asked, Attributes, Event, From, Given};
+use crate::event::{Asked, AttributeChange, Attributes, Event, From, Given};
 use crate::flags::{O_CREAT, O_TRUNC, O_WRONLY, number as open_flags};
 use crate::follow::Follower;
 
@@ -26,6 +26,8 @@ pub fn take(follower: &mut Follower, (thread, start): (u32, u64), parts: &LinePa
         follower.take(&event((thread, start), parts, result, None, told));
     }
     let asked = match place {
+        // Without a name it is about the open file.
+        Some((at, _)) if parts.name == b"utimensat" && parts.words(at.name) == "NULL" => unnamed(parts),
         Some((at, second)) => named(parts, at, second, &strings),
         None => unnamed(parts),
     };
@@ -68,8 +70,8 @@ fn place_of_names(call: &[u8]) -> Option<(NamePlace, Option<NamePlace>)> {
             (here(0), (call == b"readlink").then_some(here(1)))
         }
         b"openat" | b"openat2" | b"newfstatat" | b"fstatat64" | b"statx" | b"faccessat" | b"faccessat2"
-        | b"unlinkat" | b"mkdirat" | b"fchmodat" | b"fchmodat2" | b"fchownat" | b"utimensat"
-        | b"execveat" => (at(0), None),
+        | b"unlinkat" | b"mkdirat" | b"fchmodat" | b"fchmodat2" | b"fchownat" | b"futimesat"
+        | b"utimensat" | b"execveat" => (at(0), None),
         b"readlinkat" => (at(0), Some(here(2))),
         b"rename" | b"link" => (here(0), Some(here(1))),
         b"renameat" | b"renameat2" | b"linkat" => (at(0), Some(at(2))),
@@ -128,8 +130,20 @@ fn named<'a>(
         b"unlinkat" => Asked::Unlink { path },
         b"rmdir" => Asked::Rmdir { path },
         b"mkdir" | b"mkdirat" => Asked::Mkdir { path, permissions: permissions(at.name + 1, 0o777) },
-        b"chmod" | b"fchmodat" | b"fchmodat2" => {
-            Asked::Chmod { path, permissions: permissions(at.name + 1, 0o644) }
+        b"chmod" | b"fchmodat" | b"fchmodat2" | b"chown" | b"lchown" | b"fchownat" | b"utime" | b"utimes"
+        | b"futimesat" | b"utimensat" => {
+            let change = match parts.name {
+                b"chmod" | b"fchmodat" | b"fchmodat2" => {
+                    AttributeChange::Permissions(permissions(at.name + 1, 0o644))
+                }
+                b"chown" | b"lchown" | b"fchownat" => AttributeChange::Owner,
+                _ => AttributeChange::Times,
+            };
+            let follow = parts.name != b"lchown" && !parts.mentions(b"AT_SYMLINK_NOFOLLOW");
+            match name.is_empty().then(|| parts.descriptor(0)).flatten() {
+                Some(descriptor) => Asked::ChangeOpen { descriptor, change },
+                None => Asked::Change { path, follow, change },
+            }
         }
         b"chdir" => Asked::Chdir { path },
         b"getcwd" => Asked::WorkingDirectory { path: name },
@@ -145,8 +159,6 @@ fn named<'a>(
         b"symlink" | b"symlinkat" => Asked::Symlink { target: strings.two.as_deref()?, path },
         b"readlink" | b"readlinkat" => Asked::Readlink { path, target: strings.two.as_deref() },
         b"truncate" => Asked::TruncateName { path, length: parts.number(1)? },
-        b"chown" | b"lchown" | b"fchownat" => Asked::Other { why: "changes of owners" },
-        b"utime" | b"utimes" | b"utimensat" => Asked::Other { why: "changes of times" },
         _ => return None,
     })
 }
@@ -192,10 +204,14 @@ fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
             _ => return None,
         },
         b"fstat" => Asked::StatOpen { descriptor: descriptor()?, found: attributes(parts.argument(1)) },
-        b"fchmod" => Asked::ChmodOpen {
-            descriptor: descriptor()?,
-            permissions: parts.number(1).unwrap_or(0o644) as u32,
-        },
+        b"fchmod" | b"fchown" | b"utimensat" => {
+            let change = match parts.name {
+                b"fchmod" => AttributeChange::Permissions(parts.number(1).unwrap_or(0o644) as u32),
+                b"fchown" => AttributeChange::Owner,
+                _ => AttributeChange::Times,
+            };
+            Asked::ChangeOpen { descriptor: descriptor()?, change }
+        }
         b"getdents64" | b"getdents" => Asked::Readdir { descriptor: descriptor()? },
         b"mmap" => Asked::Map {
             descriptor: parts.descriptor(4).filter(|number| *number >= 0)?,
@@ -221,8 +237,6 @@ fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
         b"io_uring_enter" | b"io_submit" => {
             Asked::Other { why: "submissions of io_uring or AIO, whose transfers are not in the trace" }
         }
-        b"fchown" => Asked::Other { why: "changes of owners" },
-        b"futimesat" | b"futimens" => Asked::Other { why: "changes of times" },
         _ => return None,
     })
 }

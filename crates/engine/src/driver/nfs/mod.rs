@@ -1,18 +1,18 @@
 //! The driver of NFS in user space, through libnfs: no mount, no kernel client, no page cache.
 //!
-//! libnfs (Ronnie Sahlberg) is loaded at run time; version 4 and 5 of it have the functions below. Names are those
-//! below the exported directory, which confines the program: libnfs follows no `..` out of it.
+//! libnfs (Ronnie Sahlberg) is loaded at run time. Names are those below the exported directory, which confines the program:
+//! libnfs follows no `..` out of it.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::sync::OnceLock;
+mod library;
+
+use std::ffi::{CStr, CString, c_int};
 
 use samples::{Cause, Outcome};
 
+use super::attribute::AttributeChange;
 use super::submission::Handle;
 use super::table::{Capabilities, Driver, Listed, Seat};
-
-/// Versions of the library whose functions are those declared here.
-const LIBRARIES: [&str; 2] = ["libnfs.so.13", "libnfs.so.14"];
+use library::{Context, Directory, Library, NfsFile, NfsStatus, library};
 
 /// The most that one call of the library moves: it counts in an `int`.
 const MOST: usize = 1 << 30;
@@ -20,109 +20,11 @@ const MOST: usize = 1 << 30;
 /// How long a request may go unanswered, in milliseconds; then it has failed.
 const PATIENCE_MS: c_int = 30_000;
 
-type Context = *mut c_void;
-type NfsFile = *mut c_void;
-type Directory = *mut c_void;
-
-/// `struct nfs_url`.
-#[repr(C)]
-struct ParsedUrl {
-    server: *const c_char,
-    path: *const c_char,
-    file: *const c_char,
-}
-
-/// `struct nfs_stat_64`.
-#[repr(C)]
-#[derive(Default)]
-struct NfsStatus {
-    before: [u64; 7],
-    size: u64,
-    after: [u64; 9],
-}
-
-/// The beginning of `struct nfsdirent`.
-#[repr(C)]
-struct DirectoryEntry {
-    next: *mut DirectoryEntry,
-    name: *const c_char,
-}
-
-macro_rules! functions {
-    ($($name:ident($($argument:ty),*) $(-> $result:ty)?;)*) => {
-        /// The functions of the library that are used.
-        struct Library {
-            $($name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
-        }
-
-        impl Library {
-            fn of(library: &libloading::Library) -> Result<Self, libloading::Error> {
-                // SAFETY: the types are those of the library's header for the versions in LIBRARIES.
-                unsafe { Ok(Self { $($name: *library.get(concat!(stringify!($name), "\0").as_bytes())?,)* }) }
-            }
-        }
-    };
-}
-
-functions! {
-    nfs_init_context() -> Context;
-    nfs_destroy_context(Context);
-    nfs_set_autoreconnect(Context, c_int);
-    nfs_set_timeout(Context, c_int);
-    nfs_set_dircache(Context, c_int);
-    nfs_parse_url_dir(Context, *const c_char) -> *mut ParsedUrl;
-    nfs_destroy_url(*mut ParsedUrl);
-    nfs_get_error(Context) -> *const c_char;
-    nfs_mount(Context, *const c_char, *const c_char) -> c_int;
-    nfs_open2(Context, *const c_char, c_int, c_int, *mut NfsFile) -> c_int;
-    nfs_close(Context, NfsFile) -> c_int;
-    nfs_read(Context, NfsFile, u64, *mut c_void) -> c_int;
-    nfs_pread(Context, NfsFile, u64, u64, *mut c_void) -> c_int;
-    nfs_write(Context, NfsFile, u64, *const c_void) -> c_int;
-    nfs_pwrite(Context, NfsFile, u64, u64, *const c_void) -> c_int;
-    nfs_fsync(Context, NfsFile) -> c_int;
-    nfs_lseek(Context, NfsFile, i64, c_int, *mut u64) -> c_int;
-    nfs_fstat64(Context, NfsFile, *mut NfsStatus) -> c_int;
-    nfs_ftruncate(Context, NfsFile, u64) -> c_int;
-    nfs_stat64(Context, *const c_char, *mut NfsStatus) -> c_int;
-    nfs_access(Context, *const c_char, c_int) -> c_int;
-    nfs_unlink(Context, *const c_char) -> c_int;
-    nfs_rmdir(Context, *const c_char) -> c_int;
-    nfs_mkdir2(Context, *const c_char, c_int) -> c_int;
-    nfs_rename(Context, *const c_char, *const c_char) -> c_int;
-    nfs_link(Context, *const c_char, *const c_char) -> c_int;
-    nfs_symlink(Context, *const c_char, *const c_char) -> c_int;
-    nfs_chmod(Context, *const c_char, c_int) -> c_int;
-    nfs_opendir(Context, *const c_char, *mut Directory) -> c_int;
-    nfs_readdir(Context, Directory) -> *mut DirectoryEntry;
-    nfs_closedir(Context, Directory);
-}
-
-/// The library, loaded once and never unloaded.
-fn library() -> Result<&'static Library, String> {
-    static LOADED: OnceLock<Result<Library, String>> = OnceLock::new();
-    let load = || {
-        let mut why = String::new();
-        for name in LIBRARIES {
-            // SAFETY: the library's initialisation does nothing that others could see.
-            match unsafe { libloading::Library::new(name) } {
-                Ok(found) => {
-                    let functions = Library::of(&found).map_err(|error| format!("{name}: {error}"));
-                    std::mem::forget(found);
-                    return functions;
-                }
-                Err(error) => why = error.to_string(),
-            }
-        }
-        Err(format!("libnfs cannot be loaded ({why}); install it: `apt-get install libnfs13` on Debian"))
-    };
-    LOADED.get_or_init(load).as_ref().map_err(String::clone)
-}
-
 /// An open file, and how it was opened.
 struct NfsOpenFile {
     file: NfsFile,
     flags: i32,
+    path: CString,
 }
 
 /// A connection to the server of one export.
@@ -282,7 +184,7 @@ impl Driver for Nfs {
         if number == self.files.len() {
             self.files.push(None);
         }
-        self.files[number] = Some(NfsOpenFile { file, flags });
+        self.files[number] = Some(NfsOpenFile { file, flags, path: path.into() });
         Outcome::value(number as u64)
     }
 
@@ -393,9 +295,42 @@ impl Driver for Nfs {
         outcome(unsafe { (self.library.nfs_symlink)(self.context, target.as_ptr(), path.as_ptr()) })
     }
 
-    fn chmod(&mut self, path: &CStr, mode: u32) -> Outcome {
+    fn change(&mut self, path: &CStr, change: AttributeChange) -> Outcome {
+        let name = path.as_ptr();
         // SAFETY: as said above.
-        outcome(unsafe { (self.library.nfs_chmod)(self.context, path.as_ptr(), mode as c_int) })
+        outcome(unsafe {
+            match change {
+                AttributeChange::Mode(mode) => (self.library.nfs_chmod)(self.context, name, mode as c_int),
+                AttributeChange::Owner => {
+                    let (user, group) = library::user();
+                    (self.library.nfs_chown)(self.context, name, user, group)
+                }
+                AttributeChange::Times => {
+                    (self.library.nfs_utimes)(self.context, name, library::now_twice().as_ptr())
+                }
+            }
+        })
+    }
+
+    /// The library sets no times of open files: they are those of the name by which the file was opened.
+    fn change_open(&mut self, file: Handle, change: AttributeChange) -> Outcome {
+        match change {
+            // SAFETY: as said above.
+            AttributeChange::Mode(mode) => self.on_file(file, |library, context, file| unsafe {
+                (library.nfs_fchmod)(context, file, mode as c_int)
+            }),
+            AttributeChange::Owner => {
+                let (user, group) = library::user();
+                // SAFETY: as said above.
+                self.on_file(file, |library, context, file| unsafe {
+                    (library.nfs_fchown)(context, file, user, group)
+                })
+            }
+            AttributeChange::Times => match self.files.get(file.0 as usize) {
+                Some(Some(opened)) => self.change(&opened.path.clone(), change),
+                _ => Outcome::error(libc::EBADF),
+            },
+        }
     }
 
     fn readdir(&mut self, path: &CStr) -> Outcome {
