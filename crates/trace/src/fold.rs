@@ -5,27 +5,40 @@
 //! statement the end of the sequence is examined: last nodes that repeat the body of the loop before them become
 //! its next iteration; last nodes that equal the nodes before them become a loop with these.
 
+mod pieces;
+
 use std::ops::Range;
 
 use crate::columns::{Column, Indices, column};
 use crate::maps::HashMap;
-use crate::optional::{Aligned, align, anchors};
+use crate::optional::anchors;
 use crate::packed::Packed;
 use crate::sequence::{Sequence, Statement, packed_name, unpacked_name};
 
 /// The longest body of a loop, in nodes.
 const LONGEST_BODY: usize = 96;
 
-/// How often loops with optional parts are looked for: they hold each other.
-const MOST_ROUNDS: usize = 4;
 /// A sequence is folded well if it has so many times as many statements as lines.
 const WELL_FOLDED: usize = 10;
 /// Sequences of which pieces are tried.
 const IN_PIECES: Range<usize> = 24..1 << 17;
 /// How many shapes are tried as the beginning of pieces.
 const ANCHORS: usize = 8;
-/// Items of a list on a line.
-const LISTED_A_LINE: usize = 8;
+/// Pieces of so many statements tell which way is best.
+const TRIED: usize = 1 << 15;
+/// Items of a list on a line: names, sizes and offsets, counts.
+const NAMES_A_LINE: usize = 8;
+const NUMBERS_A_LINE: usize = 16;
+const COUNTS_A_LINE: usize = 32;
+
+/// How pieces are made and folded.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    /// The shape of the statement with which each piece begins.
+    anchor: u32,
+    /// Whether rhythms are looked for in them; otherwise each is folded as it repeats.
+    by_rhythm: bool,
+}
 
 /// A statement or a loop of the folded program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,13 +105,17 @@ pub fn fold(statements: &Sequence) -> Vec<Node> {
     }
     // Nodes take much where little repeats: those of one way are held at a time, and made again of the best.
     drop(nodes);
-    let in_pieces = |anchor: &u32| cost(&Folder::in_pieces(statements, *anchor), &Indices::top());
-    let ways = anchors(statements.shapes()).take(ANCHORS);
-    let best = ways.map(|anchor| (in_pieces(&anchor), anchor)).min_by_key(|(lines, _)| *lines);
-    match best {
-        Some((fewer, anchor)) if fewer * 4 <= lines * 3 => Folder::in_pieces(statements, anchor),
-        _ => as_it_repeats(statements),
+    let some: Sequence = statements.iter().take(TRIED).collect();
+    let lines_of = |way: &Way| cost(&Folder::in_pieces(&some, *way), &Indices::top());
+    let anchors = anchors(statements.shapes()).take(ANCHORS);
+    let ways = anchors.flat_map(|anchor| [false, true].map(|by_rhythm| Way { anchor, by_rhythm }));
+    if let Some(best) = ways.min_by_key(lines_of) {
+        let nodes = Folder::in_pieces(statements, best);
+        if cost(&nodes, &Indices::top()) * 4 <= lines * 3 {
+            return nodes;
+        }
     }
+    as_it_repeats(statements)
 }
 
 /// The folded program of a sequence of statements as it repeats.
@@ -110,18 +127,20 @@ fn as_it_repeats(statements: &Sequence) -> Vec<Node> {
 
 /// About how many lines nodes take, with their lists.
 fn cost(nodes: &[Node], indices: &Indices<'_>) -> usize {
-    let list = |values: &Packed| match column(values, indices) {
+    let list = |values: &Packed, a_line: usize| match column(values, indices) {
         Column::Affine { .. } => 0,
-        Column::List => values.len() / LISTED_A_LINE + 1,
+        Column::List => values.len() / a_line + 1,
     };
     let of = |node: &Node| match node {
         Node::Site(site) => {
             let names = site.names.iter().filter(|names| names.constant().is_none()).count()
-                * (site.gaps.len() / LISTED_A_LINE + 1);
-            1 + names + site.numbers.iter().map(list).sum::<usize>()
+                * (site.gaps.len() / NAMES_A_LINE + 1);
+            1 + names + site.numbers.iter().map(|numbers| list(numbers, NUMBERS_A_LINE)).sum::<usize>()
         }
         Node::Loop(one) if one.is_once() => cost(&one.body, indices),
-        Node::Loop(one) => 2 + list(&one.counts) + cost(&one.body, &indices.inside(&one.counts)),
+        Node::Loop(one) => {
+            2 + list(&one.counts, COUNTS_A_LINE) + cost(&one.body, &indices.inside(&one.counts))
+        }
     };
     nodes.iter().map(of).sum()
 }
@@ -209,6 +228,13 @@ impl Node {
 
 impl Folder {
     fn push(&mut self, statement: &Statement) {
+        if self.push_run(statement) {
+            while self.join() || self.absorb() || self.pair() {}
+        }
+    }
+
+    /// Adds a statement, or one more iteration of the last one; whether it is a node of its own.
+    fn push_run(&mut self, statement: &Statement) -> bool {
         let form = self.form_of_statement(statement.shape);
         if self.shapes.last() == Some(&form)
             && let Some(Node::Loop(one)) = self.nodes.last_mut()
@@ -217,55 +243,12 @@ impl Folder {
             // One more iteration of the last loop: nothing before it changes, so that nothing else can be folded.
             site.add(statement);
             one.grow(1);
-            return;
+            return false;
         }
         let body = vec![Node::Site(Site::of(statement))];
         self.nodes.push(Node::Loop(Loop { form, counts: Packed::from_iter([1]), body }));
         self.shapes.push(form);
-        while self.join() || self.absorb() || self.pair() {}
-    }
-
-    /// Folds each piece that begins with a statement of the shape `anchor`, and then pieces that differ in parts only.
-    fn in_pieces(statements: &Sequence, anchor: u32) -> Vec<Node> {
-        let mut folder = Self::default();
-        let (mut nodes, mut shapes) = (Vec::new(), Vec::new());
-        for statement in statements.iter() {
-            if statement.shape == anchor {
-                nodes.append(&mut folder.nodes);
-                shapes.append(&mut folder.shapes);
-            }
-            folder.push(&statement);
-        }
-        nodes.append(&mut folder.nodes);
-        shapes.append(&mut folder.shapes);
-        (folder.nodes, folder.shapes) = (nodes, shapes);
-        for _ in 0..MOST_ROUNDS {
-            let loops = align(&folder.shapes);
-            if loops.is_empty() {
-                break;
-            }
-            folder.merge(loops);
-        }
-        folder.nodes
-    }
-
-    /// Puts loops with optional parts in place of their nodes, and folds what then repeats.
-    fn merge(&mut self, loops: Vec<Aligned>) {
-        let shapes = std::mem::take(&mut self.shapes);
-        let mut nodes = std::mem::take(&mut self.nodes).into_iter().zip(shapes);
-        let mut at = 0;
-        for one in loops {
-            for (node, form) in nodes.by_ref().take(one.nodes.start - at) {
-                self.push_node(node, form);
-            }
-            at = one.nodes.end;
-            let taken: Vec<Node> = nodes.by_ref().take(one.nodes.len()).map(|(node, _)| node).collect();
-            let form = self.forms.of(&one.body);
-            self.push_node(loop_of(&one, taken, form), form);
-        }
-        for (node, form) in nodes {
-            self.push_node(node, form);
-        }
+        true
     }
 
     fn push_node(&mut self, node: Node, form: u32) {
@@ -354,38 +337,6 @@ impl Folder {
     }
 }
 
-/// A loop whose parts have no iteration where a piece lacks them. `nodes` are those that it takes.
-fn loop_of(aligned: &Aligned, nodes: Vec<Node>, form: u32) -> Node {
-    let mut body: Vec<Option<Node>> = vec![None; aligned.body.len()];
-    // Iterations of parts that did not occur yet.
-    let mut without: Vec<u32> = vec![0; aligned.body.len()];
-    let mut nodes = nodes.into_iter();
-    for iteration in &aligned.iterations {
-        let mut places = iteration.iter().map(|(_, place)| *place).peekable();
-        for (at, part) in body.iter_mut().enumerate() {
-            let node = match places.next_if_eq(&at) {
-                Some(_) => nodes.next(),
-                None => None,
-            };
-            match (node, part) {
-                (Some(node), Some(part)) => part.take(&node),
-                (Some(Node::Loop(mut node)), part) => {
-                    let mut counts = Packed::default();
-                    counts.push_some(0, without[at] as usize);
-                    counts.append(&node.counts);
-                    node.counts = counts;
-                    *part = Some(Node::Loop(node));
-                }
-                (Some(node @ Node::Site(_)), part) => *part = Some(node),
-                (None, Some(Node::Loop(part))) => part.counts.push(0),
-                (None, Some(Node::Site(_)) | None) => without[at] += 1,
-            }
-        }
-    }
-    let body = body.into_iter().flatten().collect();
-    Node::Loop(Loop { form, counts: Packed::from_iter([aligned.iterations.len() as u64]), body })
-}
-
 fn form_of(node: &Node) -> u32 {
     match node {
         Node::Site(site) => SITES | site.shape,
@@ -444,6 +395,49 @@ mod tests {
         let Node::Loop(outer) = &folded[0] else { panic!("no loop") };
         assert_eq!((outer.counts.iter().collect::<Vec<_>>(), outer.body.len()), (vec![100], 3));
         assert_eq!(unfold(&folded), all);
+    }
+
+    fn lines(nodes: &[Node]) -> usize {
+        let of = |node: &Node| match node {
+            Node::Site(_) => 1,
+            Node::Loop(one) => lines(&one.body),
+        };
+        nodes.iter().map(of).sum()
+    }
+
+    /// As `tar` does: files of many sizes are read into blocks of 20 sectors, each of which is written when it is full.
+    #[test]
+    fn files_read_into_blocks_are_one_loop() {
+        const BLOCK: i64 = 10_240;
+        let mut all = Vec::new();
+        let mut held = 0;
+        for file in 0..600 {
+            let mut rest = 1800 * (file * 7 % 50);
+            all.extend([statement(1, 0), statement(2, 0)]);
+            held += 512;
+            if held == BLOCK {
+                all.push(statement(4, BLOCK));
+                held = 0;
+            }
+            while rest > 0 {
+                let read = rest.min(BLOCK - held);
+                all.push(statement(3, read));
+                (rest, held) = (rest - read, held + read);
+                if rest == 0 {
+                    held = (held + 511) / 512 * 512;
+                }
+                if held == BLOCK {
+                    all.push(statement(4, BLOCK));
+                    held = 0;
+                }
+            }
+            all.extend([statement(2, 0), statement(5, 0)]);
+        }
+        let all: Sequence = all.into_iter().collect();
+        let folded = fold(&all);
+        assert_eq!(unfold(&folded), all);
+        // Open, stat, a block that the head of a file fills, reads and writes in turn, what is left of a file, stat, close.
+        assert_eq!((folded.len(), lines(&folded)), (1, 8), "{folded:#?}");
     }
 
     proptest! {

@@ -13,6 +13,8 @@ const LONGEST: usize = 64;
 const LEAST_PIECES: usize = 4;
 /// A loop must make the sequence by so many nodes shorter, and the nodes that it takes at least half as many.
 const LEAST_SAVED: usize = 6;
+/// A body may be so much longer than twice the longest of its pieces.
+const LEAST_ROOM: usize = 8;
 /// How many forms are tried as anchors.
 const ANCHORS: usize = 12;
 /// Longer sequences are left as they are: they have no rhythm that a reader would see.
@@ -107,7 +109,7 @@ impl Run {
         }
         let body = merged(&self.body, &forms[piece.clone()]);
         let longest = self.pieces.iter().map(Range::len).max().unwrap_or(0).max(piece.len());
-        if body.len() > LONGEST.min(longest + longest / 2 + 2) {
+        if body.len() > LONGEST.min(longest * 2 + LEAST_ROOM) {
             return false;
         }
         self.body = body;
