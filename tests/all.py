@@ -36,6 +36,8 @@ DEBIAN_PACKAGES = {
     # tests/filesystems/test_calls.py: what is asked of a file system; the client machine loads modules
     "strace": "strace",
     "modprobe": "kmod",
+    # tests/traces/test_clones.py: a file system whose files may share blocks
+    "mkfs.xfs": "xfsprogs",
     # tests/traces: applications that are recorded and replayed
     "sqlite3": "sqlite3",
     "git": "git",

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from filesystems import delay, sandbox
-from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk
+from filesystems.directories import read_only_bind, small_tmpfs, throttled_disk, xfs_disk
 from filesystems.ganesha import NfsServer, nfs_server
 from filesystems.gluster import gluster_volume
 from filesystems.measured import Lastrank
@@ -133,6 +133,13 @@ def full_directory(place: Path) -> Iterator[Mounted]:
 def read_only_directory(place: Path) -> Iterator[Mounted]:
     """A read-only directory with the file `existing`."""
     with read_only_bind(place) as mounted:
+        yield mounted
+
+
+@pytest.fixture
+def xfs_directory(place: Path) -> Iterator[Mounted]:
+    """A directory on XFS, where files may share blocks."""
+    with xfs_disk(place) as mounted:
         yield mounted
 
 

@@ -50,15 +50,11 @@ def throttled_disk(folder: Path, writes_per_second: int, size: int = 64 << 20) -
     require({"losetup": "mount", "mke2fs": "e2fsprogs"})
     if not (BLKIO / "cgroup.procs").exists():
         skip("this kernel offers no blkio control group (version 1)")
-    point, image = folder / "slow", folder / "slow.image"
+    point = folder / "slow"
     point.mkdir(parents=True)
-    with open(image, "wb") as file:
-        file.truncate(size)
+    image = _image(folder / "slow.image", size)
     _output("mke2fs", "-q", "-F", "-t", "ext4", "-O", "^has_journal", image)
-    try:
-        device = _output("losetup", "--find", "--show", image)
-    except RuntimeError as error:
-        skip(f"this machine forbids loop devices ({error})")
+    device = _loop_device(image)
     group = BLKIO / f"lastrank-tests-{os.getpid()}"
     group.mkdir()
     before = BLKIO / _blkio_group().lstrip("/")
@@ -76,10 +72,48 @@ def throttled_disk(folder: Path, writes_per_second: int, size: int = 64 << 20) -
         (before / "cgroup.procs").write_text(str(os.getpid()))
         unmount_below(point)
         group.rmdir()
-        backing = Path(f"/sys/block/{Path(device).name}/loop/backing_file")
-        wait_until(
-            lambda: not backing.exists() or str(image) not in backing.read_text(), f"{device} is not free", 20
-        )
+        _wait_until_free(device, image)
+
+
+@contextmanager
+def xfs_disk(folder: Path) -> Iterator[Mounted]:
+    """An XFS file system on a loop device: files may share blocks there."""
+    require({"losetup": "mount", "mkfs.xfs": "xfsprogs"})
+    point = folder / "xfs"
+    point.mkdir(parents=True)
+    # The least that mkfs.xfs makes.
+    image = _image(folder / "xfs.image", 300 << 20)
+    _output("mkfs.xfs", "-q", "-m", "reflink=1", image)
+    device = _loop_device(image)
+    try:
+        try:
+            mount(device, point, "xfs")
+        except OSError as error:
+            skip(f"this machine has no XFS ({error})")
+        finally:
+            _output("losetup", "--detach", device)
+        yield Mounted(point, "xfs", {"device": device})
+    finally:
+        unmount_below(point)
+        _wait_until_free(device, image)
+
+
+def _image(image: Path, size: int) -> Path:
+    with open(image, "wb") as file:
+        file.truncate(size)
+    return image
+
+
+def _loop_device(image: Path) -> str:
+    try:
+        return _output("losetup", "--find", "--show", image)
+    except RuntimeError as error:
+        skip(f"this machine forbids loop devices ({error})")
+
+
+def _wait_until_free(device: str, image: Path) -> None:
+    backing = Path(f"/sys/block/{Path(device).name}/loop/backing_file")
+    wait_until(lambda: not backing.exists() or str(image) not in backing.read_text(), f"{device} is not free", 20)
 
 
 def _output(*command: object) -> str:

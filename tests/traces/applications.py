@@ -240,14 +240,14 @@ def run(lastrank: Path, folder: Path, *words: object) -> subprocess.CompletedPro
     )
 
 
-def trial(lastrank: Path, application: Application, folder: Path) -> Found:
+def trial(lastrank: Path, application: Application, folder: Path, recorder: tuple[str, ...] = ()) -> Found:
     """Records an application in `folder`/home, imports and replays it in an empty directory, and compares."""
     found = Found()
     home = folder / "home"
     home.mkdir()
     application.prepare(home)
     before = tree(home)
-    recorded = run(lastrank, home, "record", "-o", folder / "app.parquet", "--", *application.command)
+    recorded = run(lastrank, home, "record", *recorder, "-o", folder / "app.parquet", "--", *application.command)
     if recorded.returncode != 0:
         found.failed.append(f"record: {recorded.stderr}")
         return found

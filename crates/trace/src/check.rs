@@ -137,9 +137,14 @@ fn expected_entry(
         Verb::Close => on_file("fclose"),
         Verb::Read | Verb::ReadEnd => on_file("fread"),
         Verb::Write => on_file("fwrite"),
-        Verb::Copy | Verb::CopyEnd => {
+        Verb::Copy | Verb::CopyAlike | Verb::CopyEnd => {
             let target = open.get(shape.target as usize).map_or("", String::as_str);
-            entry("fcopy", &[file, target], numbers)
+            match shape.verb {
+                Verb::CopyAlike => {
+                    entry("fcopy", &[file, target], &[one.numbers[0], one.numbers[1], one.numbers[1]])
+                }
+                _ => entry("fcopy", &[file, target], numbers),
+            }
         }
         Verb::Seek => on_file("fseek"),
         Verb::StatOpen => on_file("stat"),

@@ -67,6 +67,9 @@ pub enum Asked<'a> {
     Write { descriptor: i32, offset: Option<u64> },
     /// `sendfile`, `copy_file_range`, `splice`; `offsets` in both where the call names them.
     Copy { from: i32, to: i32, offsets: (Option<u64>, Option<u64>) },
+    /// `ioctl(FICLONE)` and `FICLONERANGE`: what lies in one file lies in another as well; `offsets` in both. The
+    /// length may have to be found out: without it, what `fstat` told last of the file counts.
+    Clone { from: i32, to: i32, offsets: (u64, u64), length: Option<u64> },
     /// `lseek`
     Seek { descriptor: i32 },
     /// `fsync`, `fdatasync`

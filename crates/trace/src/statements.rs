@@ -33,6 +33,8 @@ pub enum Verb {
     Write,
     /// `fcopy($f, $g, bytes[, offset]);`
     Copy,
+    /// `fcopy($f, $g, bytes, offset, offset);`: to the same place in the other file.
+    CopyAlike,
     /// A copy at the end of the file that it comes from.
     CopyEnd,
     /// `fseek($f, offset);`
@@ -212,6 +214,11 @@ struct Maker<'a> {
     reader: CallReader,
 }
 
+/// Whether a copy names the same place in both files.
+fn is_alike(read: &Call, write: &Call) -> bool {
+    read.bytes > 0 && read.flags & write.flags & EXPLICIT != 0 && read.offset == write.offset
+}
+
 /// A shape with nothing special.
 pub fn plain(verb: Verb) -> Shape {
     Shape {
@@ -302,7 +309,7 @@ impl Maker<'_> {
             && own(read)
             && own(&write)
             && !appends
-            && write.flags & EXPLICIT == 0
+            && (write.flags & EXPLICIT == 0 || is_alike(read, &write))
     }
 
     /// The read and the write of a copy, each with its number among the calls of its strand.
@@ -311,8 +318,11 @@ impl Maker<'_> {
         self.waits(read_at);
         let variable = |file: u32| self.scope.variables.get(&file).copied().unwrap_or(0);
         let numbers = if read.flags & EXPLICIT != 0 { 2 } else { 1 };
-        let (verb, bytes) =
-            if read.bytes == 0 { (Verb::CopyEnd, 1) } else { (Verb::Copy, read.bytes as i64) };
+        let (verb, bytes) = match read.bytes {
+            0 => (Verb::CopyEnd, 1),
+            bytes if is_alike(&read, &write) => (Verb::CopyAlike, bytes as i64),
+            bytes => (Verb::Copy, bytes as i64),
+        };
         let offset = if numbers > 1 { read.offset as i64 } else { 0 };
         let (variable, target) = (variable(read.file), variable(write.file));
         self.push(Shape { variable, target, numbers, ..plain(verb) }, [NONE; 2], [bytes, offset], gap);

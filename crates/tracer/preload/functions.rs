@@ -12,7 +12,7 @@ use crate::{
 pub const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
 const AT_REMOVEDIR: c_int = 0x200;
 /// Linux: `struct stat` has so many bytes at most.
-const STAT_BYTES: usize = 144;
+pub const STAT_BYTES: usize = 144;
 
 /// The address of the next function of a name behind ours.
 pub fn found(known: &AtomicUsize, name: &[u8]) -> usize {
@@ -238,7 +238,7 @@ fn temporary(flags: c_int) -> [i64; 4] {
 }
 
 /// `st_mode` and `st_size` of a `struct stat`.
-unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
+pub unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
     let bytes: *const u8 = stat.cast();
     #[cfg(target_arch = "x86_64")]
     const MODE: usize = 24;

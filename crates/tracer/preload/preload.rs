@@ -3,7 +3,7 @@
 //! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs` and `attributes.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
+//! `functions.rs`, `attributes.rs` and `clone.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
 //! and end; here are rings and records. A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8.
 //! `crates/tracer/src/spool.rs` reads it.
 #![no_std]
@@ -17,6 +17,7 @@ mod files;
 #[macro_use]
 mod functions;
 mod attributes;
+mod clone;
 mod life;
 mod stdio;
 
@@ -161,6 +162,8 @@ enum Kind {
     ChownOpen,
     Utimes,
     UtimesOpen,
+    /// Its result is how many bytes were cloned.
+    Clone,
 }
 
 #[repr(C)]

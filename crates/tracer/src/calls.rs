@@ -54,6 +54,7 @@ pub enum Kind {
     ChmodAt2,
     ChmodOpen,
     Map,
+    Clone,
     Exec,
     Chdir,
     ChdirOpen,
@@ -90,9 +91,14 @@ pub const SELECTS: &[libc::c_long] = &[libc::SYS_select, libc::SYS_pselect6];
 #[cfg(not(target_arch = "x86_64"))]
 pub const SELECTS: &[libc::c_long] = &[libc::SYS_pselect6];
 
+/// `FICLONE`, of a whole file, and `FICLONERANGE`: requests of `ioctl` by which files share what they hold.
+const CLONE: u64 = 0x4004_9409;
+const CLONE_RANGE: u64 = 0x4020_940d;
+pub const CLONES: [u64; 2] = [CLONE, CLONE_RANGE];
+
 macro_rules! listed {
     ($($number:ident $kind:ident,)* ; $($old:ident $old_kind:ident,)*) => {
-        /// The recorded calls by number. The filter stops these and `mmap` of a file.
+        /// The recorded calls by number. The filter stops these, `mmap` of a file, and [`CLONES`].
         pub const LISTED: &[(libc::c_long, Kind)] = &[
             $((libc::$number, Kind::$kind),)*
             $(#[cfg(target_arch = "x86_64")] (libc::$old, Kind::$old_kind),)*
@@ -124,6 +130,9 @@ listed! {
 pub fn kind(number: u64) -> Option<Kind> {
     if number == libc::SYS_mmap as u64 {
         return Some(Kind::Map);
+    }
+    if number == libc::SYS_ioctl as u64 {
+        return Some(Kind::Clone);
     }
     LISTED.iter().find(|(known, _)| *known as u64 == number).map(|(_, kind)| *kind)
 }
@@ -247,6 +256,7 @@ pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
         | Kind::ChmodOpen
         | Kind::ChownOpen
         | Kind::Map
+        | Kind::Clone
         | Kind::Exec
         | Kind::ChdirOpen
         | Kind::Pipe
@@ -381,6 +391,7 @@ pub fn asked<'a>(
             *target = crate::memory::bytes(thread, arguments[buffer], usize::try_from(result).unwrap_or(0));
             Asked::Readlink { path, target: done.then_some(target.as_slice()) }
         }
+        Kind::Clone if done => cloned(thread, arguments)?,
         Kind::Map => Asked::Map {
             descriptor: descriptor(4),
             length: arguments[1],
@@ -414,6 +425,23 @@ fn fcntl<'a>(arguments: &[u64; 6]) -> Option<Asked<'a>> {
         libc::F_SETFD => Some(Asked::CloseOnExec { descriptor, on: arguments[2] & 1 != 0 }),
         _ => None,
     }
+}
+
+/// A clone that succeeded.
+fn cloned<'a>(thread: libc::pid_t, arguments: &[u64; 6]) -> Option<Asked<'a>> {
+    let to = arguments[0] as i32;
+    let (from, offsets, length) = match arguments[1] {
+        CLONE => (arguments[2] as i32, (0, 0), 0),
+        _ => {
+            let [from, offset, length, there] = value::<[u64; 4]>(thread, arguments[2])?;
+            (from as i32, (offset, there), length)
+        }
+    };
+    // Up to the end of a file, which now has another name here.
+    let whole =
+        || Some(std::fs::metadata(format!("/proc/{thread}/fd/{from}")).ok()?.len().saturating_sub(offsets.0));
+    let length = if length > 0 { Some(length) } else { whole() };
+    Some(Asked::Clone { from, to, offsets, length })
 }
 
 /// A change of an attribute. Where a directory comes before the name, an empty name, or none, means what is open there.

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::calls::{LISTED, PROCESSORS, SELECTS, SLEEPS};
+use crate::calls::{CLONES, LISTED, PROCESSORS, SELECTS, SLEEPS};
 use crate::signals::SignalsPassedOn;
 
 #[cfg(target_arch = "x86_64")]
@@ -23,8 +23,8 @@ fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, all
-/// others run freely.
+/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, and of
+/// `ioctl` only clones do; all others run freely.
 pub fn filter() -> Vec<libc::sock_filter> {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
     let stop = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);
@@ -39,7 +39,12 @@ pub fn filter() -> Vec<libc::sock_filter> {
         step(ANY_BIT, libc::MAP_ANONYMOUS as u32, 0, 1),
         allow,
         stop,
+        step(EQUAL, libc::SYS_ioctl as u32, 0, 3 + CLONES.len() as u8),
+        step(LOAD, 16 + 8, 0, 0),
     ];
+    let clones = CLONES.iter().zip((1..=CLONES.len() as u8).rev());
+    all.extend(clones.map(|(request, behind)| step(EQUAL, *request as u32, behind, 0)));
+    all.extend([allow, stop]);
     for number in LISTED.iter().map(|(number, _)| number).chain(&SLEEPS).chain(&PROCESSORS) {
         all.push(step(EQUAL, *number as u32, 0, 1));
         all.push(stop);

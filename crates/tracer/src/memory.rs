@@ -66,6 +66,8 @@ unsafe impl Plain for [i32; 2] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 3] {}
 // SAFETY: as above.
+unsafe impl Plain for [u64; 4] {}
+// SAFETY: as above.
 unsafe impl Plain for [u64; 1] {}
 // SAFETY: as above.
 unsafe impl Plain for [u64; 2] {}

@@ -32,7 +32,7 @@ macro_rules! kinds {
 kinds! {
     Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
     Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
-    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own Chown ChownOpen Utimes UtimesOpen
+    Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own Chown ChownOpen Utimes UtimesOpen Clone
 }
 
 impl RecordKind {
@@ -410,6 +410,12 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
             let offsets = (u64::try_from(c).ok(), u64::try_from(d).ok());
             Asked::Copy { from: descriptor, to: b as i32, offsets }
         }
+        RecordKind::Clone => Asked::Clone {
+            from: descriptor,
+            to: b as i32,
+            offsets: (u64::try_from(c).ok()?, u64::try_from(d).ok()?),
+            length: u64::try_from(record.result).ok(),
+        },
         RecordKind::Seek => Asked::Seek { descriptor },
         RecordKind::Sync => Asked::Sync { descriptor, data_only: b != 0 },
         RecordKind::Truncate => Asked::Truncate { descriptor, length: offset? },

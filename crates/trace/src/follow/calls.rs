@@ -17,6 +17,24 @@ impl Follower {
         }
     }
 
+    /// A clone is a copy: `copy_file_range` clones too where a file system can.
+    pub(super) fn cloned(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Clone { from, to, offsets, length } = event.asked else { return };
+        if event.errno != 0 {
+            return;
+        }
+        let told = self.slot(living, from).and_then(|at| self.descriptions[at].told);
+        let Some(length) = length.or_else(|| told.map(|size| size.saturating_sub(offsets.0))) else {
+            return self.trace.leave_out("clones of files whose size is not told");
+        };
+        if length == 0 {
+            return;
+        }
+        let asked = Asked::Copy { from, to, offsets: (Some(offsets.0), Some(offsets.1)) };
+        let result = i64::try_from(length).unwrap_or(i64::MAX);
+        self.copy(living, &Event { result, asked, ..event.clone() });
+    }
+
     pub(super) fn transfer(
         &mut self,
         living: Living,
@@ -142,6 +160,7 @@ impl Follower {
             Asked::Truncate { length, .. } => made.bytes = length,
             Asked::Allocate { offset, length, .. } => (made.offset, made.bytes) = (offset, length),
             Asked::StatOpen { found, .. } => {
+                description.told = found.map_or(description.told, |found| Some(found.size));
                 made.flags = BY_FILE;
                 attributes(&mut made, found);
             }

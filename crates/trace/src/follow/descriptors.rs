@@ -51,7 +51,8 @@ impl Follower {
     }
 
     pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) -> u32 {
-        let description = OpenDescription { kind, path, flags, position: 0, references: 1, listed: false };
+        let description =
+            OpenDescription { kind, path, flags, position: 0, references: 1, listed: false, told: None };
         let number = self.descriptions.add(description);
         let slot = Slot { description: number, close_on_exec: flags & O_CLOEXEC != 0 };
         if let Some(old) = self.tables[living.table as usize].insert(descriptor, slot) {

@@ -203,6 +203,7 @@ impl Follower {
             Asked::Bind { .. } => self.bound(living, event),
             Asked::Submit { .. } => self.submitted(living, event),
             Asked::Copy { .. } => self.copy(living, event),
+            Asked::Clone { .. } => self.cloned(living, event),
             Asked::Seek { .. }
             | Asked::Sync { .. }
             | Asked::Truncate { .. }

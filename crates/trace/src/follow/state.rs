@@ -25,6 +25,8 @@ pub(super) struct OpenDescription {
     pub(super) references: u32,
     /// Bytes that a read of its directory gave.
     pub(super) listed: bool,
+    /// The size that `fstat` told last.
+    pub(super) told: Option<u64>,
 }
 
 /// The descriptions that a descriptor has, by number. Each has as many references as there are slots with its number, or more.

@@ -387,6 +387,7 @@ pub fn names_of(verb: Verb) -> usize {
         | Verb::ReadEnd
         | Verb::Write
         | Verb::Copy
+        | Verb::CopyAlike
         | Verb::CopyEnd
         | Verb::Seek
         | Verb::StatOpen
@@ -423,6 +424,7 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::ReadEnd => return format!("expect errno == ENODATA fread({});", arguments()),
         Verb::Write => format!("fwrite({});", arguments()),
         Verb::Copy => format!("fcopy({});", copied()),
+        Verb::CopyAlike => format!("fcopy({}, {});", copied(), numbers[1]),
         Verb::CopyEnd => return format!("expect errno == ENODATA fcopy({});", copied()),
         Verb::Seek => format!("fseek({});", arguments()),
         Verb::StatOpen => format!("stat({file});"),

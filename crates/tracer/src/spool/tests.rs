@@ -46,6 +46,21 @@ fn records_become_calls_and_the_share_is_counted() {
 }
 
 #[test]
+fn a_clone_is_a_copy_and_no_transfer_that_linux_counts() {
+    let here = i64::from(libc::AT_FDCWD);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Open, 3, [here, 0, 0, 0], [b"one", b""]),
+        written(RecordKind::Open, 4, [here, 0o1101, 0o644, 0], [b"two", b""]),
+        written(RecordKind::Clone, 700, [3, 4, 0, 0], [b"", b""]),
+    ]);
+    assert_eq!(found.seen.recorded, 0);
+    let trace = found.follower.finish();
+    let moved = trace.calls.iter().filter(|call| call.bytes == 700).map(|call| (call.op.word(), call.offset));
+    assert_eq!(moved.collect::<Vec<_>>(), [("read", 0), ("write", 0)]);
+}
+
+#[test]
 fn changes_of_attributes_are_calls() {
     let here = i64::from(libc::AT_FDCWD);
     let found = spooled(&[

@@ -186,6 +186,7 @@ fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
             let offsets = (parts.pointed(1), parts.pointed(3));
             Asked::Copy { from: descriptor()?, to: parts.descriptor(2)?, offsets }
         }
+        b"ioctl" if parts.words(1).contains("FICLONE") => cloned(parts)?,
         b"lseek" => Asked::Seek { descriptor: descriptor()? },
         b"fsync" => Asked::Sync { descriptor: descriptor()?, data_only: false },
         b"fdatasync" => Asked::Sync { descriptor: descriptor()?, data_only: true },
@@ -239,6 +240,20 @@ fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
         }
         _ => return None,
     })
+}
+
+/// `ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3)`, or with a range in place of the `3`.
+fn cloned<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
+    let to = parts.descriptor(0)?;
+    let range = parts.argument(2);
+    let part = |name: &[u8]| field(range, name).and_then(number);
+    let Some(from) = part(b"src_fd=") else {
+        return Some(Asked::Clone { from: parts.descriptor(2)?, to, offsets: (0, 0), length: None });
+    };
+    // Without a length up to the end.
+    let length = part(b"src_length=").filter(|length| *length > 0);
+    let offsets = (part(b"src_offset=")?, part(b"dest_offset=")?);
+    Some(Asked::Clone { from: i32::try_from(from).ok()?, to, offsets, length })
 }
 
 /// `[3, 4]`, also with `-y`.

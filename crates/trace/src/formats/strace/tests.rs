@@ -264,3 +264,33 @@ fn a_line_that_is_too_long_is_named_whichever_thread_would_cut_it() {
         assert!(error.to_string().starts_with("line 51: "), "{error}");
     }
 }
+
+#[test]
+fn a_clone_is_a_copy_of_what_fstat_told_or_of_its_range() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/a\", O_RDONLY) = 3 <0.1>\n\
+          1 2.0 openat(AT_FDCWD, \"/b\", O_WRONLY|O_CREAT, 0666) = 4 <0.1>\n\
+          1 3.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0 <0.1>\n\
+          1 4.0 fstat(3, {st_mode=S_IFREG|0644, st_size=700, ...}) = 0 <0.1>\n\
+          1 5.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = -1 EOPNOTSUPP (Operation not supported) <0.1>\n\
+          1 6.0 ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3) = 0 <0.1>\n\
+          1 7.0 ioctl(4, BTRFS_IOC_CLONE_RANGE or FICLONERANGE, {src_fd=3, src_offset=100, src_length=50, dest_offset=9}) = 0 <0.1>\n\
+          1 8.0 ioctl(4, BTRFS_IOC_CLONE_RANGE or FICLONERANGE, {src_fd=3, src_offset=100, src_length=0, dest_offset=9}) = 0 <0.1>\n\
+          1 9.0 ioctl(1, TCGETS, {c_iflag=ICRNL}) = 0 <0.1>\n",
+    );
+    let transfers = trace.calls.iter().filter(|call| matches!(call.op, Op::Read | Op::Write));
+    let found: Vec<_> = transfers.map(|call| (call.op, call.flags, call.offset, call.bytes)).collect();
+    let how = COPY | EXPLICIT;
+    assert_eq!(
+        found,
+        [
+            (Op::Read, how, 0, 700),
+            (Op::Write, how, 0, 700),
+            (Op::Read, how, 100, 50),
+            (Op::Write, how, 9, 50),
+            (Op::Read, how, 100, 600),
+            (Op::Write, how, 9, 600),
+        ]
+    );
+    assert_eq!(trace.left_out.get("clones of files whose size is not told"), Some(&1));
+}
