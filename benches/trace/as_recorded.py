@@ -2,11 +2,12 @@
 """Compares how long applications and their replays take: on the file system of the recording, on tmpfs, over NFS and by sshfs.
 
     python3 benches/trace/as_recorded.py [--bin target/release/lastrank] [--rounds 3] [--on DIR] [--seconds 300]
-                                         [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete] [--causes] [--confined] [NAME …]
+                                         [--places disk,tmpfs,ssh,nfs] [--recorder quiet|complete]
+                                         [--causes] [--confined] [NAME …]
 
 Each application is recorded in `--on`, a directory of the file system in question: quietly, which costs least, or completely
 where the quiet recorder does not see enough (`--recorder complete`: always so). In `--rounds` rounds at most the application
-itself (bare, without a recorder) runs in a place, is recorded there where that is the disk, and is replayed: pauses are those of
+itself (bare, without a recorder) runs in a place, is recorded there where that is a disk, and is replayed: pauses are those of
 the machine as fast as it was then. In other places the replays are those of the same recordings. The medians are printed:
 
     recorded   how long the application took under the recorder, where it was recorded
@@ -25,10 +26,15 @@ removed at the end of the comparison, and until then only emptied; files that we
 before, also by this program, make the rows of the disk mean little.
 
 An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
-recording says of these times, without the recorder, is added to the replays. Over NFS everything runs in User-Mode Linux,
-whose system calls cost tens of microseconds (see tests/filesystems/nfs.py), and one round is enough. sshfs has a server of its
-own on this machine and waits for it at each write, at the machine's speed. `differs` tells what
-`lastrank fidelity` finds of other operations, bytes or failures. Nothing is asserted.
+recording says of these times, without the recorder, is added to the replays. sshfs has a server of its own on this machine
+and waits for it at each write, at the machine's speed. The last column tells what `lastrank fidelity` finds of other
+operations, bytes or failures. Nothing is asserted.
+
+`nfs` makes two rows, both of User-Mode Linux (see tests/filesystems/nfs.py): `uml` is an ext4 file system of that machine,
+where applications are recorded, and `nfs` replays these recordings. Those of this machine have its pauses, which are shorter
+than what applications compute in User-Mode Linux, where a system call takes 15 us. The quiet recorder reads the clock by a
+system call there, twice for each call: `less` contains half of that, and `starts` repeats it. The complete recorder sees no
+call there, since that kernel has no PTRACE_GET_SYSCALL_INFO.
 """
 
 import argparse
@@ -122,11 +128,55 @@ class Recorded:
         return self.folder / f"{way}.ppl"
 
 
-class Here:
+@dataclass
+class Done:
+    """A command that ended: seconds of wall time, exit status, what it wrote on its error output."""
+
+    took: float
+    status: int
+    said: str
+
+
+def call(words: list, folder: Path) -> Done:
+    begun = time.monotonic()
+    done = subprocess.run(
+        [str(word) for word in words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
+    )
+    return Done(time.monotonic() - begun, done.returncode, done.stderr.decode(errors="replace"))
+
+
+def checked(words: list, done: Done) -> float:
+    if done.status not in (0, 3):
+        raise Failed(f"{shlex.join(map(str, words))}: {done.said[-600:]}")
+    return done.took
+
+
+class Place:
+    """A directory of a file system; its `source` is the place, on the same machine, where what is replayed here is recorded."""
+
+    def __init__(self, base: Path, source: "Place | None", shared: Path | None = None) -> None:
+        self.base = base
+        self.source = source or self
+        # A directory of this machine in which the machine of the place also reads and writes.
+        self.shared = shared
+
+    def run(self, words: list, folder: Path) -> float:
+        """Seconds of wall time."""
+        return checked(words, self.call(words, folder))
+
+    @contextlib.contextmanager
+    def scratch(self):
+        """A directory for recordings, programs and run files, by its path on this machine."""
+        with tempfile.TemporaryDirectory(prefix="lastrank-traces-", dir=self.shared) as folder:
+            os.chmod(folder, 0o755)
+            yield Path(folder)
+
+
+class Here(Place):
     """A directory of this machine; where it `keeps`, files are removed at the end of the comparison."""
 
-    def __init__(self, base: Path, keeps: bool = False) -> None:
-        self.base = base
+    def __init__(self, base: Path, source: Place | None = None, keeps: bool = False) -> None:
+        super().__init__(base, source)
         self.keeps = keeps
         self.kept: list[str] = []
 
@@ -149,16 +199,11 @@ class Here:
         while self.kept:
             shutil.rmtree(self.kept.pop())
 
-    def run(self, words: list, home: Path) -> float:
-        """Seconds of wall time."""
-        begun = time.monotonic()
-        done = subprocess.run(
-            [str(word) for word in words], cwd=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False
-        )
-        took = time.monotonic() - begun
-        if done.returncode not in (0, 3):
-            raise Failed(f"{shlex.join(map(str, words))}: {done.stderr.decode(errors='replace')[-600:]}")
-        return took
+    def call(self, words: list, folder: Path) -> Done:
+        return call(words, folder)
+
+    def named(self, path: Path) -> Path:
+        return path
 
     @contextlib.contextmanager
     def home(self, application: Application):
@@ -176,43 +221,64 @@ class Here:
             yield folder / "replay"
 
 
-class OverNfs:
-    """The NFS mount of the tests: paths are those inside of its machine."""
+class Inside(Place):
+    """A directory of the tests' machine with an NFS mount: on its disk, or on the mount. Paths are those inside of it."""
 
-    def __init__(self, client) -> None:
+    def __init__(self, client, base: Path, source: Place | None = None) -> None:
+        super().__init__(base, source, client.work)
         self.client = client
         self.count = 0
 
-    def run(self, words: list, home: Path) -> float:
-        text = f'cd {home}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>/dev/shm/err; status=$?; '
-        text += '[ $status = 0 ] || [ $status = 3 ] || { cat /dev/shm/err >&2; exit 1; }; echo $begun $EPOCHREALTIME'
+    def call(self, words: list, folder: Path) -> Done:
+        text = f"cd {folder}; begun=$EPOCHREALTIME; {shlex.join(map(str, words))} >/dev/null 2>/dev/shm/err; status=$?; "
+        text += "echo $begun $EPOCHREALTIME; cat /dev/shm/err >&2; exit $status"
         done = self.client.run("bash", "-c", text, seconds=120)
+        begun, ended = (done.stdout.split() or ["0", "0"])[-2:]
+        return Done(float(ended) - float(begun), done.returncode, done.stderr)
+
+    def named(self, path: Path) -> Path:
+        return self.client.work_inside / path.relative_to(self.client.work)
+
+    def do(self, *words: object) -> None:
+        done = self.client.run(*words, seconds=120)
         if done.returncode != 0:
-            raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
-        begun, ended = done.stdout.split()[-2:]
-        return float(ended) - float(begun)
+            raise Failed(done.stderr[-600:])
 
     @contextlib.contextmanager
     def home(self, application: Application):
+        # Once for all rounds: what is removed on this machine would delay the rows of its disk.
+        prepared = self.client.work / f"prepared-{application.name.replace(' ', '-')}"
+        if not prepared.exists():
+            prepared.mkdir()
+            application.prepare(prepared)
         self.count += 1
-        prepared = self.client.work / f"prepared-{self.count}"
-        prepared.mkdir()
-        application.prepare(prepared)
-        home = self.client.path / f"home-{self.count}"
-        inside = self.client.work_inside / prepared.name
-        done = self.client.run("cp", "-a", inside, home, seconds=120)
-        if done.returncode != 0:
-            raise Failed(done.stderr[-600:])
+        home = self.base / f"home-{self.count}"
+        # The machine writes back what it has after each command.
+        self.do("cp", "-a", self.named(prepared), home)
         yield home
-        self.client.run("rm", "-rf", home, seconds=120)
-        shutil.rmtree(prepared)
+        self.do("rm", "-rf", home)
 
     @contextlib.contextmanager
     def empty(self):
         self.count += 1
-        folder = self.client.path / f"replay-{self.count}"
+        folder = self.base / f"replay-{self.count}"
         yield folder
-        self.client.run("rm", "-rf", folder, seconds=120)
+        self.do("rm", "-rf", folder)
+
+
+@contextlib.contextmanager
+def one_processor():
+    """Meanwhile what is started stays on one processor.
+
+    User-Mode Linux runs a program in another process than its kernel, and changes between them at each system call: that takes
+    15 us on one processor, and 50 to 75 across two.
+    """
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(before)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def told(lastrank: Path, folder: Path, only: Path, run_file: Path) -> dict:
@@ -223,25 +289,22 @@ def told(lastrank: Path, folder: Path, only: Path, run_file: Path) -> dict:
     return json.loads(done.stdout)
 
 
-def recorded_once(lastrank: Path, application: Application, how: tuple[Here, Path, bool]) -> tuple[float, Path] | None:
+def recorded_once(lastrank: Path, application: Application, how: tuple[Place, Path, bool]) -> tuple[float, Path] | None:
     """Seconds of a recording, and the directory of the application; `None` where the quiet recorder saw too little."""
     place, recording, quiet = how
     with place.home(application) as home:
-        words = [lastrank, "record", *(["--quiet"] if quiet else []), "-o", recording, "--", *application.command]
-        begun = time.monotonic()
-        done = subprocess.run([str(word) for word in words], cwd=home, capture_output=True, text=True, check=False)
-        took = time.monotonic() - begun
+        quietly = ["--quiet"] if quiet else []
+        words = [lastrank, "record", *quietly, "-o", place.named(recording), "--", *application.command]
+        done = place.call(words, home)
     if quiet:
-        share = re.search(r"([0-9.]+) % \(", done.stderr)
-        if done.returncode != 0 or "cannot be preloaded" in done.stderr or not share or float(share[1]) < ENOUGH:
+        share = re.search(r"([0-9.]+) % \(", done.said)
+        if done.status != 0 or "cannot be preloaded" in done.said or not share or float(share[1]) < ENOUGH:
             return None
-    if done.returncode not in (0, 3):
-        raise Failed(f"{shlex.join(map(str, words))}: {done.stderr[-600:]}")
-    return took, home
+    return checked(words, done), home
 
 
-def record(lastrank: Path, application: Application, place: Here, how: tuple[Path, str]) -> Recorded:
-    folder, recorder = how
+def record(lastrank: Path, application: Application, how: tuple[Place, Path, str]) -> Recorded:
+    place, folder, recorder = how
     folder.mkdir(mode=0o755)
     for quiet in [True, False] if recorder == "quiet" else [False]:
         once = recorded_once(lastrank, application, (place, folder / "app.parquet", quiet))
@@ -250,61 +313,56 @@ def record(lastrank: Path, application: Application, place: Here, how: tuple[Pat
         took, home = once
         for way, option in (("paused", ["--least-gap-us", "1"]), ("starts", ["--as-recorded"])):
             words = [lastrank, "import", "app.parquet", "-o", f"{way}.ppl", "--only", home, *option]
-            place.run(words, folder)
+            # A program is the same wherever it is made; here that is quickest.
+            checked(words, call(words, folder))
         return Recorded(folder, quiet, home, took)
     raise Failed("not recorded")
 
 
-def replay(lastrank: Path, way: str, place, run_file: tuple[Path, Path]) -> None:
-    outside, inside = run_file
-    outside.unlink(missing_ok=True)
+def replay(lastrank: Path, way: str, place: Place, recorded: Recorded) -> Path:
+    """The run file of a replay."""
+    run_file = recorded.folder / f"{way}.parquet"
+    run_file.unlink(missing_ok=True)
     with place.empty() as target:
         # By short names, as most applications write them: each directory of a long one takes a look.
-        words = [lastrank, "replay", inside.parent / f"{way}.ppl", "-o", inside, "--set", f"dir={target.name}"]
+        words = [lastrank, "replay", place.named(recorded.program(way)), "-o", place.named(run_file)]
+        words += ["--set", f"dir={target.name}"]
         words += [] if CAUSES else ["--no-causes"]
         words += [] if CONFINED else ["--unconfined"]
         if way == "starts":
             words.append("--as-recorded")
         place.run(words, target.parent)
+    return run_file
 
 
-def rows(lastrank: Path, application: Application, places: dict, limits: tuple, shared: Path | None) -> None:
+def rows(lastrank: Path, application: Application, places: dict[str, Place], limits: tuple) -> None:
     rounds, share, until, recorder = limits
     begun = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="lastrank-traces-") as scratch:
-        folder = Path(scratch)
-        os.chmod(folder, 0o755)
-        recordings = []
+    with contextlib.ExitStack() as stack:
+        sources = dict.fromkeys(place.source for place in places.values())
+        folders = {source: stack.enter_context(source.scratch()) for source in sources}
+        recordings: dict[Place, list[Recorded]] = {source: [] for source in sources}
         for number, (name, place) in enumerate(places.items(), 1):
             if time.monotonic() > until:
                 print(f"{application.name:24} {name:6} skipped: the time is over (--seconds)")
                 continue
             # The database has a user of its own, who can do nothing there.
-            if name in ("ssh", "nfs") and application.name.startswith("PostgreSQL"):
+            if name == "ssh" and application.name.startswith("PostgreSQL"):
                 continue
-            ways = ["paused", "starts"] if name == "disk" else ["paused"]
+            source, made = place.source, recordings[place.source]
+            ways = ["paused", "starts"] if place is source else ["paused"]
             bare, told_each, found = [], [], {way: [] for way in ways}
             differs = set()
-            # Of User-Mode Linux one round is enough: it is slow, and rough anyway.
-            for again in range(1 if isinstance(place, OverNfs) else rounds):
+            for again in range(rounds):
                 if again and time.monotonic() - begun > share * number / len(places):
                     break
                 with place.home(application) as home:
                     bare.append(place.run(list(application.command), home))
-                if len(recordings) <= again and (name == "disk" or not recordings):
-                    how = (folder / f"take-{again}", recorder)
-                    recordings.append(record(lastrank, application, places["disk"], how))
-                recorded = recordings[again % len(recordings)]
-                folder_here = inside = recorded.folder
-                if isinstance(place, OverNfs):
-                    # Its only round takes the recording in the middle.
-                    recorded = sorted(recordings, key=lambda one: one.took)[len(recordings) // 2]
-                    shutil.copy(recorded.program("paused"), shared / "paused.ppl")
-                    folder_here, inside = shared, place.client.work_inside
+                if len(made) <= again and (place is source or not made):
+                    made.append(record(lastrank, application, (source, folders[source] / f"take-{again}", recorder)))
+                recorded = made[again % len(made)]
                 for way, times in found.items():
-                    files = (folder_here / f"{way}.parquet", inside / f"{way}.parquet")
-                    replay(lastrank, way, place, files)
-                    one = told(lastrank, recorded.folder, recorded.only, files[0])
+                    one = told(lastrank, recorded.folder, recorded.only, replay(lastrank, way, place, recorded))
                     own = one["application"]
                     times.append(one["replays"][0]["elapsed_s"] + own["ran_s"] - own["elapsed_s"])
                     differs |= {
@@ -343,11 +401,13 @@ def main() -> int:
     share = args.seconds / max(len(chosen), 1)
     lastrank = args.bin.resolve()
     with contextlib.ExitStack() as stack:
-        disk = Here(args.on, keeps=True)
-        stack.callback(disk.remove)
-        places: dict = {"disk": disk}
+        places: dict[str, Place] = {}
+        if {"disk", "tmpfs", "ssh"} & set(wanted):
+            disk = Here(args.on, keeps=True)
+            stack.callback(disk.remove)
+            places["disk"] = disk
         if "tmpfs" in wanted:
-            places["tmpfs"] = Here(Path("/dev/shm"))
+            places["tmpfs"] = Here(Path("/dev/shm"), disk)
         if "ssh" in wanted:
             from filesystems.sandbox import make_session_mounts_private, unmount_below
             from filesystems.ssh import ssh_mount
@@ -359,19 +419,21 @@ def main() -> int:
                 make_session_mounts_private(folder)
                 stack.callback(unmount_below, folder)
                 # What the server removes delays it as much as it does a disk of ours.
-                places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path, keeps=True)
+                places["ssh"] = Here(stack.enter_context(ssh_mount(folder)).path, disk, keeps=True)
             except BaseException as error:
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 print(f"no sshfs: {error}")
-        shared = None
         if "nfs" in wanted:
             from filesystems.nfs import nfs_client
 
-            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lastrank-nfs-")))
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lastrank-nfs-", dir=args.on)))
+            os.chmod(folder, 0o755)
             try:
-                client = stack.enter_context(nfs_client(folder, memory="1G"))
-                places["nfs"], shared = OverNfs(client), client.work
+                with one_processor():
+                    client = stack.enter_context(nfs_client(folder, memory="1G", disk="1G"))
+                places["uml"] = Inside(client, client.disk)
+                places["nfs"] = Inside(client, client.path, places["uml"])
             except BaseException as error:  # pytest's skip is no Exception
                 if isinstance(error, KeyboardInterrupt):
                     raise
@@ -383,7 +445,7 @@ def main() -> int:
                 print(f"{application.name:24} skipped: {', '.join(absent)} is not installed")
                 continue
             try:
-                rows(lastrank, application, places, (args.rounds, share, until, args.recorder), shared)
+                rows(lastrank, application, places, (args.rounds, share, until, args.recorder))
             except (Failed, RuntimeError, subprocess.SubprocessError) as error:
                 print(f"{application.name:24} failed: {error}", flush=True)
     return 0

@@ -3,6 +3,7 @@
 User-Mode Linux is a Linux kernel that runs as an ordinary process. Inside it run the kernel's NFS server and
 the kernel's NFS client, with `netem` between them; it uses the host's root directory, so the same programs
 are available. It is suitable for testing behaviour, not speed: each system call costs tens of microseconds.
+On request it also has an ext4 file system of its own: a disk that is a sparse file of the host.
 """
 
 import selectors
@@ -14,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .sandbox import Sandbox, require, skip
+from .sandbox import Sandbox, find, require, skip
 
 PACKAGES = {
     "linux.uml": "user-mode-linux",
@@ -29,12 +30,16 @@ INIT = Path(__file__).parent / "nfs_init.sh"
 
 @dataclass
 class NfsClient:
-    """A machine with an NFS mount: `path` is the mounted directory *inside*; `work` is shared with it."""
+    """A machine with an NFS mount: `path` is the mounted directory *inside*; `work` is shared with it.
+
+    `disk` is where its own ext4 file system is mounted inside, if it has one.
+    """
 
     kernel: subprocess.Popen
     work: Path
     path: Path = Path("/mnt/nfs")
     work_inside: Path = Path("/mnt/work")
+    disk: Path | None = None
     jobs: int = 0
     console: list[str] = field(default_factory=list)
 
@@ -71,26 +76,40 @@ class NfsClient:
         raise RuntimeError(f"User-Mode Linux did not say {word.strip()!r} within {seconds:.0f} s:\n{last}")
 
 
+def formatted_disk(folder: Path, size: str) -> Path:
+    """An empty ext4 file system in a sparse file."""
+    image = folder / "disk.img"
+    # Lazily, the kernel would go on formatting after the mount.
+    eager = "lazy_itable_init=0,lazy_journal_init=0"
+    # It says that it creates the file even if it shall be quiet.
+    subprocess.run([find("mkfs.ext4"), "-q", "-E", eager, image, size], check=True, stdout=subprocess.DEVNULL)
+    return image
+
+
 @contextmanager
-def nfs_client(folder: Path, memory: str = "512M") -> Iterator[NfsClient]:
-    """Boot the machine; it serves from its memory, so `memory` bounds what can be written."""
-    require(PACKAGES)
+def nfs_client(folder: Path, memory: str = "512M", disk: str | None = None) -> Iterator[NfsClient]:
+    """Boot the machine; it serves from its memory, so `memory` bounds what can be written.
+
+    With `disk`, a size such as "1G", it also has an ext4 file system of that size.
+    """
+    require(PACKAGES | ({"mkfs.ext4": "e2fsprogs"} if disk else {}))
     versions = sorted(MODULES.iterdir()) if MODULES.exists() else []
     if not versions:
         skip(f"User-Mode Linux has no kernel modules below {MODULES}")
     work = folder / "work"
     (work / "modules" / "lib").mkdir(parents=True)
     (work / "modules" / "lib" / "modules").symlink_to(MODULES)
+    devices = [f"ubd0={formatted_disk(folder, disk)}"] if disk else []
     sandbox = Sandbox(folder)
     kernel = subprocess.Popen(
         sandbox.inside(
             "linux.uml", f"mem={memory}", "rootfstype=hostfs", "rootflags=/", "ro", "quiet",
-            f"init={INIT}", "con=null", "con0=fd:0,fd:1", f"uml_dir={folder}/", "--", work,
+            f"init={INIT}", "con=null", "con0=fd:0,fd:1", f"uml_dir={folder}/", *devices, "--", work,
         ),
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
     )  # fmt: skip
     try:
-        client = NfsClient(kernel, work)
+        client = NfsClient(kernel, work, disk=Path("/mnt/disk") if disk else None)
         try:
             client.wait_for("READY", 60)
         except RuntimeError as error:

@@ -1,6 +1,6 @@
 #!/bin/sh
 # First process of the User-Mode Linux machine: serve a directory by NFSv3, mount it, do jobs, halt.
-# $1 is the folder shared with the host; jobs are numbers read from the console.
+# $1 is the folder shared with the host; jobs are numbers read from the console. A disk is mounted if there is one.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/run TMPDIR=/dev/shm
 work=$1
 step() { "$@" || { echo "FAILED: $*"; poweroff -f; }; }
@@ -22,6 +22,10 @@ step exportfs -i -o sync,rw,insecure,no_root_squash,no_subtree_check,fsid=0 127.
 step rpc.mountd --no-nfs-version 4
 step rpc.nfsd --no-udp --no-nfs-version 4 4
 step mount -t nfs -o vers=3,nolock,tcp 127.0.0.1:/mnt/served /mnt/nfs
+if [ -b /dev/ubda ]; then
+    step mkdir /mnt/disk
+    step mount -t ext4 /dev/ubda /mnt/disk
+fi
 
 cd /mnt/work
 echo READY
