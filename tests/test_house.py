@@ -39,7 +39,7 @@ MAY_USE = {
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
     "trace": "ppl store",
-    "tracer": "trace",
+    "tracer": "samples clock trace",
     "engine": "samples ppl confine clock machine perf ranks mpi record probes",
     "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
 }

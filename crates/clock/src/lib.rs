@@ -25,7 +25,7 @@ use samples::{ClockFacts, Overhead};
 
 pub use calibrate::Anchor;
 pub use kind::{Kind, Monotonic, Source, Tsc, TscMfence};
-pub use read::monotonic_raw_ns;
+pub use read::{monotonic_ns, monotonic_raw_ns};
 
 /// A clock: the way to read it, its rate and the run's epoch.
 #[derive(Clone, Copy, Debug)]

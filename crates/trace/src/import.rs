@@ -14,7 +14,7 @@ use crate::order::order;
 use crate::packed::Packed;
 use crate::program::{Parts, Paths, Program, program};
 use crate::select::{Choice, select};
-use crate::statements::statements;
+use crate::statements::{TimesOfCalls, statements};
 
 /// How a program is made of a trace.
 #[derive(Clone, Debug, Default)]
@@ -127,7 +127,11 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let models = if options.model { Models::find(trace, &kept, &before) } else { Models::default() };
     let modelled = models.all.len();
     drop(kept);
-    let mut statements = statements(trace, &lanes, &order, models, options.open_loop);
+    let times = match options.open_loop {
+        true => TimesOfCalls::Starts { least_gap: options.least_gap },
+        false => TimesOfCalls::Pauses,
+    };
+    let mut statements = statements(trace, &lanes, &order, models, times);
     let only = match options.choice.only.as_slice() {
         [only] => Some(only.as_slice()),
         _ => None,

@@ -15,8 +15,59 @@ pub const LONGEST: u64 = 9_000_000_000_000_000_000;
 /// A time of each call that a program does: by strand, in the order of its calls.
 pub type Times = Vec<Packed>;
 
-/// When each call would have begun without the recorder, in nanoseconds since the first one that a program does.
-pub fn starts(trace: &Trace, lanes: &Lanes) -> Times {
+/// When a call began, and how it followed the one before, as [`Times`] hold both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// In microseconds.
+    pub us: u64,
+    /// The pause before it.
+    pub pause: Pause,
+}
+
+/// A pause before a call, by its length.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pause {
+    /// Shorter than the least one that counts.
+    None,
+    /// Shorter than a hundred of these.
+    Short,
+    /// Longer.
+    Long,
+}
+
+/// A pause is long from so many times the least one on.
+const LONG: u64 = 100;
+
+impl Start {
+    fn packed(self) -> u64 {
+        self.us << 2 | self.pause as u64
+    }
+
+    /// That of a time.
+    pub fn of(packed: u64) -> Self {
+        let pause = match packed & 3 {
+            0 => Pause::None,
+            1 => Pause::Short,
+            _ => Pause::Long,
+        };
+        Self { us: packed >> 2, pause }
+    }
+}
+
+/// When each call would have begun without the recorder, since the first one that a program does: a [`Start`] of each.
+pub fn starts(trace: &Trace, lanes: &Lanes, order: &Order, least_gap: u64) -> Times {
+    let pause = |gap: u64| match gap {
+        gap if gap < least_gap => Pause::None,
+        gap if gap < least_gap.saturating_mul(LONG) => Pause::Short,
+        _ => Pause::Long,
+    };
+    let all = begins(trace, lanes).into_iter().zip(gaps(trace, lanes, order));
+    let packed = |(begin, gap): (u64, u64)| Start { us: begin / 1000, pause: pause(gap) }.packed();
+    all.map(|(begins, gaps)| begins.iter().zip(gaps.iter()).map(packed).collect()).collect()
+}
+
+/// When each call would have begun, in nanoseconds.
+fn begins(trace: &Trace, lanes: &Lanes) -> Times {
     let times = Undisturbed::of(trace);
     let start = |at: u64| times.begin(at as u32, trace.calls.start(at as usize));
     let calls = lanes.strands.iter().flat_map(|strand| strand.calls.iter());

@@ -135,15 +135,30 @@ pub struct Statements {
     pub models: Models,
 }
 
+/// What a program says of the times of calls.
+#[derive(Clone, Copy, Debug)]
+pub enum TimesOfCalls {
+    /// How long the application paused before them.
+    Pauses,
+    /// When they began, where the pause before them is not shorter than so many nanoseconds.
+    Starts {
+        /// The least pause.
+        least_gap: u64,
+    },
+}
+
 /// Makes statements of the calls of all strands; what cannot be said is counted in the trace.
 pub fn statements(
     trace: &mut Trace,
     lanes: &Lanes,
     order: &Order,
     models: Models,
-    open_loop: bool,
+    times: TimesOfCalls,
 ) -> Statements {
-    let mut gaps = if open_loop { starts(trace, lanes) } else { gaps(trace, lanes, order) };
+    let (mut gaps, open_loop) = match times {
+        TimesOfCalls::Pauses => (gaps(trace, lanes, order), false),
+        TimesOfCalls::Starts { least_gap } => (starts(trace, lanes, order, least_gap), true),
+    };
     let facts = FileFacts::of(trace, lanes);
     let strands = vec![Sequence::default(); lanes.strands.len()];
     let mut out = Statements { strands, models, ..Statements::default() };

@@ -354,3 +354,35 @@ fn changes_of_attributes_are_repeated_by_name_and_of_open_files() {
         ]
     );
 }
+
+#[test]
+fn as_recorded_a_call_without_a_pause_follows_at_once() {
+    let mut text = String::new();
+    for round in 0..40_u64 {
+        // One pause in twenty is short, so that `chown` follows as well; one before `chmod` is long.
+        let short = 5 * u64::from(round % 20 == 0);
+        let long = 200 * u64::from(round == 7);
+        for (after, call) in [
+            (0, "stat(\"/w/a\", {st_mode=S_IFREG|0644, st_size=1, ...})"),
+            (10, "access(\"/w/a\", F_OK)"),
+            (20 + short, "chown(\"/w/a\", 0, 0)"),
+            (500, "utimes(\"/w/a\", NULL)"),
+            (510 + long, "chmod(\"/w/a\", 0600)"),
+        ] {
+            text += &format!("7 1.{:06} {call} = 0 <0.000010>\n", round * 1000 + after);
+        }
+    }
+    let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+    let mut found = trace::import::read(format, &mut text.as_bytes(), &Reading::default()).unwrap();
+    let mut timed = |least_gap| {
+        let options = Options { open_loop: true, least_gap, ..Options::default() };
+        let made = trace::import(&mut found, &options);
+        assert_eq!(made.difference, None, "{}", made.text);
+        ["stat", "lookup", "chown", "utimes", "chmod"].map(|word| {
+            let of = |line: &&str| line.contains(&format!("{word}(\"$dir/a\""));
+            made.text.lines().find(of).expect(word).trim().starts_with("at ")
+        })
+    };
+    assert_eq!(timed(1000), [true, false, false, true, true]);
+    assert_eq!(timed(0), [true; 5]);
+}

@@ -4,6 +4,7 @@ use core::ffi::{c_int, c_long, c_uint, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::Ordering::Relaxed;
 
+use crate::clock::keep_counter;
 use crate::files::{SPOOL, SPOOL_IN_MEMORY};
 use crate::{
     __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, digits, done, getenv, now,
@@ -66,6 +67,7 @@ fn cost() -> i64 {
 unsafe extern "C" fn begin() {
     // SAFETY: runs once, before the application; the environment is that of the process.
     unsafe {
+        keep_counter(getenv(c"LASTRANK_COUNTER".as_ptr()));
         let began = now();
         if !SPOOL.keep(getenv(c"LASTRANK_SPOOL".as_ptr())) {
             return;

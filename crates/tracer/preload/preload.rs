@@ -3,9 +3,9 @@
 //! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs`, `attributes.rs` and `clone.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files, `life.rs` what happens when processes and threads begin
-//! and end; here are rings and records. A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8.
-//! `crates/tracer/src/spool.rs` reads it.
+//! `functions.rs`, `attributes.rs` and `clone.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
+//! `life.rs` says what happens when processes and threads begin and end, `clock.rs` what time it is; here are rings and records.
+//! A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8. `crates/tracer/src/spool.rs` reads it.
 #![no_std]
 #![allow(clippy::missing_safety_doc, reason = "these are functions of the C library, called by C programs")]
 
@@ -17,10 +17,12 @@ mod files;
 #[macro_use]
 mod functions;
 mod attributes;
+mod clock;
 mod clone;
 mod life;
 mod stdio;
 
+use clock::{Timespec, now};
 use files::{LONGEST_PATH, SPOOL, SPOOL_IN_MEMORY, chunk, reserve};
 
 #[panic_handler]
@@ -32,12 +34,6 @@ fn panic(_: &core::panic::PanicInfo<'_>) -> ! {
 /// The precompiled core names it; nothing unwinds here.
 #[unsafe(no_mangle)]
 extern "C" fn rust_eh_personality() {}
-
-#[repr(C)]
-struct Timespec {
-    seconds: i64,
-    nanoseconds: i64,
-}
 
 #[link(name = "c")]
 unsafe extern "C" {
@@ -212,13 +208,6 @@ const _: () = assert!(size_of::<Ring>().next_multiple_of(64) == RING);
 
 static KEY: AtomicU32 = AtomicU32::new(u32::MAX);
 static PROCESS: AtomicU32 = AtomicU32::new(0);
-
-fn now() -> u64 {
-    let mut time = Timespec { seconds: 0, nanoseconds: 0 };
-    // SAFETY: the argument is a valid timespec.
-    unsafe { clock_gettime(1, &mut time) };
-    (time.seconds as u64).wrapping_mul(1_000_000_000).wrapping_add(time.nanoseconds as u64)
-}
 
 fn errno() -> c_int {
     // SAFETY: the C library gives a valid address for the calling thread.

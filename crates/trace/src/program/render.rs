@@ -1,5 +1,7 @@
 //! Writes the nodes of one strand as statements.
 
+mod starts;
+
 use std::fmt::Write;
 use std::ops::Range;
 
@@ -50,6 +52,8 @@ pub struct Renderer<'a> {
     in_async: bool,
     thinks: bool,
     rows: Option<u64>,
+    /// The next statement is the first one, or that of an outermost loop: its start is told in any case.
+    anchors: bool,
 }
 
 /// The text of a strand.
@@ -76,6 +80,7 @@ impl<'a> Renderer<'a> {
             in_async: false,
             thinks: false,
             rows: None,
+            anchors: true,
         }
     }
 
@@ -187,6 +192,7 @@ impl<'a> Renderer<'a> {
         self.counters.push(counter.clone());
         self.named.push(Vec::new());
         self.pause(&gaps, &apart, &counter);
+        self.anchors |= self.counters.len() == 1;
         self.nodes(&one.body, &inner);
         self.named.pop();
         self.counters.pop();
@@ -312,21 +318,6 @@ impl<'a> Renderer<'a> {
             let after = one.after.clone();
             self.lines(&after);
         }
-    }
-
-    /// When a statement starts, if it is to start when its call did.
-    fn start(&mut self, shape: &Shape, site: &Site, indices: &Indices<'_>) -> Expression {
-        if !self.shared.open_loop || matches!(shape.verb, Verb::Make | Verb::Signal | Verb::Await) {
-            return Expression::default();
-        }
-        let starts: Packed = site.gaps.iter().map(|start| start / 1000).collect();
-        let place = Place { indices, counters: &self.counters, scaled: self.in_scaled };
-        let mut start = self.heads.number(&starts, &place, "start");
-        start.text = match start.text.parse::<i64>() {
-            Ok(constant) => format!("at $begin + {constant}us * $pace "),
-            Err(_) => format!("at $begin + ({}) * 1us * $pace ", start.text),
-        };
-        start
     }
 
     /// Reuses a variable that this iteration has already assigned the same value.
