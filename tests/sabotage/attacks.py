@@ -70,6 +70,11 @@ ATTACKS = [
     Attack("a harmless program", 'spawn("true");', says="--allow-spawn"),
     Attack("a name found on PATH", 'write("touch", 1); spawn("touch {outside}/new");', says="--allow-spawn"),
     Attack("an appended script", '$f = fopen("script.sh", "a"); fwrite($f, 10);', says="can be executed"),
+    Attack(
+        "a script opened exclusively",
+        '$f = fopen("script.sh", "O_WRONLY|O_EXCL"); fwrite($f, 10);',
+        says="can be executed",
+    ),
     Attack("a rewritten script", '$f = fopen("script.sh", "r+"); fwrite($f, 10);', says="can be executed"),
     Attack("the user's files, by pattern", 'for $f in glob("*") delete($f);', says="did not make it"),
     Attack("the user's files emptied, by pattern", 'for $f in glob("*.txt") write($f, 1);', says="did not make it"),

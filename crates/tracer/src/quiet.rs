@@ -40,8 +40,9 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     let signals = SignalsPassedOn::begin();
+    let counter = counter();
     let begun = Instant::now();
-    let started = spool.start(&path, command, signals.before);
+    let started = spool.start(&path, command, (signals.before, counter.as_deref()));
     let status = started.map(|main| wait_for_all(main, &signals));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     drop(signals);
@@ -102,7 +103,12 @@ impl Spool {
         std::iter::once(self.disk.path.as_path()).chain(memory).collect()
     }
 
-    fn start(&self, path: &Path, command: &[OsString], signals: Handled) -> io::Result<libc::pid_t> {
+    fn start(
+        &self,
+        path: &Path,
+        command: &[OsString],
+        (signals, counter): (Handled, Option<&str>),
+    ) -> io::Result<libc::pid_t> {
         use std::os::unix::process::CommandExt;
         let mut library = self.disk.path.join("lastrank.so").into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
@@ -116,7 +122,7 @@ impl Spool {
             Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.path),
             None => started.env_remove("LASTRANK_SPOOL_MEMORY"),
         };
-        match counter() {
+        match counter {
             Some(counter) => started.env("LASTRANK_COUNTER", counter),
             None => started.env_remove("LASTRANK_COUNTER"),
         };

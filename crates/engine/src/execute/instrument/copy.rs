@@ -1,7 +1,5 @@
 //! Copies from one open file to another, by the kernel.
 
-use std::sync::Arc;
-
 use samples::Warning;
 
 use super::layer::Layer;
@@ -36,12 +34,9 @@ impl Layer {
         );
         let destined =
             Destined { file: target.name, place: offsets.1.unwrap_or(positions.1), appended: false };
-        if !source.copied {
-            let path = Arc::clone(&source.path);
-            self.guard.source(&path, source_handle)?;
-            if let Some(source) = self.files.get_mut(from) {
-                source.copied = true;
-            }
+        // Of other files a program could compose whatever it likes; of these bytes are ours, or zeros.
+        if !source.made {
+            self.must_have_made("copy from", from, source_handle)?;
         }
         if self.room.must_look(length) && self.would_fill_file(to, length) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));

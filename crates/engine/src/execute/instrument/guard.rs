@@ -150,19 +150,8 @@ impl Guard {
         }
     }
 
-    /// May bytes of the open file be copied into another one? What this run made or emptied may: its bytes are ours, or
-    /// zeros. Of other files a program could compose whatever it likes.
-    pub(super) fn source(&mut self, path: &CStr, file: Handle) -> Result<(), Refusal> {
-        self.made("copy from", path, file)
-    }
-
-    /// As [`Guard::own`], of an open file.
-    pub(super) fn own_open(&mut self, what: &'static str, path: &CStr, file: Handle) -> Result<(), Refusal> {
-        self.made(what, path, file)
-    }
-
-    /// Did this run make the open file, or empty it?
-    fn made(&mut self, what: &'static str, path: &CStr, file: Handle) -> Result<(), Refusal> {
+    /// Refuses what is done to an open file that this run neither made nor emptied.
+    pub(super) fn made(&mut self, what: &'static str, path: &CStr, file: Handle) -> Result<(), Refusal> {
         if !self.local {
             return Ok(());
         }

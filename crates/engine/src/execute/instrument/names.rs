@@ -113,10 +113,11 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
         let creates = open_flags & libc::O_CREAT != 0 || nameless;
-        let makes = match open_flags & (libc::O_EXCL | libc::O_TRUNC) {
-            0 => Makes::Keeps,
-            libc::O_TRUNC => Makes::Perhaps,
-            _ => Makes::Surely,
+        // Linux opens what is there where only O_EXCL is given.
+        let makes = match (creates && open_flags & libc::O_EXCL != 0, open_flags & libc::O_TRUNC) {
+            (true, _) => Makes::Surely,
+            (false, 0) => Makes::Keeps,
+            (false, _) => Makes::Perhaps,
         };
         if creates {
             self.guard.may_have_mode("make", path, mode, false)?;
@@ -151,7 +152,11 @@ impl Layer {
                 self.emptied(name);
             }
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
-            timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), (kept, name), position)).into();
+            let open = OpenFile {
+                made: makes == Makes::Surely,
+                ..OpenFile::new(Some(handle), (kept, name), position)
+            };
+            timed.outcome.value = self.files.keep(open).into();
         }
         Ok(timed)
     }
@@ -362,12 +367,28 @@ impl Layer {
         if let Some(open) = self.files.get(file)
             && let Some(handle) = open.handle
         {
-            self.guard.own_open(WHAT, &open.path, handle)?;
             if let AttributeChange::Mode(mode) = change {
                 self.guard.may_have_mode(WHAT, &open.path, mode, false)?;
             }
+            if !open.made {
+                self.must_have_made(WHAT, file, handle)?;
+            }
         }
         Ok(self.on_file(driver, file, |driver, handle| driver.change_open(handle, change)))
+    }
+
+    /// Refuses what is done to an open file that this run did not make, and keeps that it made it.
+    pub(super) fn must_have_made(
+        &mut self,
+        what: &'static str,
+        file: u32,
+        handle: Handle,
+    ) -> Result<(), Refusal> {
+        if let Some(open) = self.files.get_mut(file) {
+            self.guard.made(what, &open.path, handle)?;
+            open.made = true;
+        }
+        Ok(())
     }
 
     pub(super) fn removing<D: Driver + ?Sized>(

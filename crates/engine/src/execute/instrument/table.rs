@@ -18,8 +18,8 @@ pub(super) struct OpenFile {
     pub(super) position: u64,
     /// The driver's position is another one: transfers under way name theirs.
     pub(super) moved: bool,
-    /// Its bytes may be copied into other files.
-    pub(super) copied: bool,
+    /// This run is known to have made it, or emptied it.
+    pub(super) made: bool,
     /// Other workers have it open too: each keeps its own position.
     pub(super) shared: bool,
     pub(super) group: Option<Box<GroupFile>>,
@@ -28,7 +28,7 @@ pub(super) struct OpenFile {
 impl OpenFile {
     #[inline(always)]
     pub(super) fn new(handle: Option<Handle>, (path, name): (Arc<CStr>, FileName), position: u64) -> Self {
-        Self { handle, path, name, position, moved: false, copied: false, shared: false, group: None }
+        Self { handle, path, name, position, moved: false, made: false, shared: false, group: None }
     }
 }
 
