@@ -157,7 +157,9 @@ impl Registry {
     /// Enters a path that the next call may create. Does nothing for one that is known already.
     pub fn intend(&mut self, path: &CStr, evidence: Evidence) {
         if !self.knows(path) {
-            self.enter(path.to_bytes(), evidence, (Moment::now(), Moment::MAX));
+            // What is certain needs no look at the clock.
+            let from = if evidence == Evidence::Birth { Moment::now() } else { Moment::default() };
+            self.enter(path.to_bytes(), evidence, (from, Moment::MAX));
         }
     }
 
@@ -185,7 +187,8 @@ impl Registry {
             true if is_ours => return,
             true => return self.forget(path),
             // Another rank may have removed what was ours, and this is a new one.
-            false => entry.set_born_before(Moment::now()),
+            false if entry.evidence().0 => entry.set_born_before(Moment::now()),
+            false => {}
         }
         entry.state.store(CREATED, Ordering::Release);
     }

@@ -48,35 +48,26 @@ pub fn fchown(fd: i32, (user, group): (u32, u32)) -> Outcome {
     retry(|| i64::from(unsafe { libc::fchown(fd, user, group) }))
 }
 
-/// Now, as times of access and of change: explicit, as those are that programs give which copy or unpack files.
-#[inline(always)]
-fn now_twice() -> [libc::timespec; 2] {
-    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `now` is a `timespec`.
-    unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &mut now) };
-    [now; 2]
-}
+/// The times of access and of change: now, by the kernel's own clock, which is read nowhere else for it.
+const NOW: [libc::timespec; 2] = [libc::timespec { tv_sec: 0, tv_nsec: libc::UTIME_NOW }; 2];
 
 /// Sets the times of access and of change to now.
 #[inline(always)]
 pub fn utimes(path: &CStr) -> Outcome {
-    let times = now_twice();
-    // SAFETY: the path is NUL-terminated, `times` are two times.
-    retry(|| i64::from(unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), times.as_ptr(), 0) }))
+    // SAFETY: the path is NUL-terminated, `NOW` are two times.
+    retry(|| i64::from(unsafe { libc::utimensat(libc::AT_FDCWD, path.as_ptr(), NOW.as_ptr(), 0) }))
 }
 
 /// As [`utimes`], of what is held by a descriptor, also by one that can neither read nor write.
 #[inline(always)]
 pub fn utimes_held(fd: i32) -> Outcome {
-    let times = now_twice();
-    // SAFETY: the path is NUL-terminated, and empty: what is meant is the descriptor; `times` are two times.
-    retry(|| i64::from(unsafe { libc::utimensat(fd, c"".as_ptr(), times.as_ptr(), libc::AT_EMPTY_PATH) }))
+    // SAFETY: the path is NUL-terminated, and empty: what is meant is the descriptor; `NOW` are two times.
+    retry(|| i64::from(unsafe { libc::utimensat(fd, c"".as_ptr(), NOW.as_ptr(), libc::AT_EMPTY_PATH) }))
 }
 
 /// As [`utimes`], of an open file.
 #[inline(always)]
 pub fn futimes(fd: i32) -> Outcome {
-    let times = now_twice();
-    // SAFETY: `times` are two times.
-    retry(|| i64::from(unsafe { libc::futimens(fd, times.as_ptr()) }))
+    // SAFETY: `NOW` are two times.
+    retry(|| i64::from(unsafe { libc::futimens(fd, NOW.as_ptr()) }))
 }
