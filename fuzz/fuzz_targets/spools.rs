@@ -19,6 +19,6 @@ fuzz_target!(|bytes: &[u8]| {
         files.push(ThreadFile { process: u32::from(*process), thread: u32::from(*thread), bytes });
         rest = after;
     }
-    let mut trace = read_files(&files, b"/home").follower.finish();
+    let mut trace = read_files(&files, b"/home", 0).follower.finish();
     let _ = import(&mut trace, &Options::default());
 });

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::Instant;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use crate::child;
 use crate::folder::{SpoolFolder, lies_in_memory};
@@ -41,6 +41,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     let signals = SignalsPassedOn::begin();
     let counter = counter();
+    let load_ns = load_ns(counter.as_deref()).unwrap_or(0);
     let begun = Instant::now();
     let started = spool.start(&path, command, (signals.before, counter.as_deref()));
     let status = started.map(|main| wait_for_all(main, &signals));
@@ -48,7 +49,8 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     drop(signals);
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
     let spool::Spooled { follower, seen, cost_ns, unseen, cut } =
-        spool::read(&spool.folders(), directory.as_os_str().as_bytes()).map_err(RecordError::Spool)?;
+        spool::read(&spool.folders(), directory.as_os_str().as_bytes(), load_ns)
+            .map_err(RecordError::Spool)?;
     let mut trace = follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
@@ -103,20 +105,14 @@ impl Spool {
         std::iter::once(self.disk.path.as_path()).chain(memory).collect()
     }
 
-    fn start(
-        &self,
-        path: &Path,
-        command: &[OsString],
-        (signals, counter): (Handled, Option<&str>),
-    ) -> io::Result<libc::pid_t> {
-        use std::os::unix::process::CommandExt;
+    /// A program into which the library is to be loaded.
+    fn command(&self, path: &Path, counter: Option<&str>) -> Command {
         let mut library = self.disk.path.join("lastrank.so").into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             library.push(":");
             library.push(others);
         }
         let mut started = Command::new(path);
-        started.arg0(&command[0]).args(&command[1..]);
         started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.disk.path);
         match &self.memory {
             Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.path),
@@ -126,6 +122,18 @@ impl Spool {
             Some(counter) => started.env("LASTRANK_COUNTER", counter),
             None => started.env_remove("LASTRANK_COUNTER"),
         };
+        started
+    }
+
+    fn start(
+        &self,
+        path: &Path,
+        command: &[OsString],
+        (signals, counter): (Handled, Option<&str>),
+    ) -> io::Result<libc::pid_t> {
+        use std::os::unix::process::CommandExt;
+        let mut started = self.command(path, counter);
+        started.arg0(&command[0]).args(&command[1..]);
         // SAFETY: between fork and exec, calls that may be made there.
         unsafe {
             started.pre_exec(move || {
@@ -157,6 +165,32 @@ fn counter() -> Option<String> {
     let (ticks, ns) = (clock.now(), clock::monotonic_ns());
     let scale = clock.ticks_to_ps(1 << 32) / 1000;
     Some(format!("{ticks}:{ns}:{scale}"))
+}
+
+/// How long the library delays the start and the end of a program, beside what it records of itself, in nanoseconds: what the dynamic
+/// linker does with it, and the system with its memory. The least times of a program that does nothing, without it and with
+/// it, are compared. `None` where there is no such program.
+fn load_ns(counter: Option<&str>) -> Option<u64> {
+    const ROUNDS: usize = 8;
+    let path = ["/bin/true", "/usr/bin/true"].map(Path::new).into_iter().find(|path| path.exists())?;
+    if unseen(path, 0).ok()?.is_some() {
+        return None;
+    }
+    let spool = Spool::new().ok()?;
+    let took = |mut program: Command| {
+        let begun = Instant::now();
+        let done = program.stdin(Stdio::null()).status().ok()?;
+        done.success().then(|| begun.elapsed())
+    };
+    let (mut without, mut with) = (Duration::MAX, Duration::MAX);
+    for _ in 0..ROUNDS {
+        without = without.min(took(Command::new(path))?);
+        with = with.min(took(spool.command(path, counter))?);
+    }
+    let told = spool::read(&spool.folders(), b"/", 0).ok()?.follower.finish();
+    let ends = told.calls.having(|op| op == trace::model::Op::Exit).map(|(_, end)| end.held);
+    let told = Duration::from_nanos(ends.min()?);
+    u64::try_from(with.saturating_sub(without).saturating_sub(told).as_nanos()).ok()
 }
 
 /// Why the library sees nothing of a program; scripts are what their interpreter is.

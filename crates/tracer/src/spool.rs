@@ -85,16 +85,18 @@ pub struct Spooled {
     pub cut: u64,
 }
 
-/// Reads all files of the directories ([`files::read`]); the application began in `directory`.
-pub fn read(folders: &[&Path], directory: &[u8]) -> io::Result<Spooled> {
-    Ok(read_files(&files::read(folders)?, directory))
+/// Reads all files of the directories ([`files::read`]); the application began in `directory`, and to load the library took a
+/// program `load_ns` nanoseconds that no record tells.
+pub fn read(folders: &[&Path], directory: &[u8], load_ns: u64) -> io::Result<Spooled> {
+    Ok(read_files(&files::read(folders)?, directory, load_ns))
 }
 
-/// Reads the files of all threads of an application that began in `directory`, as far as they hold whole records.
-pub fn read_files(files: &[ThreadFile], directory: &[u8]) -> Spooled {
+/// Reads the files of all threads of an application, as far as they hold whole records; as [`read`].
+pub fn read_files(files: &[ThreadFile], directory: &[u8], load_ns: u64) -> Spooled {
     let mut records: Vec<Record<'_>> = files.iter().flat_map(records).collect();
     records.sort_by_key(Record::moment);
     let mut reader = Reader::new(directory, records.first().map_or(0, |first| first.start));
+    reader.load_ns = load_ns;
     let costs = records.iter().filter(|record| record.kind == RecordKind::Begin);
     reader.cost_ns = costs.map(|record| u64::try_from(record.numbers[2]).unwrap_or(0)).min();
     for record in &records {
@@ -183,6 +185,8 @@ struct Reader {
     touched: HashSet<u32>,
     seen: Seen,
     cost_ns: Option<u64>,
+    /// How long the library takes to load, beside what its records tell.
+    load_ns: u64,
     /// For how many nanoseconds each thread was at work for the recorder.
     own_ns: HashMap<u32, u64>,
     unseen: u64,
@@ -197,6 +201,7 @@ impl Reader {
             touched: HashSet::new(),
             seen: Seen { recorded: 0, counted: 0 },
             cost_ns: None,
+            load_ns: 0,
             own_ns: HashMap::new(),
             unseen: 0,
         }
@@ -273,6 +278,7 @@ impl Reader {
         self.follower.held = self.own_ns.get(&record.thread).copied().unwrap_or(0);
         self.record(record);
         match record.kind {
+            RecordKind::Begin => self.own(record.thread, i64::try_from(self.load_ns).unwrap_or(0)),
             RecordKind::Own => self.own(record.thread, a),
             RecordKind::Sight => self.own(record.thread, d),
             _ => {}

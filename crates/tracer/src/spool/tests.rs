@@ -20,7 +20,7 @@ fn spooled(records: &[Vec<u8>]) -> Spooled {
     std::fs::create_dir_all(&folder).unwrap();
     let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
     std::fs::write(folder.join("7.7.1"), bytes).unwrap();
-    let read = read(&[&folder], b"/home").unwrap();
+    let read = read(&[&folder], b"/home", 0).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     read
 }
@@ -117,6 +117,18 @@ fn calls_tell_for_how_long_the_library_was_at_work_before() {
 }
 
 #[test]
+fn what_a_program_waits_for_the_library_to_be_loaded_is_the_recorders() {
+    let main = [
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        written(RecordKind::Own, 0, [700_000, 0, 0, 0], [b"", b""]),
+        written(RecordKind::Open, 3, [i64::from(libc::AT_FDCWD), 0, 0, 0], [b"in", b""]),
+    ];
+    let trace = read_files(&[thread_file(7, &main)], b"/home", 90_000).follower.finish();
+    let held = trace.calls.iter().filter(|call| call.op.word() == "open").map(|call| call.held);
+    assert_eq!(held.collect::<Vec<_>>(), [790_000]);
+}
+
+#[test]
 fn streams_that_are_flushed_behind_the_end_are_recorded() {
     let here = i64::from(libc::AT_FDCWD);
     let found = spooled(&[
@@ -159,7 +171,7 @@ fn a_number_that_one_thread_gives_free_is_that_of_a_file_of_another() {
         timed([50, 60], written(RecordKind::Read, 100, [3, 0, 0, 0], [b"", b""])),
         timed([70, 80], written(RecordKind::Close, 0, [3, 0, 0, 0], [b"", b""])),
     ];
-    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home").follower.finish();
+    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home", 0).follower.finish();
     assert!(trace.left_out.is_empty(), "{:?}", trace.left_out);
     let read = trace.calls.iter().find(|call| call.op.word() == "read").unwrap();
     assert_eq!(trace.names.get(read.path), b"/home/second");
@@ -179,7 +191,7 @@ fn the_first_call_of_a_thread_is_on_descriptors_of_its_process() {
         at(5, written(RecordKind::Read, 100, [3, 0, 0, 0], [b"", b""])),
         at(10, written(RecordKind::Read, 100, [3, 100, 0, 0], [b"", b""])),
     ];
-    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home").follower.finish();
+    let trace = read_files(&[thread_file(7, &main), thread_file(9, &other)], b"/home", 0).follower.finish();
     let read: Vec<u64> =
         trace.calls.iter().filter(|call| call.op.word() == "read").map(|call| call.bytes).collect();
     assert_eq!(read, [100, 100]);
@@ -249,7 +261,7 @@ fn a_damaged_spool_loses_what_is_damaged_and_nothing_else() {
         (state >> 33) as usize % below
     };
     let whole = everything();
-    let calls = |files: &[ThreadFile]| read_files(files, b"/home").follower.finish().calls.len();
+    let calls = |files: &[ThreadFile]| read_files(files, b"/home", 0).follower.finish().calls.len();
     let all = calls(&whole);
     assert!(all > 45, "the spool has calls of every kind, and gives {all}");
     for _ in 0..400 {
@@ -271,7 +283,7 @@ fn a_damaged_spool_loses_what_is_damaged_and_nothing_else() {
                 }
             }
         }
-        let mut trace = read_files(&files, b"/home").follower.finish();
+        let mut trace = read_files(&files, b"/home", 0).follower.finish();
         trace::import::import(&mut trace, &trace::import::Options::default());
     }
     // What is cut off takes no earlier record with it.
