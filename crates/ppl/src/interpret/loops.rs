@@ -171,8 +171,11 @@ impl<M: Machine> Interpreter<'_, M> {
                 count
             }
         };
-        if count < 0 {
-            return Err(self.fault(format!("`repeat` cannot run {count} times")));
+        match count {
+            ..0 => return Err(self.fault(format!("`repeat` cannot run {count} times"))),
+            // Parts that a program has or lacks are loops of one iteration or none.
+            0 => return Ok(Flow::Next),
+            _ => {}
         }
         self.count_up(slot, 0, count, 1, body)
     }
