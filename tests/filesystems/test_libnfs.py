@@ -101,7 +101,9 @@ def test_names_are_made_changed_and_removed_on_the_server(
     program = tmp_path / "names.ppl"
     program.write_text("""
         mkdir("d"); mkdir("gone"); rmdir("gone");
-        create("d/a"); create("d/b"); create("d/c"); chmod("d/a", 384);
+        create("d/a"); create("d/b"); create("d/c"); chmod("d/a", 416);
+        chown("d/a"); utimes("d/a");
+        $f = fopen("d/a", "r+"); chmod($f, 384); chown($f); utimes($f); fclose($f);
         rename("d/b", "d/moved"); link("d/a", "d/again"); symlink("a", "d/leads"); unlink("d/c");
         $names = readdir("d"); $size = stat("d/a");
         if ($names != 4 || $size != 0) { print "wrong: $names names, $size bytes"; }

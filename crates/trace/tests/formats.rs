@@ -386,3 +386,32 @@ fn as_recorded_a_call_without_a_pause_follows_at_once() {
     assert_eq!(timed(1000), [true, false, false, true, true]);
     assert_eq!(timed(0), [true; 5]);
 }
+
+#[test]
+fn as_recorded_an_iteration_begins_when_it_did_in_equal_processes_as_well() {
+    for processes in [1, 2] {
+        let mut text = String::new();
+        // Two loops, one behind the other, without a pause.
+        for round in 0..80 {
+            let calls = if round < 40 { ["access", "unlink"] } else { ["rmdir", "chmod"] };
+            for (after, call) in (0..).step_by(10).zip(calls) {
+                for process in 0..processes {
+                    let (id, us) = (7 + process, round * 20 + after);
+                    let more = ["access", "chmod"].contains(&call).then_some(", 0600").unwrap_or_default();
+                    text += &format!(
+                        "{id} 1.{us:06} {call}(\"/w/{id}\"{more}) = -1 ENOENT (No such file or directory) <0.000010>\n"
+                    );
+                }
+            }
+        }
+        let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
+        let mut found = trace::import::read(format, &mut text.as_bytes(), &Reading::default()).unwrap();
+        let options = Options { open_loop: true, least_gap: 1000, ..Options::default() };
+        let made = trace::import(&mut found, &options);
+        assert_eq!((made.difference, made.ranks), (None, processes), "{}", made.text);
+        let line =
+            |word: &str| made.text.lines().find(|line| line.contains(word)).expect(word).trim().to_owned();
+        let timed = ["lookup(", "unlink(", "rmdir(", "chmod("].map(|word| line(word).starts_with("at "));
+        assert_eq!(timed, [true, false, true, false], "{}", made.text);
+    }
+}

@@ -54,7 +54,7 @@ pub struct ImportArgs {
     /// Draw sizes, and offsets that are at random, from their distributions
     #[arg(long, conflicts_with = "verbatim")]
     pub model: bool,
-    /// Start each call when it started in the recording, in place of pauses: an open loop
+    /// Start calls when they started in the recording, or at once where they did, in place of pauses: an open loop
     #[arg(long, conflicts_with = "model")]
     pub as_recorded: bool,
     /// Give files other names, the same for the same name, so that the program can be sent away
@@ -94,7 +94,7 @@ pub struct TraceChoice {
 pub struct ReplayArgs {
     /// A program of `lastrank import`, or a recording or trace that is imported first
     pub application: PathBuf,
-    /// Start each call when it started in the recording, however long those before it take (an open loop; late starts
+    /// Start calls when they started in the recording, however long those before it take (an open loop; late starts
     /// count as lateness) [default: a closed loop with the pauses that the application made]
     #[arg(long)]
     pub as_recorded: bool,

@@ -54,6 +54,8 @@ pub struct Renderer<'a> {
     rows: Option<u64>,
     /// The next statement is the first one, or that of an outermost loop: its start is told in any case.
     anchors: bool,
+    /// How many counters there are outside of loops: one, where equal strands are told apart by it.
+    outside: usize,
 }
 
 /// The text of a strand.
@@ -81,6 +83,7 @@ impl<'a> Renderer<'a> {
             thinks: false,
             rows: None,
             anchors: true,
+            outside: 0,
         }
     }
 
@@ -91,6 +94,7 @@ impl<'a> Renderer<'a> {
     /// The text of nodes whose values are those of several equal strands, told apart by `counter`.
     pub fn of_members(mut self, nodes: &[Node], counter: &str, count: u32) -> Rendered {
         self.counters.push(counter.to_owned());
+        self.outside = 1;
         let counts = Packed::from_iter([u64::from(count)]);
         self.nodes(nodes, &Indices::top().inside(&counts));
         self.done()
@@ -192,7 +196,7 @@ impl<'a> Renderer<'a> {
         self.counters.push(counter.clone());
         self.named.push(Vec::new());
         self.pause(&gaps, &apart, &counter);
-        self.anchors |= self.counters.len() == 1;
+        self.anchors |= self.counters.len() == self.outside + 1;
         self.nodes(&one.body, &inner);
         self.named.pop();
         self.counters.pop();
