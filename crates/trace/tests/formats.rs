@@ -397,7 +397,7 @@ fn as_recorded_an_iteration_begins_when_it_did_in_equal_processes_as_well() {
             for (after, call) in (0..).step_by(10).zip(calls) {
                 for process in 0..processes {
                     let (id, us) = (7 + process, round * 20 + after);
-                    let more = ["access", "chmod"].contains(&call).then_some(", 0600").unwrap_or_default();
+                    let more = if ["access", "chmod"].contains(&call) { ", 0600" } else { "" };
                     text += &format!(
                         "{id} 1.{us:06} {call}(\"/w/{id}\"{more}) = -1 ENOENT (No such file or directory) <0.000010>\n"
                     );
