@@ -32,9 +32,9 @@ operations, bytes or failures. Nothing is asserted.
 
 `nfs` makes two rows, both of User-Mode Linux (see tests/filesystems/nfs.py): `uml` is an ext4 file system of that machine,
 where applications are recorded, and `nfs` replays these recordings. Those of this machine have its pauses, which are shorter
-than what applications compute in User-Mode Linux, where a system call takes 15 us. The quiet recorder reads the clock by a
-system call there, twice for each call: `less` contains half of that, and `starts` repeats it. The complete recorder sees no
-call there, since that kernel has no PTRACE_GET_SYSCALL_INFO.
+than what applications compute in User-Mode Linux, where a system call takes 15 us. The quiet recorder reads the
+processor's counter there, since the clock is such a call. The complete recorder sees no call there, since that kernel has no
+PTRACE_GET_SYSCALL_INFO.
 """
 
 import argparse

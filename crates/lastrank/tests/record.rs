@@ -165,6 +165,42 @@ fn the_quiet_recorder_sees_what_the_complete_one_sees() {
 }
 
 #[test]
+fn the_quiet_recorder_knows_descriptors_of_any_number_that_were_open_before() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    // More than the listing of them gives at once.
+    let opens = "import os, sys; many = os.open('many', 66); [os.dup2(many, at) for at in range(40, 250)]; \
+                 os.dup2(os.open('last', 66), 250); os.execvp(sys.argv[1], sys.argv[1:])";
+    let words =
+        ["-S", "-c", opens, env!("CARGO_BIN_EXE_lastrank"), "record", "--quiet", "-o", "../app.parquet"];
+    let writes = "import os; os.write(40, b'x' * 1234); os.write(250, b'x' * 5678)";
+    let mut python = std::process::Command::new("python3");
+    python.current_dir(&home).args(words).args(["--", "python3", "-S", "-c", writes]);
+    let recorded = common::of(python.output().unwrap());
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    let only = home.canonicalize().unwrap();
+    let made = lastrank(&home, &["import", "../app.parquet", "--only", only.to_str().unwrap()]);
+    let program: Vec<&str> = made.out.lines().filter(|line| !line.starts_with('#')).collect();
+    let has = |words: &str| program.iter().any(|line| line.contains(words));
+    assert!(has("/many\"") && has("/last\"") && has(", 1234") && has(", 5678"), "{}{}", made.out, made.err);
+}
+
+#[test]
+fn the_quiet_recorder_keeps_of_many_processes_what_they_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let loops = "i=0; while [ $i -lt 400 ]; do /bin/true; i=$((i+1)); done";
+    let words = ["record", "--quiet", "-o", "app.parquet", "--", "sh", "-c", loops];
+    // Half a gibibyte of addresses: a file of a mebibyte for each of 800 beginnings of processes and programs is more.
+    let mut limited = std::process::Command::new("sh");
+    let limits = "ulimit -S -v 524288; exec \"$0\" \"$@\"";
+    limited.current_dir(&folder).args(["-c", limits, env!("CARGO_BIN_EXE_lastrank")]).args(words);
+    let recorded = common::of(limited.output().unwrap());
+    assert_eq!(recorded.status, Some(0), "{}", recorded.err);
+    assert!(recorded.err.contains(" of 401 threads"), "{}", recorded.err);
+}
+
+#[test]
 fn the_quiet_recorder_sees_streams_of_the_c_library() {
     let folder = tempfile::tempdir().unwrap();
     let home = folder.path().join("home");

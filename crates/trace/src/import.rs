@@ -132,16 +132,12 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         false => TimesOfCalls::Pauses,
     };
     let mut statements = statements(trace, &lanes, &order, models, times);
-    let only = match options.choice.only.as_slice() {
-        [only] => Some(only.as_slice()),
-        _ => None,
-    };
     let mut parts = Parts {
         trace,
         lanes: &lanes,
         statements: &mut statements,
         before: &before,
-        only,
+        choice: &options.choice,
         anonymise: options.anonymise,
         verbatim: options.verbatim,
         least_gap: options.least_gap,

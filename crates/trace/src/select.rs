@@ -4,7 +4,7 @@ use crate::flags::O_DIRECTORY;
 use crate::maps::HashMap;
 use crate::model::column::{ERRNO, FILE, FLAGS, OP, OTHER, PATH};
 use crate::model::{AGAIN, Call, CallReader, NONE, Op, Trace};
-use crate::names::is_below;
+use crate::names::{escape, is_below, unescape};
 use crate::packed::Packed;
 use crate::per_number::PerNumber;
 
@@ -15,8 +15,11 @@ const VIRTUAL: [&[u8]; 3] = [b"/proc", b"/sys", b"/dev"];
 const SYSTEM: [&[u8]; 10] =
     [b"/run", b"/etc", b"/usr", b"/lib", b"/lib64", b"/bin", b"/sbin", b"/opt", b"/nix", b"/snap"];
 
+/// Begins the lines at the head of a program that tell which calls were chosen for it.
+const MADE_WITH: &str = "Made with ";
+
 /// Which files a program is to touch.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Choice {
     /// Only those below these directories, where there is any.
     pub only: Vec<Vec<u8>>,
@@ -29,7 +32,44 @@ pub struct Choice {
 /// Failures that a program can repeat, because it makes the same tree: ENOENT, EEXIST, ENOTDIR, EISDIR, ENOTEMPTY.
 const REPEATABLE: [u16; 5] = [2, 17, 20, 21, 39];
 
+/// The choice of which the head of a program tells.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ToldChoice {
+    /// What it tells.
+    pub choice: Choice,
+    /// It was made with directories that it does not name.
+    pub is_hidden: bool,
+}
+
+impl ToldChoice {
+    /// Reads the comments with which a program begins.
+    pub fn of(program: &str) -> Self {
+        let mut told = Self::default();
+        let comments = program.lines().map_while(|line| line.strip_prefix('#'));
+        for option in comments.filter_map(|line| line.trim_start().strip_prefix(MADE_WITH)) {
+            match option.split_once(' ').unwrap_or((option, "")) {
+                ("--only", name) if name.starts_with('/') => told.choice.only.push(unescape(name)),
+                ("--only", _) => told.is_hidden = true,
+                ("--all", _) => told.choice.all = true,
+                ("--read-and-write", _) => told.choice.read_and_write = true,
+                _ => {}
+            }
+        }
+        told
+    }
+}
+
 impl Choice {
+    /// What the head of a program tells of it, a line for each option, for [`ToldChoice`] to read. Directories have no name
+    /// where names must tell nothing.
+    pub fn told(&self, anonymise: bool) -> impl Iterator<Item = String> {
+        let name = move |only: &Vec<u8>| if anonymise { "…".to_owned() } else { escape(only) };
+        let only = self.only.iter().map(move |only| format!("{MADE_WITH}--only {}", name(only)));
+        let flags = [("--all", self.all), ("--read-and-write", self.read_and_write)];
+        let flags = flags.into_iter().filter(|(_, is_set)| *is_set);
+        only.chain(flags.map(|(flag, _)| format!("{MADE_WITH}{flag}")))
+    }
+
     /// Whether the program is to touch `name`, and otherwise why not.
     fn wanted(&self, name: &[u8]) -> Result<(), &'static str> {
         let below = |directories: &[&[u8]]| directories.iter().any(|directory| is_below(name, directory));
@@ -157,5 +197,33 @@ fn repeatable(call: &Call) -> Result<(), &'static str> {
         0 => Ok(()),
         errno if REPEATABLE.contains(&errno) && !on_open_file => Ok(()),
         _ => Err("calls that failed for a reason that is not in the names"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn the_head_of_a_program_tells_how_it_was_made(
+            only in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..12), 0..3),
+            all: bool,
+            read_and_write: bool,
+        ) {
+            let only = only.iter().map(|name| crate::names::resolve(b"/", name)).collect();
+            let choice = Choice { only, all, read_and_write };
+            let head = |anonymise| {
+                let lines: Vec<String> = choice.told(anonymise).map(|line| format!("# {line}\n")).collect();
+                format!("# Made by a test.\n{}\n# Made with --all\n", lines.concat())
+            };
+            let told = ToldChoice::of(&head(false));
+            prop_assert_eq!(&told, &ToldChoice { choice: choice.clone(), is_hidden: false });
+            let told = ToldChoice::of(&head(true));
+            let hidden = Choice { only: Vec::new(), ..choice.clone() };
+            prop_assert_eq!(told, ToldChoice { choice: hidden, is_hidden: !choice.only.is_empty() });
+        }
     }
 }

@@ -72,6 +72,7 @@ mod number {
     pub const FTRUNCATE: c_long = 77;
     pub const FSTATFS: c_long = 138;
     pub const OPENAT: c_long = 257;
+    pub const GETDENTS64: c_long = 217;
     pub const NEWFSTATAT: c_long = 262;
     pub const READLINKAT: c_long = 267;
 }
@@ -91,6 +92,7 @@ mod number {
     pub const FTRUNCATE: c_long = 46;
     pub const FSTATFS: c_long = 44;
     pub const OPENAT: c_long = 56;
+    pub const GETDENTS64: c_long = 61;
     pub const NEWFSTATAT: c_long = 79;
     pub const READLINKAT: c_long = 78;
 }
@@ -98,6 +100,10 @@ mod number {
 const AT_FDCWD: c_int = -100;
 const O_CREAT: c_int = 0o100;
 const O_CLOEXEC: c_int = 0o2_000_000;
+#[cfg(target_arch = "x86_64")]
+const O_DIRECTORY: c_int = 0o200_000;
+#[cfg(target_arch = "aarch64")]
+const O_DIRECTORY: c_int = 0o40_000;
 const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4096;
 /// Pages are reserved so many bytes at a time: more than the longest record.

@@ -5,12 +5,14 @@ mod tree;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use report::{ReplayPage, SideOverTime, Table, duration, percent};
-use samples::SiteKind;
+use samples::{Run, SiteKind};
 use trace::fidelity::{Compared, Done, Excess, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
+use trace::names::escape;
 use trace::program::SETUP;
+use trace::select::{Choice, ToldChoice};
 use trace::undisturbed::Undisturbed;
 
 use super::import;
@@ -23,21 +25,24 @@ const BINS: u64 = 200;
 
 /// Compares, and prints a page of text. The status says whether the same operations and bytes were done.
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
+    let (mut replays, mut told) = (Vec::new(), Vec::new());
+    for path in &args.replays {
+        let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
+        replays.push(side(&run));
+        told.push(ToldChoice::of(&run.facts.program));
+    }
+    let (choice, of_program) = choice(args, &told)?;
     let (mut trace, about) = import::read(&args.application, &args.choice)?;
-    let options = Options { choice: import::choice(&args.choice)?, ..Options::default() };
+    let options = Options { choice, ..Options::default() };
     let made = trace::import(&mut trace, &options);
     import::usable(&made, &args.application)?;
     let mut application = Side::of_trace(&trace, &made.done);
-    let mut replays = Vec::new();
-    for path in &args.replays {
-        replays.push(side(path)?);
-    }
     let further = further(args, &options)?;
     let cost_ns = trace.cost_ns.unwrap_or(0);
     let known = Known { cost_ns, further: &further, overlapping: &made.overlapping };
     let found = compare(&mut application, &mut replays, known);
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
-    let mut answer = words(&found, &application, further.len());
+    let mut answer = words(&found, &application, further.len()) + &of_program;
     let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());
     if ran > 0 {
         answer += &format!(
@@ -66,7 +71,12 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
         text += &format!("Page: {}\n", path.display());
     }
     if args.json {
-        output::json(&document(&found, &application, (ran, about.elapsed_ns), tree.as_ref()))?;
+        output::json(&document(
+            (&found, &options.choice),
+            &application,
+            (ran, about.elapsed_ns),
+            tree.as_ref(),
+        ))?;
     } else {
         output::print_fitted(&text)?;
     }
@@ -75,9 +85,38 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     Ok(if same && same_tree { Status::Ok } else { Status::No })
 }
 
+/// Which calls of the application count: those that the user chose, or else those that were chosen for the program of the
+/// replays, and a line that says so.
+fn choice(args: &FidelityArgs, told: &[ToldChoice]) -> anyhow::Result<(Choice, String)> {
+    let mut choice = import::choice(&args.choice)?;
+    let Some(first) = told.first() else { return Ok((choice, String::new())) };
+    if told.iter().any(|other| other != first) {
+        bail!(
+            "the programs of these replays were made with other options each (--only, --all, --read-and-write): compare \
+             those that are alike"
+        );
+    }
+    choice.read_and_write |= first.choice.read_and_write;
+    if !choice.only.is_empty() || choice.all {
+        return Ok((choice, String::new()));
+    }
+    if first.is_hidden {
+        let note = "note: the program was made with --only, and does not say of which directories: give them here too\n";
+        return Ok((choice, note.to_owned()));
+    }
+    choice.all = first.choice.all;
+    choice.only.clone_from(&first.choice.only);
+    let names: Vec<String> = choice.only.iter().map(|name| escape(name)).collect();
+    let line = match names.as_slice() {
+        [] => String::new(),
+        names => format!("As in the program, only files in {} count.\n", names.join(" and ")),
+    };
+    Ok((choice, line))
+}
+
 /// What was found, as documented in `docs/json.md`; times in seconds.
 fn document(
-    found: &Fidelity,
+    (found, choice): (&Fidelity, &Choice),
     application: &Side,
     (ran, recorded): (u64, u64),
     tree: Option<&tree::Tree>,
@@ -104,6 +143,7 @@ fn document(
             "ran_s": (ran > 0).then(|| seconds(ran)),
             "recorded_s": (recorded > 0).then(|| seconds(recorded)),
         },
+        "only": choice.only.iter().map(|name| escape(name)).collect::<Vec<_>>(),
         "replays": found
             .elapsed
             .iter()
@@ -185,9 +225,8 @@ fn page(args: &FidelityArgs, (answer, table): (&str, Table), sides: (&Side, &[Si
     }
 }
 
-/// What a run file holds, without what made the files before.
-fn side(path: &Path) -> anyhow::Result<Side> {
-    let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
+/// What a run holds, without what made the files before.
+fn side(run: &Run) -> Side {
     let mut side = Side::default();
     let readings_ps = run.facts.clock.as_ref().map_or(0, |clock| clock.overhead.mean_ps.saturating_mul(2));
     let mut samples_of_rank: BTreeMap<u32, u64> = BTreeMap::new();
@@ -210,7 +249,7 @@ fn side(path: &Path) -> anyhow::Result<Side> {
         });
     }
     side.clock = samples_of_rank.into_values().max().unwrap_or(0).saturating_mul(readings_ps) / 1000;
-    Ok(side)
+    side
 }
 
 fn words(found: &Fidelity, application: &Side, further: usize) -> String {

@@ -13,6 +13,7 @@ use crate::fold::{Node, Site, fold, verbatim};
 use crate::lanes::{Lanes, RankPlan};
 use crate::model::{NONE, Trace};
 use crate::names::{is_below, link_text};
+use crate::select::Choice;
 use crate::sequence::{Sequence, Statement};
 use crate::statements::{Shape, Shapes, Statements, Verb, plain};
 
@@ -26,8 +27,8 @@ pub struct Parts<'a> {
     pub statements: &'a mut Statements,
     /// What existed before.
     pub before: &'a Before,
-    /// The directory that the user asked for, if it was one.
-    pub only: Option<&'a [u8]>,
+    /// Which calls were chosen.
+    pub choice: &'a Choice,
     /// Whether names must tell nothing.
     pub anonymise: bool,
     /// Whether each call is written, without loops.
@@ -74,7 +75,11 @@ pub fn program(parts: &mut Parts<'_>) -> Program {
         }
     }
     used.remove(&NONE);
-    let root = Paths::root_of(parts.trace, &used, parts.only);
+    let only = match parts.choice.only.as_slice() {
+        [only] => Some(only.as_slice()),
+        _ => None,
+    };
+    let root = Paths::root_of(parts.trace, &used, only);
     used.extend(prelude.iter().flat_map(|one| one.names).filter(|name| *name != NONE));
     let paths = Paths::of(parts.trace, &used, root, parts.anonymise);
     drop(used);
@@ -160,6 +165,9 @@ impl Writer<'_, '_> {
                 let root = String::from_utf8_lossy(&self.paths.root).into_owned();
                 line(&mut out, &format!("$dir stands for {root}."));
             }
+        }
+        for told in parts.choice.told(parts.anonymise) {
+            line(&mut out, &told);
         }
         if parts.statements.implied_opens > 0 {
             line(

@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+
+use super::HEAD;
 
 /// The file of one thread.
 #[derive(Clone, Debug)]
@@ -49,15 +52,47 @@ fn read_folder(folder: &Path, files: &mut BTreeMap<OsString, ThreadFile>) -> io:
             continue;
         }
         let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes)?;
+        // A chunk is a mebibyte, of which most processes write some pages.
+        let end = end_of_data(&file)?;
+        (&mut file).take(end).read_to_end(&mut bytes)?;
+        let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+        // The last record may end in zeros.
+        bytes.truncate(written + HEAD);
+        bytes.shrink_to_fit();
         if let Some(known) = files.get_mut(&name) {
-            let count = bytes.len().min(known.bytes.len());
-            known.bytes[..count].copy_from_slice(&bytes[..count]);
+            // Where one is longer, the other has nothing.
+            known.bytes.resize(known.bytes.len().max(bytes.len()), 0);
+            known.bytes[..bytes.len()].copy_from_slice(&bytes);
         } else {
             files.insert(name, ThreadFile { process: process as u32, thread: thread as u32, bytes });
         }
     }
     Ok(())
+}
+
+/// Where what was written to a file ends: behind it Linux gives zeros.
+fn end_of_data(file: &File) -> io::Result<u64> {
+    let length = file.metadata()?.len();
+    let next = |at: u64, what: libc::c_int| {
+        // SAFETY: moves the position of a descriptor of our own.
+        let found = unsafe { libc::lseek(file.as_raw_fd(), at.cast_signed(), what) };
+        u64::try_from(found).map_err(|_| io::Error::last_os_error())
+    };
+    let mut end = 0;
+    let end = loop {
+        let hole = match next(end, libc::SEEK_DATA) {
+            Ok(data) => next(data, libc::SEEK_HOLE)?,
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => break end,
+            // The file system does not know.
+            Err(_) => break length,
+        };
+        if hole <= end {
+            break length;
+        }
+        end = hole;
+    };
+    next(0, libc::SEEK_SET)?;
+    Ok(end)
 }
 
 #[cfg(test)]
@@ -80,5 +115,24 @@ mod tests {
         let found = read(&folders.each_ref().map(|folder| folder.path())).unwrap();
         let bytes: Vec<_> = found.iter().map(|file| (file.thread, file.bytes.as_slice())).collect();
         assert_eq!(bytes, [(7, &b"in on the disk"[..]), (8, b"disk only"), (9, b"memory only")]);
+    }
+
+    #[test]
+    fn of_a_chunk_only_what_was_written_is_kept() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str, parts: &[(u64, &[u8])]| {
+            use std::os::unix::fs::FileExt;
+            let file = File::create(folder.path().join(name)).unwrap();
+            parts.iter().for_each(|(at, bytes)| file.write_all_at(bytes, *at).unwrap());
+            file.set_len(3 << 20).unwrap();
+        };
+        write("7.7.1", &[]);
+        write("7.8.1", &[(0, b"begin"), (8192, &[0; 4096])]);
+        write("7.9.1", &[(0, b"begin"), (1 << 20, b"a further chunk")]);
+        let found = read(&[folder.path()]).unwrap();
+        let kept = |thread: u32| &found.iter().find(|file| file.thread == thread).unwrap().bytes;
+        assert!(kept(7).iter().all(|byte| *byte == 0) && kept(7).len() <= HEAD, "{}", kept(7).len());
+        assert_eq!((&kept(8)[..5], kept(8).len()), (&b"begin"[..], 5 + HEAD));
+        assert_eq!(&kept(9)[1 << 20..], [&b"a further chunk"[..], &[0; HEAD]].concat());
     }
 }
