@@ -6,7 +6,7 @@ use crate::flags::{O_CREAT, O_DIRECTORY, O_EXCL, O_TRUNC};
 use crate::maps::{HashMap, HashSet};
 use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OFFSET, OP, OTHER, PATH};
 use crate::model::{BY_FILE, Call, CallReader, NONE, Op, Sighting, Trace, UNKNOWN, Was};
-use crate::names::parent;
+use crate::names::{parent, resolve};
 
 const TYPE: u64 = 0o170_000;
 const DIRECTORY: u64 = 0o040_000;
@@ -28,6 +28,8 @@ struct FirstUses<'a> {
     trace: &'a Trace,
     /// Names whose state is known by now: made, removed, or found to have existed.
     seen: HashSet<Vec<u8>>,
+    /// Those of them that existed before, and of which no call has told yet whether they are files or directories.
+    guessed: HashSet<Vec<u8>>,
     /// Directories that the program makes itself, or that got their name by a rename.
     made: HashSet<Vec<u8>>,
     /// New name → old name of directories that were renamed, the latest last.
@@ -54,6 +56,7 @@ pub fn before(trace: &Trace, kept: impl Iterator<Item = u32>) -> Before {
     let mut walk = FirstUses {
         trace,
         seen: HashSet::default(),
+        guessed: HashSet::default(),
         made: HashSet::default(),
         moved: Vec::new(),
         open: HashMap::default(),
@@ -97,7 +100,10 @@ impl FirstUses<'_> {
                 let size = if was == Some(DIRECTORY) || call.bytes == UNKNOWN { 0 } else { call.bytes };
                 let permissions = was.map(|_| (call.offset & 0o7777) as u32);
                 match was {
-                    Some(DIRECTORY) => self.existed(call.path, name, Was::Directory, permissions),
+                    Some(DIRECTORY) => {
+                        self.existed(call.path, name.clone(), Was::Directory, permissions);
+                        self.led_somewhere(&name, true);
+                    }
                     Some(LINK) => {
                         let target = self.targets.get(&call.path).copied();
                         let was = target.map_or(Was::File(0), Was::Link);
@@ -105,12 +111,18 @@ impl FirstUses<'_> {
                     }
                     _ => {
                         self.existed(call.path, name.clone(), Was::File(size), permissions);
+                        if was.is_some() {
+                            self.led_somewhere(&name, false);
+                        }
                         self.sized(call, &name, size);
                     }
                 }
             }
             Op::Lookup | Op::Chmod | Op::Chown | Op::Utimes | Op::Unlink if exists => {
                 self.existed(call.path, name.clone(), Was::File(0), None);
+                if call.op == Op::Lookup {
+                    self.led_somewhere(&name, false);
+                }
                 if call.op == Op::Unlink {
                     self.gone(name);
                 }
@@ -155,11 +167,13 @@ impl FirstUses<'_> {
 
     fn made_now(&mut self, name: Vec<u8>) {
         self.directory_of(&name);
+        self.guessed.remove(&name);
         self.seen.insert(name);
     }
 
     fn gone(&mut self, name: Vec<u8>) {
         self.made.remove(&name);
+        self.guessed.remove(&name);
         self.seen.insert(name);
     }
 
@@ -185,6 +199,7 @@ impl FirstUses<'_> {
     /// The directory around a name that a call used with success.
     fn directory_of(&mut self, name: &[u8]) {
         let above = parent(name).to_vec();
+        self.is_a_directory(&above, None);
         if above.is_empty() || self.made.contains(&above) || self.seen.contains(&above) {
             return;
         }
@@ -194,15 +209,57 @@ impl FirstUses<'_> {
         self.seen.insert(above);
     }
 
+    /// What a name led to before the first call.
+    fn through_links(&self, mut name: Vec<u8>) -> Vec<u8> {
+        const MOST: usize = 40;
+        for _ in 0..MOST {
+            let Some(target) = self.before.links.get(&name) else { break };
+            name = resolve(parent(&name), target);
+        }
+        name
+    }
+
+    /// A call followed a symbolic link that existed before: so did what it leads to.
+    fn led_somewhere(&mut self, name: &[u8], is_directory: bool) {
+        let Some(origin) = self.origin(name).filter(|origin| self.before.links.contains_key(origin)) else {
+            return;
+        };
+        let target = self.through_links(origin);
+        self.directory_of(&target);
+        if self.before.links.contains_key(&target) || !self.seen.insert(target.clone()) {
+            return;
+        }
+        match is_directory {
+            true => drop(self.before.directories.entry(target).or_default()),
+            false => drop(self.before.files.entry(target).or_default()),
+        }
+    }
+
+    /// A call shows that a name which existed before is a directory.
+    fn is_a_directory(&mut self, name: &[u8], permissions: Option<u32>) {
+        if self.guessed.remove(name)
+            && let Some(origin) = self.origin(name)
+        {
+            self.before.files.remove(&origin);
+            self.before.directories.entry(origin).or_insert(permissions);
+        }
+    }
+
     /// A call shows that `name` exists; if nothing was known of it, it existed before.
     fn existed(&mut self, number: u32, name: Vec<u8>, was: Was, permissions: Option<u32>) {
         self.directory_of(&name);
         if !self.seen.insert(name.clone()) {
+            if was == Was::Directory {
+                self.is_a_directory(&name, permissions);
+            }
             return;
         }
         let Some(origin) = self.origin(&name) else { return };
         let sighted = self.trace.sightings.get(&number).copied();
         let sighted = sighted.filter(|sighting| sighting.was != Was::Nothing);
+        if sighted.is_none() && was == Was::File(0) && permissions.is_none() {
+            self.guessed.insert(name);
+        }
         let Sighting { was, permissions } = sighted.unwrap_or(Sighting { was, permissions });
         match was {
             Was::File(size) => drop(self.before.files.insert(origin, (size, permissions))),
@@ -229,8 +286,10 @@ impl FirstUses<'_> {
         let is_directory = call.errno == 21 || call.errno == 0 && call.flags & O_DIRECTORY != 0;
         let was = if is_directory { Was::Directory } else { Was::File(0) };
         self.existed(call.path, name.clone(), was, None);
+        self.led_somewhere(&name, is_directory);
+        let origin = self.origin(&name).map(|origin| self.through_links(origin));
         if call.errno == 0
-            && let Some(origin) = self.origin(&name).filter(|origin| self.before.files.contains_key(origin))
+            && let Some(origin) = origin.filter(|origin| self.before.files.contains_key(origin))
         {
             if call.flags & O_TRUNC != 0 {
                 self.written.insert(origin.clone());
@@ -256,6 +315,7 @@ impl FirstUses<'_> {
             0 => self.origin(name),
             _ => self.open.get(&call.file).cloned().or_else(|| self.origin(name)),
         };
+        let origin = origin.map(|origin| self.through_links(origin));
         let Some(origin) = origin.filter(|origin| !self.written.contains(origin)) else { return };
         if let Some((known, permissions)) = self.before.files.get_mut(&origin) {
             *known = (*known).max(size);
@@ -278,6 +338,7 @@ impl FirstUses<'_> {
         } else if is_directory {
             self.moved.push((to.clone(), name.clone()));
         }
+        self.guessed.remove(&to);
         self.seen.insert(to);
         self.gone(name);
     }

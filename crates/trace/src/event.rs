@@ -158,3 +158,24 @@ pub struct Event<'a> {
     /// What it was asked to do.
     pub asked: Asked<'a>,
 }
+
+impl Asked<'_> {
+    /// Whether a name that was given is empty: that is no file, and no call on one.
+    pub fn has_an_empty_name(&self) -> bool {
+        let names = match self {
+            Self::Open { path, .. }
+            | Self::TruncateName { path, .. }
+            | Self::Stat { path, .. }
+            | Self::Lookup { path }
+            | Self::Unlink { path }
+            | Self::Rmdir { path }
+            | Self::Mkdir { path, .. }
+            | Self::Symlink { path, .. }
+            | Self::Readlink { path, .. }
+            | Self::Change { path, .. } => [path, path],
+            Self::Rename { from, to } | Self::Link { from, to } => [from, to],
+            _ => return false,
+        };
+        names.iter().any(|given| given.name.is_empty())
+    }
+}

@@ -23,6 +23,10 @@ pub struct FileFacts {
     last_use: PerNumber,
     /// The last call of each other rank on each file.
     last_of_others: HashMap<(u32, u32), u32>,
+    /// The last call of each strand on each file that several strands use.
+    last_of_strands: HashMap<(u32, u32), u32>,
+    /// The close of each such file.
+    closes: HashMap<u32, u32>,
     /// How many transfers were in flight at most, of files with such that complete later.
     pub depth: HashMap<u32, u32>,
     /// Names of directories.
@@ -42,6 +46,8 @@ impl FileFacts {
             user: PerNumber::of_calls(calls),
             last_use: PerNumber::of_calls(calls),
             last_of_others: HashMap::default(),
+            last_of_strands: HashMap::default(),
+            closes: HashMap::default(),
             depth: HashMap::default(),
             directories: directories(trace),
             links: links(trace),
@@ -90,7 +96,42 @@ impl FileFacts {
                 rank => drop(facts.last_of_others.insert((rank, call.file), at)),
             }
         }
+        facts.of_shared(trace, lanes);
         facts
+    }
+
+    /// Facts of files that several strands use.
+    fn of_shared(&mut self, trace: &Trace, lanes: &Lanes) {
+        if self.shared.is_empty() {
+            return;
+        }
+        let mut reader = CallReader::of(&[OP, ERRNO, FILE]);
+        for at in trace.calls.by_start() {
+            let call = reader.get(&trace.calls, at);
+            let strand = lanes.strand_of(at);
+            if strand == NONE || call.errno != 0 || !self.shared.contains(&call.file) {
+                continue;
+            }
+            self.last_of_strands.insert((strand, call.file), at);
+            if call.op == Op::Close {
+                self.closes.insert(call.file, at);
+            }
+        }
+    }
+
+    /// Whether a call is the last one of its strand on a file that several strands use.
+    pub fn is_last_of_strand(&self, strand: u32, file: u32, at: u32) -> bool {
+        self.last_of_strands.get(&(strand, file)) == Some(&at)
+    }
+
+    /// Whether a strand uses a file that several strands use.
+    pub fn is_used_by(&self, strand: u32, file: u32) -> bool {
+        self.last_of_strands.contains_key(&(strand, file))
+    }
+
+    /// The close of a file that several strands use.
+    pub fn close_of(&self, file: u32) -> Option<u32> {
+        self.closes.get(&file).copied()
     }
 
     /// The flags with which a file was opened, where the trace tells.

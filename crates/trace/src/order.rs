@@ -63,6 +63,8 @@ struct Causes<'a> {
     names: HashMap<u32, Resource>,
     contents: HashMap<u32, Resource>,
     pipes: HashMap<u32, Pipe>,
+    /// By open file: the strand that opened it, with the number of its calls by then, and behind it those that use it too.
+    open: HashMap<u32, Vec<(u32, u32)>>,
     /// Names that an open created and that were not removed since.
     made: BTreeSet<u32>,
     order: Order,
@@ -78,6 +80,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
         names: HashMap::default(),
         contents: HashMap::default(),
         pipes: HashMap::default(),
+        open: HashMap::default(),
         made: trace
             .sightings
             .iter()
@@ -163,7 +166,8 @@ impl Causes<'_> {
             self.made.remove(&call.path);
             self.made.insert(call.other);
         }
-        let (names, content) = touches(call, parents, makes);
+        let (mut names, content) = touches(call, parents, makes);
+        self.needs_open_file(strand, call, &mut needs, &mut names);
         for (name, changes) in &names {
             if let Some(resource) = self.names.get(name) {
                 merge(&mut needs, &resource.changed);
@@ -198,6 +202,9 @@ impl Causes<'_> {
                 resource.used.insert(strand, now);
             }
         }
+        if call.op == Op::Open && call.errno == 0 {
+            self.open.insert(call.file, vec![(strand, now)]);
+        }
         match content {
             Some((file, true)) => {
                 let resource = self.contents.entry(file).or_default();
@@ -208,6 +215,28 @@ impl Causes<'_> {
                 self.contents.entry(file).or_default().used.insert(strand, now);
             }
             _ => {}
+        }
+    }
+
+    /// Who uses a file that another strand opened waits for that. It opens it by its name, so that those who change the name wait
+    /// for the first use.
+    fn needs_open_file(&mut self, strand: u32, call: &Call, needs: &mut Clock, names: &mut Vec<Touch>) {
+        if call.file == NONE || call.op == Op::Open {
+            return;
+        }
+        if call.op == Op::Close {
+            self.open.remove(&call.file);
+            return;
+        }
+        let Some(users) = self.open.get_mut(&call.file) else { return };
+        let Some(&(opener, count)) = users.first().filter(|_| users.iter().all(|(user, _)| *user != strand))
+        else {
+            return;
+        };
+        merge(needs, &Clock::from([(opener, count)]));
+        users.push((strand, 0));
+        if call.path != NONE {
+            names.push((call.path, false));
         }
     }
 

@@ -1,12 +1,13 @@
 //! The calls of each strand in the language's terms: which command, on which variable, with which names and numbers.
 
 mod attributes;
+mod shared;
 
 use std::collections::BTreeSet;
 
 use crate::access::Models;
 use crate::file_facts::FileFacts;
-use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_EXCL, O_TMPFILE, O_TRUNC};
+use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_TMPFILE};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
 use crate::model::{COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
@@ -164,11 +165,13 @@ pub fn statements(
     let mut out = Statements { strands, models, ..Statements::default() };
     for (number, rank) in lanes.ranks.iter().enumerate() {
         let mut scope = Scope::default();
+        let mut late = Vec::new();
         for segment in &rank.segments {
             let outer = scope.clone();
             for strand in segment {
                 let mut own = outer.clone();
                 own.alone = segment.len() == 1;
+                own.own.clear();
                 let mut maker = Maker {
                     trace,
                     lanes,
@@ -178,13 +181,21 @@ pub fn statements(
                     scope: &mut own,
                     rank: number as u32,
                     strand: *strand,
+                    segment,
                     reader: CallReader::default(),
                 };
+                if segment.len() == 1 {
+                    late.drain(..).for_each(|(file, at)| maker.close_late(file, at));
+                }
                 maker.calls(&std::mem::take(&mut gaps[*strand as usize]), open_loop);
+                late.append(&mut own.late);
                 if segment.len() == 1 {
                     scope = own;
                 }
             }
+        }
+        for _ in late {
+            trace.leave_out("closes of files that several threads use to the end");
         }
     }
     out
@@ -197,6 +208,10 @@ struct Scope {
     used: BTreeSet<u32>,
     /// Files that this rank opens although the application did not.
     implied: BTreeSet<u32>,
+    /// Files that this strand opened itself.
+    own: BTreeSet<u32>,
+    /// Closes by this strand of files that other workers use as well: done when all workers have ended.
+    late: Vec<(u32, u32)>,
     /// Whether this is no worker: what it opens stays open for later segments.
     alone: bool,
 }
@@ -207,6 +222,7 @@ impl Scope {
         let free = (0..).find(|number| !self.used.contains(number)).unwrap_or(0);
         self.used.insert(free);
         self.variables.insert(file, free);
+        self.own.insert(file);
         free
     }
 
@@ -226,6 +242,8 @@ struct Maker<'a> {
     scope: &'a mut Scope,
     rank: u32,
     strand: u32,
+    /// The strands that run at the same time.
+    segment: &'a [u32],
     reader: CallReader,
 }
 
@@ -301,7 +319,11 @@ impl Maker<'_> {
         }
         self.waits(at);
         let before = self.out.calls;
-        self.statement(&call, gap);
+        if call.op == Op::Close && self.is_for_all(call.file) {
+            self.scope.late.push((call.file, at));
+        } else {
+            self.statement(&call, gap);
+        }
         if self.out.calls > before {
             self.out.done.push(u64::from(at));
         }
@@ -350,46 +372,12 @@ impl Maker<'_> {
     /// What a call has behind it: the close of its file, and a signal.
     fn behind(&mut self, at: u32, call: &Call, done: u32) {
         let tells = self.order.tells.get(&self.strand).is_some_and(|tells| tells.contains(&done));
-        // A file that another strand closes is closed here behind its last use.
-        if call.file != NONE
-            && self.scope.alone
-            && self.facts.is_last_use(self.rank, call.file, at, self.lanes)
-        {
-            self.close(call.file, 0);
+        if call.file != NONE && self.is_last_here(call.file, at) {
+            self.close_for_another(call.file);
         }
         if tells {
             self.push(Shape { variable: self.strand, ..plain(Verb::Signal) }, [NONE; 2], [0; 2], 0);
         }
-    }
-
-    fn close(&mut self, file: u32, gap: u64) {
-        if let Some(variable) = self.scope.give_back(file) {
-            let implied = self.scope.implied.remove(&file);
-            self.push(Shape { variable, implied, ..plain(Verb::Close) }, [NONE; 2], [0; 2], gap);
-        }
-    }
-
-    /// The variable of an open file; one that another strand opened is opened here as well.
-    fn variable(&mut self, call: &Call) -> Option<u32> {
-        if let Some(variable) = self.scope.variables.get(&call.file) {
-            return Some(*variable);
-        }
-        if call.op == Op::Close {
-            return None;
-        }
-        if self.facts.gone.get(&call.file).is_some_and(|gone| *gone <= call.start) || call.path == NONE {
-            self.trace.leave_out("calls on files that another process opened and that have no name any more");
-            return None;
-        }
-        // Of a file that was open before, or a directory that is synced.
-        let otherwise = if matches!(call.op, Op::Sync | Op::DataSync) { 0 } else { 2 };
-        let flags = self.facts.flags(call.file).unwrap_or(otherwise) & !(O_CREAT | O_EXCL | O_TRUNC);
-        let variable = self.scope.take(call.file);
-        self.out.implied_opens += 1;
-        self.scope.implied.insert(call.file);
-        let shape = Shape { variable, flags, implied: true, ..plain(Verb::Open) };
-        self.push(shape, [call.path, NONE], [0; 2], 0);
-        Some(variable)
     }
 
     fn statement(&mut self, call: &Call, gap: u64) {
@@ -412,7 +400,12 @@ impl Maker<'_> {
                 if !self.scope.variables.contains_key(&call.file) {
                     return;
                 }
+                // A close of what only the program opened is none of the trace.
+                let is_implied = self.scope.implied.contains(&call.file);
                 self.close(call.file, gap);
+                if is_implied {
+                    return;
+                }
             }
             Op::Read | Op::Write | Op::Seek | Op::Sync | Op::DataSync | Op::Truncate | Op::Allocate => {
                 return self.transfer(call, gap);

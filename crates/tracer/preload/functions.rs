@@ -142,6 +142,10 @@ stands_before! {
     "fdatasync" fdatasync(file: c_int) -> c_int; Kind::Sync => |_| [n(file), 1, 0, 0], |_| NO;
     "ftruncate" ftruncate(file: c_int, to: i64) -> c_int; Kind::Truncate => |_| [n(file), to, 0, 0], |_| NO;
     "ftruncate64" ftruncate64(file: c_int, to: i64) -> c_int; Kind::Truncate => |_| [n(file), to, 0, 0], |_| NO;
+    "truncate" truncate(path: Path, to: i64) -> c_int, before sight(AT_FDCWD, path);
+        Kind::TruncateName => |_| [HERE, to, 0, 0], |r| [text(path), &[]];
+    "truncate64" truncate64(path: Path, to: i64) -> c_int, before sight(AT_FDCWD, path);
+        Kind::TruncateName => |_| [HERE, to, 0, 0], |r| [text(path), &[]];
     "fallocate" fallocate(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;
         Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
     "fallocate64" fallocate64(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;

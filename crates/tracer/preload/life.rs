@@ -2,12 +2,12 @@
 
 use core::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use core::ptr::{null, null_mut};
-use core::sync::atomic::Ordering::Relaxed;
+use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use crate::clock::keep_counter;
 use crate::files::{SPOOL, SPOOL_IN_MEMORY};
 use crate::{
-    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, O_DIRECTORY, done, getenv, now, number,
+    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, O_DIRECTORY, dl_iterate_phdr, done, getenv, now, number,
     pthread_key_create, pthread_setspecific, put, put_own, set_errno, stdio, syscall,
 };
 
@@ -132,13 +132,39 @@ unsafe extern "C" fn begin() {
         let cost = cost();
         put(Kind::Begin, (now(), 0), (0, 0), [parent, transfers(), cost, 0], [name, here]);
         inherited();
+        LOADED_BEFORE.store(loaded(), Relaxed);
         stdio::stand_before();
         put_own(began);
         set_errno(0);
     }
 }
 
+/// How many libraries the dynamic linker had loaded when the process began; `u64::MAX` in a child of `fork`.
+static LOADED_BEFORE: AtomicU64 = AtomicU64::new(u64::MAX);
+/// How many it has loaded since, each with a read that nothing here sees. Known at the end.
+static LOADED: AtomicU64 = AtomicU64::new(0);
+
+/// How many libraries the dynamic linker has loaded in this process. Only where it runs constructors and destructors: it takes its
+/// lock, which another thread may hold elsewhere.
+fn loaded() -> u64 {
+    /// Where the count of loads lies in what `dl_iterate_phdr` gives.
+    const LOADS: usize = 32;
+    unsafe extern "C" fn first(object: *mut c_void, _: usize, count: *mut c_void) -> c_int {
+        // SAFETY: the C library's structure, and the number below.
+        unsafe { *count.cast::<u64>() = *object.byte_add(LOADS).cast::<u64>() };
+        1
+    }
+    let mut count = 0_u64;
+    // SAFETY: the number lives until the call is over.
+    unsafe { dl_iterate_phdr(first, (&raw mut count).cast()) };
+    count
+}
+
 unsafe extern "C" fn end() {
+    let before = LOADED_BEFORE.load(Relaxed);
+    if before != u64::MAX {
+        LOADED.store(loaded().saturating_sub(before), Relaxed);
+    }
     stdio::ENDED.store(true, Relaxed);
     ended();
 }
@@ -146,7 +172,7 @@ unsafe extern "C" fn end() {
 /// Records that the process ends. Where it is recorded more than once, the last time counts.
 pub fn ended() {
     let (count, took) = counted();
-    put(Kind::End, (now(), 0), (0, 0), [count, took, 0, 0], [&[], &[]]);
+    put(Kind::End, (now(), 0), (0, 0), [count, took, LOADED.load(Relaxed) as i64, 0], [&[], &[]]);
 }
 
 unsafe extern "C" fn thread_ends(ring: *mut c_void) {
@@ -165,6 +191,7 @@ unsafe extern "C" fn forked() {
     // SAFETY: in the child, which has this thread alone; its parent's ring is left alone.
     unsafe {
         let began = now();
+        LOADED_BEFORE.store(u64::MAX, Relaxed);
         pthread_setspecific(key, null_mut());
         let parent = syscall(number::GETPPID);
         put(Kind::Forked, (began, 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);

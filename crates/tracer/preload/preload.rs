@@ -53,6 +53,10 @@ unsafe extern "C" {
         child: Option<unsafe extern "C" fn()>,
         library: *const c_void,
     ) -> c_int;
+    fn dl_iterate_phdr(
+        each: unsafe extern "C" fn(*mut c_void, usize, *mut c_void) -> c_int,
+        given: *mut c_void,
+    ) -> c_int;
     fn dirfd(stream: *mut c_void) -> c_int;
     fn fileno(stream: *mut c_void) -> c_int;
 }
@@ -166,6 +170,7 @@ enum Kind {
     UtimesOpen,
     /// Its result is how many bytes were cloned.
     Clone,
+    TruncateName,
 }
 
 #[repr(C)]

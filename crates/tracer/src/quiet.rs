@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use crate::child;
 use crate::folder::{SpoolFolder, lies_in_memory};
-use crate::look::look_after;
+use crate::look::{links_before, look_after};
 use crate::recorded::{RecordError, Recorded, Unseen};
 use crate::signals::{Handled, SignalsPassedOn};
 use crate::spool;
@@ -53,6 +53,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
             .map_err(RecordError::Spool)?;
     let mut trace = follower.finish();
     look_after(&mut trace);
+    links_before(&mut trace);
     trace.cost_ns = Some(cost_ns);
     Ok(Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status })
 }

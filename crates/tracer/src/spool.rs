@@ -33,6 +33,7 @@ kinds! {
     Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
     Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
     Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own Chown ChownOpen Utimes UtimesOpen Clone
+    TruncateName
 }
 
 impl RecordKind {
@@ -185,6 +186,8 @@ struct Reader {
     touched: HashSet<u32>,
     seen: Seen,
     cost_ns: Option<u64>,
+    /// The mode of what each thread looked at last.
+    looked_at: HashMap<u32, u32>,
     /// How long the library takes to load, beside what its records tell.
     load_ns: u64,
     /// For how many nanoseconds each thread was at work for the recorder.
@@ -201,6 +204,7 @@ impl Reader {
             touched: HashSet::new(),
             seen: Seen { recorded: 0, counted: 0 },
             cost_ns: None,
+            looked_at: HashMap::new(),
             load_ns: 0,
             own_ns: HashMap::new(),
             unseen: 0,
@@ -261,7 +265,9 @@ impl Reader {
         let failed = transfers.before.take().is_some();
         transfers.own = transfers.own.saturating_add(i64::from(failed));
         if !transfers.ended && record.numbers[0] >= 0 {
-            let counted = record.numbers[0].saturating_sub(transfers.own);
+            // The dynamic linker reads once from each library that it loads later.
+            let loaded = if record.kind == RecordKind::End { record.numbers[2].max(0) } else { 0 };
+            let counted = record.numbers[0].saturating_sub(transfers.own).saturating_sub(loaded);
             self.seen.recorded += transfers.recorded;
             self.seen.counted = self.seen.counted.saturating_add(u64::try_from(counted).unwrap_or(0));
         }
@@ -348,6 +354,7 @@ impl Reader {
 
     fn sight(&mut self, record: &Record<'_>) {
         let [directory, mode, size, _] = record.numbers;
+        self.looked_at.insert(record.thread, mode as u32);
         let Some(name) = self.follower.name(record.thread, Self::given(directory, record.one)) else {
             return;
         };
@@ -376,7 +383,16 @@ impl Reader {
             RecordKind::Copy if record.result > 0 => 2,
             _ => 0,
         };
-        let asked = asked(record);
+        let is_directory = |mode: &u32| mode & libc::S_IFMT == libc::S_IFDIR;
+        let asked = match asked(record) {
+            // `remove` works on directories as well.
+            Some(Asked::Unlink { path })
+                if record.result == 0 && self.looked_at.get(&record.thread).is_some_and(is_directory) =>
+            {
+                Some(Asked::Rmdir { path })
+            }
+            asked => asked,
+        };
         if let Some(asked) = asked {
             for given in names(&asked) {
                 if let Some(name) = self.follower.name(record.thread, given) {
@@ -425,6 +441,7 @@ fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         RecordKind::Seek => Asked::Seek { descriptor },
         RecordKind::Sync => Asked::Sync { descriptor, data_only: b != 0 },
         RecordKind::Truncate => Asked::Truncate { descriptor, length: offset? },
+        RecordKind::TruncateName => Asked::TruncateName { path, length: offset? },
         RecordKind::Allocate => {
             Asked::Allocate { descriptor, offset: offset?, length: u64::try_from(c).ok()? }
         }

@@ -23,4 +23,4 @@ pub use entry::{Created, created, look, look_at};
 pub use moment::Moment;
 pub use refusal::{Reason, Refusal};
 pub use registry::{Evidence, Registry};
-pub use written::READ;
+pub use written::{MAKE, READ};

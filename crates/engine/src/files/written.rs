@@ -6,6 +6,8 @@ use std::path::Path;
 
 /// The act of reading, in a refusal.
 pub const READ: &str = "read";
+/// What is asked of directories and links, which are made where nothing has their name, or not at all.
+pub const MAKE: &str = "make";
 
 /// `path` as its directory: all of it where it ends in no name.
 pub(super) fn directory_of(path: &[u8]) -> &[u8] {

@@ -89,15 +89,19 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
 /// replays, and a line that says so.
 fn choice(args: &FidelityArgs, told: &[ToldChoice]) -> anyhow::Result<(Choice, String)> {
     let mut choice = import::choice(&args.choice)?;
+    let is_chosen = !choice.only.is_empty() || choice.all;
     let Some(first) = told.first() else { return Ok((choice, String::new())) };
-    if told.iter().any(|other| other != first) {
+    let is_like = |other: &ToldChoice| {
+        other.choice.read_and_write == first.choice.read_and_write && (is_chosen || other == first)
+    };
+    if !told.iter().all(is_like) {
         bail!(
-            "the programs of these replays were made with other options each (--only, --all, --read-and-write): compare \
-             those that are alike"
+            "the programs of these replays were not made with the same options (--only, --all, --read-and-write): compare \
+             those that are alike, or say by --only which files count"
         );
     }
     choice.read_and_write |= first.choice.read_and_write;
-    if !choice.only.is_empty() || choice.all {
+    if is_chosen {
         return Ok((choice, String::new()));
     }
     if first.is_hidden {

@@ -10,7 +10,7 @@ use confine::Held;
 use super::space_watch::Free;
 use crate::driver::Handle;
 use crate::files::{
-    Confinement, EarlierNames, Evidence, ParentFacts, READ, Reached, Reason, Refusal, Registry, look,
+    Confinement, EarlierNames, Evidence, MAKE, ParentFacts, READ, Reached, Reason, Refusal, Registry, look,
     look_at, name_in,
 };
 
@@ -98,9 +98,10 @@ impl Guard {
         Ok(reached)
     }
 
-    /// Did no pattern find it, made before the run? To read it is free.
+    /// Did no pattern find it, made before the run? To read it is free, and to make it fails where it is there.
     fn not_found(&self, what: &'static str, path: &CStr, around: ParentFacts) -> Result<(), Refusal> {
-        if self.found.is_empty() || what == READ || around.trusted || self.registry.knows(path) {
+        if self.found.is_empty() || matches!(what, READ | MAKE) || around.trusted || self.registry.knows(path)
+        {
             return Ok(());
         }
         match self.found.contains(&name_in(around, path)) {

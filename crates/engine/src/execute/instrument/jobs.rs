@@ -19,7 +19,7 @@ use crate::buffers::SCRATCH_LIMIT;
 use crate::content::Destined;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
-use crate::files::Refusal;
+use crate::files::{MAKE, Refusal};
 
 impl Layer {
     /// In virtual time: does the operation now and lets it end later.
@@ -274,8 +274,8 @@ impl Layer {
                 Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
-                self.guard.may_have_mode("make", path, mode, true)?;
-                self.may_make(job, ("make", Makes::Surely), path)?;
+                self.guard.may_have_mode(MAKE, path, mode, true)?;
+                self.may_make(job, (MAKE, Makes::Surely), path)?;
                 Some(Submission::MakeDirectory { path, mode })
             }
             _ => None,

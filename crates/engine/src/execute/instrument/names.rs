@@ -12,7 +12,7 @@ use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
 use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
-use crate::files::Refusal;
+use crate::files::{MAKE, Refusal};
 use crate::flags;
 use probes::Request;
 
@@ -120,7 +120,7 @@ impl Layer {
             (false, _) => Makes::Perhaps,
         };
         if creates {
-            self.guard.may_have_mode("make", path, mode, false)?;
+            self.guard.may_have_mode(MAKE, path, mode, false)?;
         }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
             let how = ("write to", Meaning::Value, makes);
@@ -275,7 +275,7 @@ impl Layer {
         // A link to a place outside would escape the confinement.
         self.guard.check_target(target, path)?;
         let timed =
-            self.creating(driver, ("make", Meaning::Value, Makes::Surely), path, |driver, path, _| {
+            self.creating(driver, (MAKE, Meaning::Value, Makes::Surely), path, |driver, path, _| {
                 driver.symlink(target, path)
             })?;
         self.guard.forget_directories();

@@ -14,7 +14,7 @@ use crate::buffers::Buffer;
 use crate::content::{ContentKind, FileName};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Call, Meaning, Timed};
-use crate::files::Refusal;
+use crate::files::{MAKE, Refusal};
 
 /// Buffers that this process took so far, those of all workers.
 static BUFFERS: AtomicU64 = AtomicU64::new(0);
@@ -68,11 +68,11 @@ impl Layer {
                 self.removing(driver, path, |driver, path| driver.rmdir(path))?
             }
             Call::MakeDirectory { path, mode } => {
-                self.guard.may_have_mode("make", path, mode, true)?;
-                let how = ("make", VALUE, Makes::Surely);
+                self.guard.may_have_mode(MAKE, path, mode, true)?;
+                let how = (MAKE, VALUE, Makes::Surely);
                 let timed = self.creating(driver, how, path, |driver, path, _| driver.mkdir(path, mode))?;
                 if timed.outcome.ok() {
-                    let around = self.guard.check("make", path)?;
+                    let around = self.guard.check(MAKE, path)?;
                     self.guard.made_directory(path, around);
                 }
                 timed
@@ -81,7 +81,7 @@ impl Layer {
             Call::Link { from, to } => {
                 let old = self.guard.reach("link", from)?;
                 self.guard.own("link", from, old.around)?;
-                let how = ("make", VALUE, Makes::Surely);
+                let how = (MAKE, VALUE, Makes::Surely);
                 let timed = self.creating(driver, how, to, |driver, to, _| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
                     let name = self.file_name(from);
