@@ -35,7 +35,7 @@ for number in range(12):
 """
 
 PROCESSES = """
-import multiprocessing, os, shutil
+import ctypes, multiprocessing, os, shutil
 def work(number):
     with open(f"out-{number}", "wb") as file:
         for _ in range(50): file.write(b"x" * 3000)
@@ -45,6 +45,11 @@ if __name__ == "__main__":
     with multiprocessing.get_context("fork").Pool(3) as pool: pool.map(work, range(9))
     os.link("end-1", "hard"); os.symlink("end-2", "soft"); os.truncate("end-3", 77)
     os.makedirs("a/b/c"); shutil.copytree("a", "z"); shutil.rmtree("a")
+    c = ctypes.CDLL(None)
+    assert c.remove(b"z/b/c") == 0
+    name = ctypes.create_string_buffer(b"new-XXXXXX")
+    assert c.mkdtemp(name)
+    with open(name.value + b"/in", "w") as file: file.write("some")
 """
 
 # `test -w` asks for a directory before anything is known of it; links are followed and never read.

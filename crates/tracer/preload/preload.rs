@@ -3,7 +3,7 @@
 //! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs`, `attributes.rs` and `clone.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
+//! `functions.rs`, `attributes.rs`, `clone.rs` and `temporary.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
 //! `life.rs` says what happens when processes and threads begin and end, `clock.rs` what time it is; here are rings and records.
 //! A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8. `crates/tracer/src/spool.rs` reads it.
 #![no_std]
@@ -21,6 +21,7 @@ mod clock;
 mod clone;
 mod life;
 mod stdio;
+mod temporary;
 
 use clock::{Timespec, now};
 use files::{LONGEST_PATH, SPOOL, SPOOL_IN_MEMORY, chunk, reserve};
