@@ -286,7 +286,10 @@ impl FirstUses<'_> {
         let is_directory = call.errno == 21 || call.errno == 0 && call.flags & O_DIRECTORY != 0;
         let was = if is_directory { Was::Directory } else { Was::File(0) };
         self.existed(call.path, name.clone(), was, None);
-        self.led_somewhere(&name, is_directory);
+        // EEXIST tells of the link alone.
+        if call.errno != 17 {
+            self.led_somewhere(&name, is_directory);
+        }
         let origin = self.origin(&name).map(|origin| self.through_links(origin));
         if call.errno == 0
             && let Some(origin) = origin.filter(|origin| self.before.files.contains_key(origin))
