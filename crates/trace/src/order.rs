@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use crate::flags::{O_CREAT, O_TRUNC};
 use crate::lanes::Lanes;
-use crate::maps::HashMap;
+use crate::maps::{HashMap, HashSet};
 use crate::model::column::{BYTES, ERRNO, FILE, FLAGS, OP, OTHER, PATH, THREAD};
 use crate::model::{Call, CallReader, NONE, Op, Trace, Was, only_orders};
 use crate::moments::CallMoments;
@@ -63,8 +63,10 @@ struct Causes<'a> {
     names: HashMap<u32, Resource>,
     contents: HashMap<u32, Resource>,
     pipes: HashMap<u32, Pipe>,
-    /// By open file: the strand that opened it, with the number of its calls by then, and behind it those that use it too.
-    open: HashMap<u32, Vec<(u32, u32)>>,
+    /// By open file: the strand that opened it, and the number of its calls by then.
+    open: HashMap<u32, (u32, u32)>,
+    /// Open files, each with a strand that uses it without having opened it.
+    handed_on: HashSet<(u32, u32)>,
     /// Names that an open created and that were not removed since.
     made: BTreeSet<u32>,
     order: Order,
@@ -81,6 +83,7 @@ pub fn order(trace: &Trace, lanes: &Lanes) -> Order {
         contents: HashMap::default(),
         pipes: HashMap::default(),
         open: HashMap::default(),
+        handed_on: HashSet::default(),
         made: trace
             .sightings
             .iter()
@@ -203,7 +206,7 @@ impl Causes<'_> {
             }
         }
         if call.op == Op::Open && call.errno == 0 {
-            self.open.insert(call.file, vec![(strand, now)]);
+            self.open.insert(call.file, (strand, now));
         }
         match content {
             Some((file, true)) => {
@@ -228,13 +231,11 @@ impl Causes<'_> {
             self.open.remove(&call.file);
             return;
         }
-        let Some(users) = self.open.get_mut(&call.file) else { return };
-        let Some(&(opener, count)) = users.first().filter(|_| users.iter().all(|(user, _)| *user != strand))
-        else {
+        let Some(&(opener, count)) = self.open.get(&call.file) else { return };
+        if opener == strand || !self.handed_on.insert((call.file, strand)) {
             return;
-        };
+        }
         merge(needs, &Clock::from([(opener, count)]));
-        users.push((strand, 0));
         if call.path != NONE {
             names.push((call.path, false));
         }

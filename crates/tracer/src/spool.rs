@@ -186,7 +186,7 @@ struct Reader {
     touched: HashSet<u32>,
     seen: Seen,
     cost_ns: Option<u64>,
-    /// The mode of what each thread looked at last.
+    /// The mode of what a thread looked at before its next call.
     looked_at: HashMap<u32, u32>,
     /// How long the library takes to load, beside what its records tell.
     load_ns: u64,
@@ -383,12 +383,10 @@ impl Reader {
             RecordKind::Copy if record.result > 0 => 2,
             _ => 0,
         };
-        let is_directory = |mode: &u32| mode & libc::S_IFMT == libc::S_IFDIR;
+        let mode = self.looked_at.remove(&record.thread).unwrap_or(0);
         let asked = match asked(record) {
             // `remove` works on directories as well.
-            Some(Asked::Unlink { path })
-                if record.result == 0 && self.looked_at.get(&record.thread).is_some_and(is_directory) =>
-            {
+            Some(Asked::Unlink { path }) if record.result == 0 && mode & libc::S_IFMT == libc::S_IFDIR => {
                 Some(Asked::Rmdir { path })
             }
             asked => asked,

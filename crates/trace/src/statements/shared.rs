@@ -38,11 +38,11 @@ impl Maker<'_> {
 
     /// Whether a worker would close a file under the hands of the others: it was opened before they began.
     pub(super) fn is_for_all(&self, file: u32) -> bool {
-        let others = self.segment.iter().filter(|other| **other != self.strand);
+        let mut others = self.segment.iter().filter(|other| **other != self.strand);
         !self.scope.alone
             && self.scope.variables.contains_key(&file)
             && !self.scope.own.contains(&file)
-            && others.into_iter().any(|other| self.facts.is_used_by(*other, file))
+            && others.any(|other| self.facts.is_used_by(*other, file))
     }
 
     /// The close of a file by one of several workers that used it, behind all of them.
