@@ -25,8 +25,9 @@ fn verbatim(folder: &Path) -> String {
 fn a_recorder_that_is_to_terminate_passes_that_on_and_keeps_what_was_recorded() {
     for how in RECORDERS {
         let folder = tempfile::tempdir().unwrap();
-        // A shell that cleans up, as applications do when they are to terminate.
-        let script = "trap 'echo bye > bye; kill $!; exit 7' TERM; echo x > begun; sleep 600 & wait";
+        // A shell that cleans up, as applications do when they are to terminate. By a signal that cannot be lost: between its fork and
+        // its exec the child of a shell forgets those that the shell has a trap for.
+        let script = "trap 'echo bye > bye; kill -KILL $!; exit 7' TERM; echo x > begun; sleep 600 & wait";
         let mut child = common::command(folder.path(), &record(how, &["sh", "-c", script])).spawn().unwrap();
         while !folder.path().join("begun").exists() {
             std::thread::sleep(Duration::from_millis(5));
