@@ -3,7 +3,8 @@
 
 use core::ffi::{c_int, c_uint};
 
-use crate::functions::{AT_SYMLINK_NOFOLLOW, Buffer, HERE, NO, Path, n, sight};
+use crate::functions::{AT_SYMLINK_NOFOLLOW, Buffer, HERE, NO, Path, n};
+use crate::sight::sight;
 use crate::{AT_FDCWD, Kind, done, now, text};
 
 fn of_link(flags: c_int) -> i64 {

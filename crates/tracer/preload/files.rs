@@ -3,7 +3,10 @@
 use core::ffi::{c_char, c_int, c_long};
 use core::ptr::null_mut;
 
-use crate::{AT_FDCWD, CHUNK, O_CLOEXEC, O_CREAT, PAGE, STEP, copy, digits, errno, length, number, set_errno, syscall};
+use crate::{
+    AT_FDCWD, CHUNK, FIRST_STEP, O_CLOEXEC, O_CREAT, PAGE, STEP, copy, digits, errno, length, number,
+    set_errno, syscall,
+};
 
 /// So many chunks of a thread lie in memory: there a process begins in a third of the time that it takes on ext4, which makes
 /// files and pages of them slowly and journals them with the application's.
@@ -145,7 +148,7 @@ pub unsafe fn chunk(path: *const u8, number: usize, in_memory: bool) -> *mut u8 
         if map == -1 {
             return null_mut();
         }
-        if !reserve(map as *mut u8, STEP) {
+        if !reserve(map as *mut u8, if number == 0 { FIRST_STEP } else { STEP }) {
             syscall(number::MUNMAP, map, CHUNK);
             return null_mut();
         }

@@ -1,12 +1,12 @@
 //! The functions of the C library that ours stand before, as one table and the few that need more.
 
-use core::ffi::{c_char, c_int, c_long, c_uint, c_void};
+use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
-use crate::life::counted;
+use crate::life::{counted, has_transferred};
+use crate::sight::{opened, sight, sight_of_open};
 use crate::{
-    AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, dirfd, dlsym, done, errno, now, number, put, ring,
-    set_errno, syscall, text,
+    AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, dirfd, dlsym, done, now, put, ring, text,
 };
 
 pub const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
@@ -74,22 +74,22 @@ pub fn n(value: impl Into<i64>) -> i64 {
 pub const HERE: i64 = AT_FDCWD as i64;
 
 stands_before! {
-    "open" open(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
-        Kind::Open => |_| [HERE, n(flags), n(mode), 0], |r| [text(path), &[]];
-    "open64" open64(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
-        Kind::Open => |_| [HERE, n(flags), n(mode), 0], |r| [text(path), &[]];
-    "openat" openat(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(at, path);
-        Kind::Open => |_| [n(at), n(flags), n(mode), 0], |r| [text(path), &[]];
-    "openat64" openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight(at, path);
-        Kind::Open => |_| [n(at), n(flags), n(mode), 0], |r| [text(path), &[]];
-    "__open_2" open_2(path: Path, flags: c_int) -> c_int, before sight(AT_FDCWD, path);
-        Kind::Open => |_| [HERE, n(flags), 0, 0], |r| [text(path), &[]];
-    "__open64_2" open64_2(path: Path, flags: c_int) -> c_int, before sight(AT_FDCWD, path);
-        Kind::Open => |_| [HERE, n(flags), 0, 0], |r| [text(path), &[]];
-    "__openat_2" openat_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
-        Kind::Open => |_| [n(at), n(flags), 0, 0], |r| [text(path), &[]];
-    "__openat64_2" openat64_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
-        Kind::Open => |_| [n(at), n(flags), 0, 0], |r| [text(path), &[]];
+    "open" open(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight_of_open(AT_FDCWD, path, flags);
+        Kind::Open => |r| opened(r, [HERE, n(flags), n(mode), 0], path), |r| [text(path), &[]];
+    "open64" open64(path: Path, flags: c_int, mode: c_uint) -> c_int, before sight_of_open(AT_FDCWD, path, flags);
+        Kind::Open => |r| opened(r, [HERE, n(flags), n(mode), 0], path), |r| [text(path), &[]];
+    "openat" openat(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight_of_open(at, path, flags);
+        Kind::Open => |r| opened(r, [n(at), n(flags), n(mode), 0], path), |r| [text(path), &[]];
+    "openat64" openat64(at: c_int, path: Path, flags: c_int, mode: c_uint) -> c_int, before sight_of_open(at, path, flags);
+        Kind::Open => |r| opened(r, [n(at), n(flags), n(mode), 0], path), |r| [text(path), &[]];
+    "__open_2" open_2(path: Path, flags: c_int) -> c_int, before sight_of_open(AT_FDCWD, path, flags);
+        Kind::Open => |r| opened(r, [HERE, n(flags), 0, 0], path), |r| [text(path), &[]];
+    "__open64_2" open64_2(path: Path, flags: c_int) -> c_int, before sight_of_open(AT_FDCWD, path, flags);
+        Kind::Open => |r| opened(r, [HERE, n(flags), 0, 0], path), |r| [text(path), &[]];
+    "__openat_2" openat_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight_of_open(at, path, flags);
+        Kind::Open => |r| opened(r, [n(at), n(flags), 0, 0], path), |r| [text(path), &[]];
+    "__openat64_2" openat64_2(at: c_int, path: Path, flags: c_int) -> c_int, before sight_of_open(at, path, flags);
+        Kind::Open => |r| opened(r, [n(at), n(flags), 0, 0], path), |r| [text(path), &[]];
     "creat" creat(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
         Kind::Open => |_| [HERE, 0o1101, n(mode), 0], |r| [text(path), &[]];
     "creat64" creat64(path: Path, mode: c_uint) -> c_int, before sight(AT_FDCWD, path);
@@ -254,25 +254,6 @@ pub unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
             i64::from(bytes.add(MODE).cast::<u32>().read_unaligned()),
             bytes.add(48).cast::<i64>().read_unaligned(),
         )
-    }
-}
-
-/// Records what a name refers to before a call changes it.
-pub unsafe fn sight(directory: c_int, name: *const c_char) {
-    if ring().is_null() || name.is_null() {
-        return;
-    }
-    let mut found = [0_u64; STAT_BYTES / 8];
-    let (before, began) = (errno(), now());
-    // SAFETY: `found` has the size of a `struct stat`.
-    unsafe {
-        let flags = AT_SYMLINK_NOFOLLOW as c_long;
-        let gone = syscall(number::NEWFSTATAT, directory as c_long, name, found.as_mut_ptr(), flags) != 0;
-        let (mode, size) = if gone { (0, 0) } else { attributes(found.as_ptr().cast()) };
-        set_errno(before);
-        let ended = now();
-        let took = ended.wrapping_sub(began) as i64;
-        put(Kind::Sight, (ended, 0), (0, 0), [i64::from(directory), mode, size, took], [text(name), &[]]);
     }
 }
 
@@ -454,7 +435,7 @@ pub unsafe extern "C" fn closedir(stream: Buffer) -> c_int {
 }
 
 fn executes() {
-    let (count, took) = counted();
+    let (count, took) = if has_transferred() { counted() } else { (0, 0) };
     put(Kind::Executes, (now(), 0), (0, 0), [count, took, 0, 0], NO);
 }
 

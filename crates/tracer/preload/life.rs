@@ -2,13 +2,15 @@
 
 use core::ffi::{CStr, c_int, c_long, c_uint, c_void};
 use core::ptr::{null, null_mut};
-use core::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use core::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
 use crate::clock::keep_counter;
 use crate::files::{SPOOL, SPOOL_IN_MEMORY};
+use crate::inherited::{DESCENT, inherited};
 use crate::{
-    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, O_DIRECTORY, dl_iterate_phdr, done, getenv, now, number,
-    pthread_key_create, pthread_setspecific, put, put_own, set_errno, stdio, syscall,
+    __register_atfork, AT_FDCWD, KEY, Kind, LONGEST_NAME, O_CLOEXEC, dl_iterate_phdr, done, getenv, now,
+    number, pthread_key_create, pthread_setspecific, put, put_own, ring, set_errno, stdio, syscall,
+    take_back,
 };
 
 /// Calls that read and write, as [`transfers`], and how many nanoseconds it took to ask for them.
@@ -16,6 +18,18 @@ pub fn counted() -> (i64, i64) {
     let began = now();
     let count = transfers();
     (count, now().wrapping_sub(began) as i64)
+}
+
+/// Whether the process has not read or written since `fork` made it: Linux need not be asked for its counts then.
+static FRESH: AtomicBool = AtomicBool::new(false);
+
+/// It reads or writes.
+pub fn transfers_now() {
+    FRESH.store(false, Relaxed);
+}
+
+pub fn has_transferred() -> bool {
+    !FRESH.load(Relaxed)
 }
 
 /// Reads `/proc/self/io`: calls that read and write.
@@ -42,7 +56,7 @@ fn transfers() -> i64 {
     sum
 }
 
-fn link<'a>(directory: c_int, path: &CStr, out: &'a mut [u8]) -> &'a [u8] {
+pub fn link<'a>(directory: c_int, path: &CStr, out: &'a mut [u8]) -> &'a [u8] {
     // SAFETY: a buffer of our own.
     let count = unsafe {
         syscall(number::READLINKAT, directory as c_long, path.as_ptr(), out.as_mut_ptr(), out.len())
@@ -50,10 +64,22 @@ fn link<'a>(directory: c_int, path: &CStr, out: &'a mut [u8]) -> &'a [u8] {
     out.get(..usize::try_from(count).unwrap_or(0)).unwrap_or(&[])
 }
 
+/// The working directory.
+fn working_directory(out: &mut [u8; LONGEST_NAME]) -> &[u8] {
+    // SAFETY: a buffer of our own.
+    let count = unsafe { syscall(number::GETCWD, out.as_mut_ptr(), out.len()) };
+    match usize::try_from(count) {
+        // With its NUL. That of a directory outside of the process's root has another beginning.
+        Ok(count) if count > 1 && out[0] == b'/' => &out[..count - 1],
+        Ok(_) | Err(_) => link(AT_FDCWD, c"/proc/self/cwd", out),
+    }
+}
+
 /// What a record with its two looks at the clock costs, in nanoseconds: the least of four means. The least of all processes counts.
 fn cost() -> i64 {
     const ROUNDS: u64 = 16;
     let mut least = i64::MAX;
+    let ring = ring();
     for _ in 0..4 {
         let begin = now();
         for _ in 0..ROUNDS {
@@ -61,52 +87,11 @@ fn cost() -> i64 {
         }
         least = least.min((now().wrapping_sub(begin) / ROUNDS) as i64);
     }
-    least
-}
-
-/// The name of the first of the entries that `getdents64` gave, and those behind it.
-fn first_name(entries: &[u8]) -> Option<(&CStr, &[u8])> {
-    const LENGTH: usize = 16;
-    const NAME: usize = 19;
-    let length = u16::from_ne_bytes([*entries.get(LENGTH)?, *entries.get(LENGTH + 1)?]);
-    let (entry, rest) = entries.split_at_checked(length.into())?;
-    Some((CStr::from_bytes_until_nul(entry.get(NAME..)?).ok()?, rest))
-}
-
-/// Records what the descriptors lead to that are open already. Their directory is read: to ask for each of 64 numbers took
-/// twice as long as all else that is done when a process begins.
-fn inherited() {
-    #[repr(align(8))]
-    struct Entries([u8; 2048]);
-    let (mut entries, mut to) = (Entries([0; 2048]), [0; LONGEST_NAME]);
-    let path = c"/proc/self/fd".as_ptr();
-    let flags = (O_CLOEXEC | O_DIRECTORY) as c_long;
-    // SAFETY: plain system calls on a descriptor and buffers of our own.
-    unsafe {
-        let listing = syscall(number::OPENAT, AT_FDCWD as c_long, path, flags, 0 as c_long);
-        if listing < 0 {
-            return;
-        }
-        loop {
-            let filled = syscall(number::GETDENTS64, listing, entries.0.as_mut_ptr(), entries.0.len());
-            let Some(mut left) =
-                entries.0.get(..usize::try_from(filled).unwrap_or(0)).filter(|all| !all.is_empty())
-            else {
-                break;
-            };
-            while let Some((name, rest)) = first_name(left) {
-                left = rest;
-                let digits = name.to_bytes();
-                let descriptor =
-                    digits.iter().fold(0, |all, digit| all * 10 + i64::from(digit.wrapping_sub(b'0')));
-                if digits.iter().all(u8::is_ascii_digit) && descriptor != listing {
-                    let to = link(listing as c_int, name, &mut to);
-                    put(Kind::Inherit, (now(), 0), (0, 0), [descriptor, 0, 0, 0], [to, &[]]);
-                }
-            }
-        }
-        syscall(number::CLOSE, listing);
+    if !ring.is_null() {
+        // SAFETY: the ring is this thread's, and holds no other records yet.
+        unsafe { take_back(ring) }
     }
+    least
 }
 
 unsafe extern "C" fn begin() {
@@ -127,11 +112,14 @@ unsafe extern "C" fn begin() {
         __register_atfork(None, None, Some(forked), null());
         let (mut name, mut here) = ([0_u8; LONGEST_NAME], [0_u8; LONGEST_NAME]);
         let name = link(AT_FDCWD, c"/proc/self/exe", &mut name);
-        let here = link(AT_FDCWD, c"/proc/self/cwd", &mut here);
+        let here = working_directory(&mut here);
         let parent = syscall(number::GETPPID);
+        let descends = DESCENT.is_told(getenv(c"LASTRANK_PROCESS".as_ptr()), parent);
         let cost = cost();
         put(Kind::Begin, (now(), 0), (0, 0), [parent, transfers(), cost, 0], [name, here]);
-        inherited();
+        if !descends {
+            inherited();
+        }
         LOADED_BEFORE.store(loaded(), Relaxed);
         stdio::stand_before();
         put_own(began);
@@ -192,9 +180,11 @@ unsafe extern "C" fn forked() {
     unsafe {
         let began = now();
         LOADED_BEFORE.store(u64::MAX, Relaxed);
+        FRESH.store(true, Relaxed);
         pthread_setspecific(key, null_mut());
         let parent = syscall(number::GETPPID);
         put(Kind::Forked, (began, 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);
+        DESCENT.tell();
         put_own(began);
     }
 }

@@ -4,7 +4,7 @@
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
 //! `functions.rs`, `attributes.rs`, `clone.rs` and `temporary.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
-//! `life.rs` says what happens when processes and threads begin and end, `clock.rs` what time it is; here are rings and records.
+//! `life.rs` says what happens when processes and threads begin and end, `inherited.rs` what is open by then, `sight.rs` what names referred to before calls, `clock.rs` what time it is; here are rings and records.
 //! A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8. `crates/tracer/src/spool.rs` reads it.
 #![no_std]
 #![allow(clippy::missing_safety_doc, reason = "these are functions of the C library, called by C programs")]
@@ -19,7 +19,10 @@ mod functions;
 mod attributes;
 mod clock;
 mod clone;
+mod inherited;
 mod life;
+mod number;
+mod sight;
 mod stdio;
 mod temporary;
 
@@ -62,46 +65,6 @@ unsafe extern "C" {
     fn fileno(stream: *mut c_void) -> c_int;
 }
 
-#[cfg(target_arch = "x86_64")]
-mod number {
-    use super::c_long;
-    pub const CLOSE: c_long = 3;
-    pub const MMAP: c_long = 9;
-    pub const MPROTECT: c_long = 10;
-    pub const MUNMAP: c_long = 11;
-    pub const MADVISE: c_long = 28;
-    pub const READ: c_long = 0;
-    pub const GETPID: c_long = 39;
-    pub const GETPPID: c_long = 110;
-    pub const GETTID: c_long = 186;
-    pub const FTRUNCATE: c_long = 77;
-    pub const FSTATFS: c_long = 138;
-    pub const OPENAT: c_long = 257;
-    pub const GETDENTS64: c_long = 217;
-    pub const NEWFSTATAT: c_long = 262;
-    pub const READLINKAT: c_long = 267;
-}
-
-#[cfg(target_arch = "aarch64")]
-mod number {
-    use super::c_long;
-    pub const CLOSE: c_long = 57;
-    pub const MMAP: c_long = 222;
-    pub const MPROTECT: c_long = 226;
-    pub const MUNMAP: c_long = 215;
-    pub const MADVISE: c_long = 233;
-    pub const READ: c_long = 63;
-    pub const GETPID: c_long = 172;
-    pub const GETPPID: c_long = 173;
-    pub const GETTID: c_long = 178;
-    pub const FTRUNCATE: c_long = 46;
-    pub const FSTATFS: c_long = 44;
-    pub const OPENAT: c_long = 56;
-    pub const GETDENTS64: c_long = 61;
-    pub const NEWFSTATAT: c_long = 79;
-    pub const READLINKAT: c_long = 78;
-}
-
 const AT_FDCWD: c_int = -100;
 const O_CREAT: c_int = 0o100;
 const O_CLOEXEC: c_int = 0o2_000_000;
@@ -113,7 +76,9 @@ const CHUNK: usize = 1 << 20;
 const PAGE: usize = 4096;
 /// Pages are reserved so many bytes at a time: more than the longest record.
 const STEP: usize = 8 * PAGE;
-const _: () = assert!(STEP >= size_of::<Head>() + 2 * LONGEST_NAME && CHUNK % STEP == 0);
+const _: () = assert!(STEP >= size_of::<Head>() + 2 * LONGEST_NAME && CHUNK % PAGE == 0);
+/// At first fewer are, since many processes make few calls.
+const FIRST_STEP: usize = 2 * PAGE;
 const LONGEST_NAME: usize = 4096;
 
 /// What a record says. The numbers are those of `crates/tracer/src/spool.rs`.
@@ -205,6 +170,8 @@ struct Ring {
     began: u64,
     /// Nanoseconds of the recorder that no record tells yet.
     own: u64,
+    /// Where in the chunk the last record lies.
+    last: usize,
     /// The directory that was read last, and where its entry lies.
     listed: (usize, usize),
     /// Whether a record is being written: a signal handler's calls are not recorded then.
@@ -305,12 +272,13 @@ fn new_ring(key: c_uint) -> *mut Ring {
             is_cut: 0,
             chunk: base,
             used: RING,
-            reserved: STEP,
+            reserved: FIRST_STEP,
             chunks: 1,
             process,
             thread,
             began,
             own: 0,
+            last: 0,
             listed: (0, 0),
             busy: false,
             in_memory,
@@ -412,6 +380,7 @@ unsafe fn append(
         // The kind makes the record valid: it comes last.
         core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::Release);
         (*head).kind = kind as u16;
+        (*ring).last = (*ring).used;
         (*ring).used += whole;
     }
     true
@@ -425,11 +394,24 @@ unsafe fn more_room(ring: *mut Ring, whole: usize) -> bool {
     // SAFETY: the caller's promise; what is not reserved yet holds nothing.
     unsafe {
         let reserved = (*ring).reserved;
-        if (*ring).used + whole <= CHUNK && reserve((*ring).chunk.add(reserved), STEP) {
-            (*ring).reserved = reserved + STEP;
+        let step = STEP.min(CHUNK - reserved);
+        if (*ring).used + whole <= reserved + step && reserve((*ring).chunk.add(reserved), step) {
+            (*ring).reserved = reserved + step;
             return true;
         }
         next_chunk(ring)
+    }
+}
+
+/// Takes all records of a ring back; none was written beyond its first pages.
+///
+/// # Safety
+/// As [`append`].
+unsafe fn take_back(ring: *mut Ring) {
+    // SAFETY: the caller's promise; so much of the chunk may be written.
+    unsafe {
+        (*ring).chunk.add(RING).write_bytes(0, (*ring).used.min((*ring).reserved).saturating_sub(RING));
+        ((*ring).used, (*ring).last) = (RING, 0);
     }
 }
 
@@ -457,6 +439,7 @@ unsafe fn next_chunk(ring: *mut Ring) -> bool {
             syscall(number::MUNMAP, (*ring).chunk, CHUNK);
         }
         ((*ring).chunk, (*ring).used, (*ring).reserved, (*ring).chunks) = (next, 0, STEP, (*ring).chunks + 1);
+        (*ring).last = 0;
     }
     true
 }
@@ -465,6 +448,9 @@ unsafe fn next_chunk(ring: *mut Ring) -> bool {
 fn done(kind: Kind, start: u64, result: i64, numbers: [i64; 4], names: Names<'_>) {
     let end = now();
     let error = errno();
+    if matches!(kind, Kind::Read | Kind::Write | Kind::Copy) {
+        life::transfers_now();
+    }
     put(kind, (start, end), (result, if result < 0 { error } else { 0 }), numbers, names);
     set_errno(error);
 }

@@ -7,7 +7,8 @@
 use core::ffi::{c_char, c_int, c_long, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use crate::functions::{HERE, NO, n, sight, stated};
+use crate::functions::{HERE, NO, n, stated};
+use crate::sight::sight;
 use crate::{Kind, O_CLOEXEC, O_CREAT, dlsym, done, fileno, now, number, syscall, text};
 
 type Stream = *mut c_void;

@@ -41,16 +41,16 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
     let signals = SignalsPassedOn::begin();
     let counter = counter();
-    let load_ns = load_ns(counter.as_deref()).unwrap_or(0);
     let begun = Instant::now();
     let started = spool.start(&path, command, (signals.before, counter.as_deref()));
     let status = started.map(|main| wait_for_all(main, &signals));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     drop(signals);
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
+    let files = spool::files::read(&spool.folders()).map_err(RecordError::Spool)?;
+    let load_ns = if matters(&files, elapsed_ns) { load_ns(counter.as_deref()) } else { None };
     let spool::Spooled { follower, seen, cost_ns, unseen, cut } =
-        spool::read(&spool.folders(), directory.as_os_str().as_bytes(), load_ns)
-            .map_err(RecordError::Spool)?;
+        spool::read_files(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
     let mut trace = follower.finish();
     look_after(&mut trace);
     links_before(&mut trace);
@@ -115,6 +115,8 @@ impl Spool {
         }
         let mut started = Command::new(path);
         started.env("LD_PRELOAD", library).env("LASTRANK_SPOOL", &self.disk.path);
+        // The library writes the number of each process over it.
+        started.env("LASTRANK_PROCESS", "0000000000");
         match &self.memory {
             Some(memory) => started.env("LASTRANK_SPOOL_MEMORY", &memory.path),
             None => started.env_remove("LASTRANK_SPOOL_MEMORY"),
@@ -168,6 +170,16 @@ fn counter() -> Option<String> {
     Some(format!("{ticks}:{ns}:{scale}"))
 }
 
+/// Whether it is worth the time to find out how long programs were delayed ([`load_ns`]): for one of a second it is not.
+fn matters(files: &[spool::ThreadFile], elapsed_ns: u64) -> bool {
+    /// It is about so long, in nanoseconds,
+    const ABOUT: u64 = 100_000;
+    /// and no matter below this part of the whole.
+    const PART: u64 = 200;
+    let programs = files.iter().filter(|file| file.process == file.thread).count() as u64;
+    programs * ABOUT * PART > elapsed_ns
+}
+
 /// How long the library delays the start and the end of a program, beside what it records of itself, in nanoseconds: what the dynamic
 /// linker does with it, and the system with its memory. The least times of a program that does nothing, without it and with
 /// it, are compared. `None` where there is no such program.
@@ -188,7 +200,7 @@ fn load_ns(counter: Option<&str>) -> Option<u64> {
         without = without.min(took(Command::new(path))?);
         with = with.min(took(spool.command(path, counter))?);
     }
-    let told = spool::read(&spool.folders(), b"/", 0).ok()?.follower.finish();
+    let told = spool::read_files(&spool::files::read(&spool.folders()).ok()?, b"/", 0).follower.finish();
     let ends = told.calls.having(|op| op == trace::model::Op::Exit).map(|(_, end)| end.held);
     let told = Duration::from_nanos(ends.min()?);
     u64::try_from(with.saturating_sub(without).saturating_sub(told).as_nanos()).ok()

@@ -1,10 +1,8 @@
 //! Reads what the preloaded library wrote: records of each thread, merged by their times, become events.
 
-mod files;
+pub(crate) mod files;
 
 use std::collections::{HashMap, HashSet};
-use std::io;
-use std::path::Path;
 
 use trace::event::{Asked, AttributeChange, Attributes, Event, From, Given};
 use trace::follow::Follower;
@@ -86,13 +84,8 @@ pub struct Spooled {
     pub cut: u64,
 }
 
-/// Reads all files of the directories ([`files::read`]); the application began in `directory`, and to load the library took a
-/// program `load_ns` nanoseconds that no record tells.
-pub fn read(folders: &[&Path], directory: &[u8], load_ns: u64) -> io::Result<Spooled> {
-    Ok(read_files(&files::read(folders)?, directory, load_ns))
-}
-
-/// Reads the files of all threads of an application, as far as they hold whole records; as [`read`].
+/// Reads the files of all threads of an application ([`files::read`]), as far as they hold whole records; the application began
+/// in `directory`, and to load the library took a program `load_ns` nanoseconds that no record tells.
 pub fn read_files(files: &[ThreadFile], directory: &[u8], load_ns: u64) -> Spooled {
     let mut records: Vec<Record<'_>> = files.iter().flat_map(records).collect();
     records.sort_by_key(Record::moment);

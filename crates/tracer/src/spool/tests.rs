@@ -20,7 +20,7 @@ fn spooled(records: &[Vec<u8>]) -> Spooled {
     std::fs::create_dir_all(&folder).unwrap();
     let bytes = [vec![0; RING], records.concat(), vec![0; 64]].concat();
     std::fs::write(folder.join("7.7.1"), bytes).unwrap();
-    let read = read(&[&folder], b"/home", 0).unwrap();
+    let read = read_files(&files::read(&[&folder]).unwrap(), b"/home", 0);
     std::fs::remove_dir_all(&folder).unwrap();
     read
 }
