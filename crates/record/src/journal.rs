@@ -97,6 +97,8 @@ pub(super) struct Journal {
     region: Arc<SampleRegion>,
     base: NonNull<u8>,
     used: usize,
+    /// The entry that is written, for its memory.
+    text: Vec<u8>,
 }
 
 // SAFETY: the pointer is into the region that the journal keeps alive; `append` needs it exclusively.
@@ -104,11 +106,27 @@ unsafe impl Send for Journal {}
 
 impl Journal {
     pub(super) fn new(region: &Arc<SampleRegion>) -> Self {
-        Self { region: Arc::clone(region), base: region.journal(), used: 0 }
+        Self { region: Arc::clone(region), base: region.journal(), used: 0, text: Vec::new() }
     }
 
     pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        let text = serde_json::to_vec(entry).map_err(io::Error::other)?;
+        self.write(entry)
+    }
+
+    /// Appends an [`Entry::Site`].
+    pub(super) fn append_site(&mut self, site: &Site) -> io::Result<()> {
+        /// The same as [`Entry`], of a site that stays where it is.
+        #[derive(Serialize)]
+        enum Borrowed<'s> {
+            Site(&'s Site),
+        }
+        self.write(&Borrowed::Site(site))
+    }
+
+    fn write(&mut self, entry: &impl Serialize) -> io::Result<()> {
+        self.text.clear();
+        serde_json::to_writer(&mut self.text, entry).map_err(io::Error::other)?;
+        let text = &self.text;
         let end = self.used + 4 + text.len();
         if end > self.region.journal_limit() {
             return Err(io::Error::other("the journal of this rank is full: too many labels or messages"));

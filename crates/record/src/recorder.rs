@@ -1,6 +1,8 @@
 //! The writing end of a region: one 64-byte store and one release store for each sample.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry::{Occupied, Vacant};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
@@ -48,7 +50,9 @@ pub struct Recorder {
 struct Shared {
     journal: Journal,
     sites: Vec<Site>,
-    numbers: HashMap<Site, u32>,
+    /// By their hashes.
+    numbers: HashMap<u64, u32>,
+    hasher: RandomState,
     /// While workers are about: samples in memory, samples with memory, all samples, as in [`Recorder`].
     used: usize,
     ready: usize,
@@ -76,6 +80,7 @@ impl Recorder {
             journal: Journal::new(&region),
             sites: Vec::new(),
             numbers: HashMap::new(),
+            hasher: RandomState::new(),
             used: 0,
             ready: 0,
             total: 0,
@@ -354,16 +359,26 @@ impl Recorder {
     /// Registers a site and returns its number in this rank's own count, the same for all its workers.
     ///
     /// Errors: the journal is full.
-    pub fn site(&mut self, site: &Site) -> io::Result<u32> {
+    pub fn site(&mut self, site: Site) -> io::Result<u32> {
         let mut shared = lock(&self.shared);
-        if let Some(number) = shared.numbers.get(site) {
-            return Ok(*number);
-        }
-        shared.journal.append(&Entry::Site(site.clone()))?;
+        let shared = &mut *shared;
         let number = shared.sites.len() as u32;
-        shared.sites.push(site.clone());
-        shared.numbers.insert(site.clone(), number);
-        Ok(number)
+        let mut hash = shared.hasher.hash_one(&site);
+        loop {
+            match shared.numbers.entry(hash) {
+                Occupied(known) if shared.sites.get(*known.get() as usize) == Some(&site) => {
+                    return Ok(*known.get());
+                }
+                // Another site has its place.
+                Occupied(_) => hash = hash.wrapping_add(1),
+                Vacant(free) => {
+                    shared.journal.append_site(&site)?;
+                    free.insert(number);
+                    shared.sites.push(site);
+                    return Ok(number);
+                }
+            }
+        }
     }
 
     /// Every site so far, by number.

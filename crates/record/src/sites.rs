@@ -129,7 +129,7 @@ impl SiteTable {
             group: what.group,
             expects: what.expects,
         };
-        let number = recorder.site(&site)?;
+        let number = recorder.site(site)?;
         if context.sites.len() <= place {
             context.sites.resize(place + 1, UNKNOWN);
         }

@@ -1,6 +1,6 @@
 //! Puts together what the ranks left.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use samples::{
@@ -115,6 +115,7 @@ fn together(
     let mut together = Together::default();
     let mut problems = Vec::new();
     let Left { records, mut samples } = left;
+    together.number_sites(&records, &samples);
     let mut rest = &mut samples[..];
     for record in records {
         match record {
@@ -204,12 +205,34 @@ struct Progress {
     last_site: Option<u32>,
 }
 
+/// Which of a rank's sites it has samples of, or tells something of.
+fn sites_of(record: &RankRecord, samples: &[Sample]) -> Vec<bool> {
+    let mut used = vec![false; record.sites.len()];
+    let mut uses = |site: u32| {
+        if let Some(used) = used.get_mut(site as usize) {
+            *used = true;
+        }
+    };
+    samples.iter().for_each(|sample| uses(sample.site));
+    record.counted.iter().for_each(|counted| uses(counted.site));
+    record.last_site.into_iter().for_each(&mut uses);
+    for entry in &record.entries {
+        match entry {
+            Entry::Failure { site, .. } | Entry::Failures { site, .. } => uses(*site),
+            Entry::Stonewall(done) => uses(done.site),
+            _ => {}
+        }
+    }
+    used
+}
+
 impl Together {
     /// A rank's record, and its samples.
     fn add(&mut self, record: RankRecord, samples: &mut [Sample]) {
         let rank = record.rank;
-        let own: Vec<u32> = record.sites.into_iter().map(|site| self.number(site)).collect();
-        let global = |site: u32| own.get(site as usize).copied();
+        let own = record.sites.iter().map(|site| self.numbers.get(site).copied().unwrap_or(u32::MAX));
+        let own: Vec<u32> = own.collect();
+        let global = |site: u32| own.get(site as usize).copied().filter(|site| *site != u32::MAX);
         for counted in record.counted {
             let site = own[counted.site as usize];
             histogram::join(&mut self.histograms, Counted { site, ..counted });
@@ -276,11 +299,18 @@ impl Together {
         }
     }
 
-    fn number(&mut self, site: Site) -> u32 {
-        *self.numbers.entry(site).or_insert_with_key(|site| {
-            self.sites.push(site.clone());
-            self.sites.len() as u32 - 1
-        })
+    /// Numbers the sites of all ranks in the order of the program's text. Ranks know many that they never came to.
+    fn number_sites(&mut self, records: &[CountedRecord], samples: &[Sample]) {
+        let (mut all, mut rest) = (HashSet::new(), samples);
+        for (record, count) in records.iter().flatten() {
+            let (own, others) = rest.split_at(*count);
+            rest = others;
+            let sites = record.sites.iter().zip(sites_of(record, own));
+            all.extend(sites.filter_map(|(site, used)| used.then_some(site)));
+        }
+        self.sites = all.into_iter().cloned().collect();
+        self.sites.sort_unstable();
+        self.numbers = self.sites.iter().cloned().zip(0..).collect();
     }
 
     /// What went wrong, one line each; of a rank that ended without a word of its own also what it was doing.

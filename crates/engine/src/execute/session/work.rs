@@ -116,8 +116,20 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// Gives every place its number outside of blocks with labels: a program of which each statement is done once would spend
+    /// more on their numbers than on its operations. Where ranks do different parts of a long program each number would be
+    /// given by all of them: there the first operation at a place gives it.
+    fn number_places(&mut self) {
+        const MOST: usize = 1_000_000;
+        if self.places.len().saturating_mul(self.rank_count() as usize) <= MOST {
+            // Where there is no room for them the operations say so.
+            let _ = (0..self.places.len()).try_for_each(|place| self.site(place).map(drop));
+        }
+    }
+
     /// The program begins now.
     pub fn begin(&mut self) {
+        self.number_places();
         let now = self.instrument.now();
         self.began_ns = self.instrument.since_epoch_ns(now);
         self.own_time.count_from(now, self.commands_ps);
