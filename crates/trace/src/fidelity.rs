@@ -5,7 +5,7 @@ mod side;
 
 use std::collections::BTreeMap;
 
-pub use excess::Excess;
+pub use excess::{Elsewhere, Excess};
 pub use side::{Done, OverTime, Side, Tally};
 
 /// A ratio of replay to application, with an interval that holds it in 95 of 100 cases.

@@ -88,19 +88,14 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Times {
     let mut reader = CallReader::of(&[START, DURATION, THREAD, OP, FILE]);
     // How long calls took since the last one of each strand that one of its own does as well.
     let mut within: Vec<u64> = vec![0; lanes.strands.len()];
-    // Until when each strand was at work, and whether it has had a call.
-    let mut state: Vec<Option<(u64, bool)>> = vec![None; lanes.strands.len()];
+    // Until when each strand was at work; `None` before its first call.
+    let mut state: Vec<Option<u64>> = vec![None; lanes.strands.len()];
     let begin = (0..).zip(trace.calls.starts()).map(|(at, start)| times.begin(at, start)).min().unwrap_or(0);
     for at in trace.calls.by_start() {
         let call = reader.get(&trace.calls, at);
         let strand = lanes.strand_of(at);
         let (start, end) = (times.start(at, &call), times.end(at, &call));
         if strand == NONE {
-            if call.op == Op::Spawn
-                && let Some(child) = strand_of_thread.get(&call.file)
-            {
-                state[*child as usize].get_or_insert((start, false));
-            }
             if matches!(call.op, Op::Open | Op::Close | Op::Readdir)
                 && listed.contains(&call.file)
                 && let Some(own) = strand_of_thread.get(&call.thread)
@@ -109,19 +104,18 @@ pub fn gaps(trace: &Trace, lanes: &Lanes, order: &Order) -> Times {
             }
             continue;
         }
-        let (mut until, has_begun) = state[strand as usize].unwrap_or((begin, false));
-        if !has_begun {
-            for before in lanes.before(strand) {
-                until = until.max(state[*before as usize].map_or(0, |(until, _)| until));
-            }
-        }
+        let mut until = state[strand as usize].unwrap_or_else(|| {
+            // A process that was started begins behind what it waits for: who started it may have paused since then.
+            let before = lanes.before(strand).iter().filter_map(|before| state[*before as usize]);
+            before.fold(begin, u64::max)
+        });
         for (other, count) in order.waits.get(&at).into_iter().flatten() {
             let awaited = lanes.strands[*other as usize].calls.get(*count as usize - 1) as u32;
             until = until.max(times.end(awaited, &trace.calls.get(awaited as usize)));
         }
         let within = std::mem::take(&mut within[strand as usize]);
         gaps[strand as usize].push(start.saturating_sub(until).saturating_sub(within).min(LONGEST));
-        state[strand as usize] = Some((until.max(end), true));
+        state[strand as usize] = Some(until.max(end));
     }
     gaps
 }
@@ -199,6 +193,21 @@ mod tests {
             Call::new(Op::Stat, 0, 9000, 50),
         ];
         assert_eq!(found(&calls, &[0, 3, 5]).iter().sum::<u64>(), 9050 - 1000 - 50 - 100 - 50);
+    }
+
+    #[test]
+    fn what_passed_before_a_process_was_started_is_its_pause() {
+        // The parent itself has no calls on files.
+        let child = |op, which, start, took| Call { file: which, ..Call::new(op, 0, start, took) };
+        let calls = [
+            child(Op::Spawn, 1, 1000, 0),
+            Call::new(Op::Stat, 1, 1100, 50),
+            child(Op::Wait, 1, 1200, 10),
+            Call::new(Op::Receive, 0, 1250, 5000),
+            child(Op::Spawn, 2, 6300, 0),
+            Call::new(Op::Stat, 2, 6400, 50),
+        ];
+        assert_eq!(found(&calls, &[1, 5]).iter().sum::<u64>(), 100 + 6400 - 1150);
     }
 
     #[test]

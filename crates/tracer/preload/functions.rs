@@ -4,7 +4,7 @@ use core::ffi::{c_char, c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::life::{counted, has_transferred};
-use crate::sight::{opened, sight, sight_of_open};
+use crate::sight::{look, opened, sight, sight_of_open};
 use crate::{
     AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, dirfd, dlsym, done, now, put, ring, text,
 };
@@ -175,7 +175,7 @@ stands_before! {
         Kind::Lookup => |_| [n(at), 0, 0, 0], |r| [text(path), &[]];
     "unlink" unlink(path: Path) -> c_int, before sight(AT_FDCWD, path);
         Kind::Unlink => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
-    "remove" remove(path: Path) -> c_int, before sight(AT_FDCWD, path);
+    "remove" remove(path: Path) -> c_int, before look(AT_FDCWD, path);
         Kind::Unlink => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
     "unlinkat" unlinkat(at: c_int, path: Path, flags: c_int) -> c_int, before sight(at, path);
         if flags & AT_REMOVEDIR != 0 { Kind::Rmdir } else { Kind::Unlink } => |_| [n(at), 0, 0, 0], |r| [text(path), &[]];

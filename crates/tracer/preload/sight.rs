@@ -31,7 +31,16 @@ pub unsafe fn opened(result: i64, numbers: [i64; 4], name: Path) -> [i64; 4] {
 pub unsafe fn sight(directory: c_int, name: *const c_char) {
     let ring = ring();
     // SAFETY: the ring is this thread's, and the name the caller's.
-    if ring.is_null() || name.is_null() || unsafe { was_told(ring, directory, text(name)) } {
+    unsafe {
+        if !ring.is_null() && !name.is_null() && !was_told(ring, directory, text(name)) {
+            look(directory, name);
+        }
+    }
+}
+
+/// Records what a name refers to.
+pub unsafe fn look(directory: c_int, name: Path) {
+    if ring().is_null() || name.is_null() {
         return;
     }
     let mut found = [0_u64; STAT_BYTES / 8];

@@ -15,6 +15,8 @@ pub use files::ThreadFile;
 const HEAD: usize = 64;
 /// Files grow by so many bytes; no record lies in two chunks.
 const CHUNK: usize = 1 << 20;
+/// What makes a new file only.
+const NEW: i32 = libc::O_CREAT | libc::O_EXCL;
 /// The first record of a file lies behind so many bytes: see `preload.rs`.
 pub const RING: usize = 576;
 
@@ -401,6 +403,9 @@ fn names<'a>(asked: &Asked<'a>) -> Vec<Given<'a>> {
     match asked {
         Asked::Mkdir { path, .. } | Asked::Symlink { path, .. } => vec![*path],
         Asked::Link { to, .. } | Asked::Rename { to, .. } => vec![*to],
+        // The library does not look at what these tell.
+        Asked::Stat { path, .. } => vec![*path],
+        Asked::Open { path, flags, .. } if *flags as i32 & NEW == NEW => vec![*path],
         _ => Vec::new(),
     }
 }

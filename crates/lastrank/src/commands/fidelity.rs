@@ -8,7 +8,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use report::{ReplayPage, SideOverTime, Table, duration, percent};
 use samples::{Run, SiteKind};
-use trace::fidelity::{Compared, Done, Excess, Fidelity, Known, Ratio, Side, compare};
+use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
 use trace::names::escape;
 use trace::program::SETUP;
@@ -162,6 +162,8 @@ fn document(
                     (name.clone(), serde_json::json!(*more as f64 / 1e9))
                 }).collect::<serde_json::Map<_, _>>(),
                 "clock_s": seconds(excess.clock),
+                "computed_behind_waits_s": excess.elsewhere.map(|found| seconds(found.behind_waits)),
+                "at_most_ratio_elsewhere": excess.elsewhere.map(|found| found.at_most),
             }))
             .collect::<Vec<_>>(),
         "deviance": found.deviance.map(|(low, high)| [low, high]),
@@ -303,6 +305,7 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
     );
     let other = (1..).zip(&found.excess).find(|(_, one)| !one.within);
     out += &other.map_or(String::new(), |(number, one)| why(one, (replays > 1).then_some(number)));
+    out += &found.excess.iter().find_map(|one| one.elsewhere).map_or(String::new(), elsewhere);
     let runs = match further {
         0 => String::new(),
         more => format!(", {} runs of the application", more + 1),
@@ -315,6 +318,17 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
         None => "From three replays on there is an interval of deviance.\n".to_owned(),
     };
     out
+}
+
+/// What a replay in another place may not show.
+fn elsewhere(found: Elsewhere) -> String {
+    format!(
+        "The application waited for most of its time, and computed {} right behind waits, in which a processor is slow. \
+         Where nothing waits it computes that faster, and the replay pauses as recorded: it may take up to {:.2} times as \
+         long as the application would here. Record it here to know.\n",
+        duration(found.behind_waits as f64 / 1e9),
+        found.at_most
+    )
 }
 
 /// Where a replay, of several the one with a number, takes longer or less long.

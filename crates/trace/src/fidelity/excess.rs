@@ -6,7 +6,7 @@ use super::{Side, Tally};
 const WITHIN: f64 = 0.05;
 
 /// By how much a replay takes longer than the application, and where; times in nanoseconds, negative where it takes less.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Excess {
     /// More time in which operations were in flight.
     pub operations: i64,
@@ -19,6 +19,35 @@ pub struct Excess {
     pub clock: u64,
     /// Whether the replay is as long as the application, within 5 %.
     pub within: bool,
+    /// Where the replay's operations wait far less than the application's.
+    pub elsewhere: Option<Elsewhere>,
+}
+
+/// A replay where operations wait less than where the application was recorded: it pauses as long as the application computed
+/// there. Behind a wait a processor computes more slowly, since others used its caches meanwhile; an application that does not
+/// wait computes faster than its recording.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Elsewhere {
+    /// How long the application computed right behind operations that waited, in nanoseconds.
+    pub behind_waits: u64,
+    /// So many times as long as the application in the same place the replay may take.
+    pub at_most: f64,
+}
+
+impl Elsewhere {
+    /// Of the time right behind waits so much may not be needed elsewhere: sqlite took 2.6 times as long for it as without waits.
+    const SLOWER: f64 = 0.6;
+    /// From this ratio on it is told.
+    const TOLD: f64 = 1.05;
+
+    fn of(application: &Side, replay: &Side) -> Option<Self> {
+        let waits_less = replay.busy() < application.busy() / 2;
+        let behind_waits = application.computed_behind_waits();
+        let elapsed = replay.elapsed as f64;
+        let least = (elapsed - Self::SLOWER * behind_waits as f64).max(elapsed * (1.0 - Self::SLOWER));
+        let found = Self { behind_waits, at_most: elapsed / least.max(1.0) };
+        (waits_less && found.at_most > Self::TOLD).then_some(found)
+    }
 }
 
 impl Excess {
@@ -44,6 +73,7 @@ impl Excess {
             by_operation,
             clock: replay.clock,
             within: (ratio - 1.0).abs() <= WITHIN,
+            elsewhere: Elsewhere::of(application, replay),
         }
     }
 }
@@ -74,6 +104,24 @@ mod tests {
         assert_eq!(found.by_operation, [("fread".to_owned(), 40), ("fwrite".to_owned(), -10)]);
         let same = Excess::of(&application, &application);
         assert_eq!((same.operations, same.between, same.within), (0, 0, true));
+    }
+
+    #[test]
+    fn pauses_that_were_recorded_behind_waits_are_told_where_nothing_waits() {
+        let transactions = |wait: u64| {
+            let one = [("fwrite", 10_000, 2000), ("fsync", 1000, wait), ("fread", 30_000, 1000)];
+            side(&one.repeat(100))
+        };
+        let (disk, memory) = (transactions(500_000), transactions(300));
+        let found = Excess::of(&disk, &memory).elsewhere.expect("pauses behind waits");
+        assert_eq!(found.behind_waits, 100 * 30_000);
+        // 4.43 ms, of which 0.6 times 3 ms may be too long.
+        assert!((found.at_most - 4.42 / 2.62).abs() < 0.01, "{}", found.at_most);
+        assert_eq!(Excess::of(&disk, &disk).elsewhere, None);
+        assert_eq!(Excess::of(&memory, &memory).elsewhere, None);
+        // What is computed elsewhere than behind waits is as long everywhere.
+        let read = |took: u64| side(&[("fread", 2_000_000, took), ("fread", 2_000_000, took)].repeat(9));
+        assert_eq!(Excess::of(&read(900_000), &read(900)).elsewhere, None);
     }
 
     #[test]

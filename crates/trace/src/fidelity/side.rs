@@ -36,8 +36,8 @@ pub struct Side {
     last: u64,
     /// Beginning, duration and bytes of each operation.
     spans: Vec<(u64, u64, u64)>,
-    /// By rank: beginning and hash of each operation.
-    ranks: BTreeMap<u32, Vec<(u64, u64)>>,
+    /// By rank: beginning, duration and hash of each operation.
+    ranks: BTreeMap<u32, Vec<(u64, u64, u64)>>,
 }
 
 /// Bins of a side over time, at most.
@@ -92,7 +92,8 @@ impl Side {
         self.spans.push((done.start, done.duration.unwrap_or(0), done.bytes));
         let mut hasher = DefaultHasher::new();
         (done.command, done.bytes).hash(&mut hasher);
-        self.ranks.entry(done.rank).or_default().push((done.start, hasher.finish()));
+        let one = (done.start, done.duration.unwrap_or(0), hasher.finish());
+        self.ranks.entry(done.rank).or_default().push(one);
     }
 
     /// How many operations were in flight on average.
@@ -144,12 +145,28 @@ impl Side {
     pub(super) fn sequences(&mut self, overlaps: &dyn Fn(u32) -> bool) -> HashMap<u32, u64> {
         let mut out = HashMap::default();
         for (rank, operations) in self.ranks.iter_mut().filter(|(rank, _)| !overlaps(**rank)) {
-            operations.sort_by_key(|(start, _)| *start);
+            operations.sort_by_key(|(start, ..)| *start);
             let mut hasher = DefaultHasher::new();
-            operations.iter().for_each(|(_, what)| what.hash(&mut hasher));
+            operations.iter().for_each(|(.., what)| what.hash(&mut hasher));
             out.insert(*rank, hasher.finish());
         }
         out
+    }
+
+    /// How long ranks computed right behind operations that waited, in nanoseconds; of the rank that did so longest.
+    pub fn computed_behind_waits(&self) -> u64 {
+        /// An operation that took so long waited for a device, a server or another process: its processor did other things.
+        const WAITED_NS: u64 = 20_000;
+        /// So long it may take until the processor has everything at hand again.
+        const COLD_NS: u64 = 50_000;
+        let behind_waits = |operations: &Vec<(u64, u64, u64)>| {
+            let mut spans: Vec<(u64, u64)> =
+                operations.iter().map(|(start, took, _)| (*start, *took)).collect();
+            spans.sort_unstable();
+            let pairs = spans.iter().zip(spans.iter().skip(1)).filter(|((_, took), _)| *took >= WAITED_NS);
+            pairs.map(|((start, took), (next, _))| next.saturating_sub(start + took).min(COLD_NS)).sum()
+        };
+        self.ranks.values().map(behind_waits).max().unwrap_or(0)
     }
 
     /// What the calls `done` of an application were, by their indices and ranks, at the times at which they would have

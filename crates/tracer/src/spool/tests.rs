@@ -97,6 +97,25 @@ fn changes_of_attributes_are_calls() {
 }
 
 #[test]
+fn what_is_seen_of_a_name_later_is_not_what_was_there() {
+    let here = i64::from(libc::AT_FDCWD);
+    let later = |name| written(RecordKind::Sight, 0, [here, 0o100_600, 16_384, 0], [name, b""]);
+    let found = spooled(&[
+        written(RecordKind::Begin, 0, [1, 5, 60, 0], [b"/bin/app", b"/home"]),
+        // The library does not look at these two names, since it is known what they are.
+        written(RecordKind::Open, 3, [here, 0o302, 0o600, 0], [b"new", b""]),
+        written(RecordKind::Stat, 0, [here, 0, 0o100_644, 10], [b"old", b""]),
+        written(RecordKind::Open, 4, [here, 0o1001, 0, 0], [b"old", b""]),
+        later(b"new"),
+        later(b"old"),
+        later(b"other"),
+    ]);
+    let trace = found.follower.finish();
+    let seen: Vec<_> = trace.sightings.keys().map(|name| trace.names.get(*name)).collect();
+    assert_eq!(seen, [b"/home/other"]);
+}
+
+#[test]
 fn calls_tell_for_how_long_the_library_was_at_work_before() {
     let here = i64::from(libc::AT_FDCWD);
     let found = spooled(&[
