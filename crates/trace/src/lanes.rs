@@ -56,8 +56,8 @@ struct Interval {
     parent: Option<usize>,
     /// Whether it may take the calls of others while it waits.
     hosts: bool,
-    /// The beginnings of its calls.
-    starts: Packed,
+    /// Indices of its calls, in the order of their beginning.
+    calls: Packed,
     /// The recording that it is in.
     part: u32,
 }
@@ -68,12 +68,12 @@ pub fn lanes(trace: &Trace, kept: &Packed) -> Lanes {
     let mut lanes = Lanes { strand_of: NumberTable::zeros(trace.calls.len()), ..Lanes::default() };
     let mut members: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
     for (thread, of) in trace.threads.iter().enumerate() {
-        if !threads[thread].starts.is_empty() {
+        if !threads[thread].calls.is_empty() {
             members.entry(of.process as usize).or_default().push(thread);
         }
     }
     let process_of = |thread: u32| trace.threads[thread as usize].process as usize;
-    let ranks = place(&processes, members.keys().copied());
+    let ranks = place(trace, &processes, members.keys().copied());
     let mut rank_of: BTreeMap<usize, usize> = BTreeMap::new();
     for (rank, placed) in ranks.iter().enumerate() {
         let mut names: Vec<String> = Vec::new();
@@ -94,7 +94,7 @@ pub fn lanes(trace: &Trace, kept: &Packed) -> Lanes {
     }
     for (rank, calls) in calls_of.into_iter().enumerate() {
         let periods: Vec<Period> =
-            ranks[rank].iter().filter_map(|process| Period::of(&threads, &members[process])).collect();
+            ranks[rank].iter().filter_map(|process| Period::of(trace, &threads, &members[process])).collect();
         lanes.divide(trace, rank as u32, calls, periods);
     }
     lanes
@@ -113,10 +113,10 @@ fn intervals(trace: &Trace, kept: &Packed) -> (Vec<Interval>, Vec<Interval>) {
     for at in kept.iter() {
         let call = reader.get(&trace.calls, at as u32);
         for one in [&mut threads[call.thread as usize], &mut processes[process_of(call.thread)]] {
-            if one.starts.is_empty() && one.spawn == 0 {
+            if one.calls.is_empty() && one.spawn == 0 {
                 one.spawn = call.start;
             }
-            one.starts.push(call.start);
+            one.calls.push(at);
             one.last = one.last.max(call.end());
         }
     }
@@ -140,7 +140,7 @@ fn intervals(trace: &Trace, kept: &Packed) -> (Vec<Interval>, Vec<Interval>) {
     }
     let mut with_calls = vec![0_u32; count];
     for (thread, interval) in threads.iter().enumerate() {
-        with_calls[process_of(thread as u32)] += u32::from(!interval.starts.is_empty());
+        with_calls[process_of(thread as u32)] += u32::from(!interval.calls.is_empty());
     }
     for (process, interval) in processes.iter_mut().enumerate() {
         interval.hosts = with_calls[process] <= 1;
@@ -149,7 +149,7 @@ fn intervals(trace: &Trace, kept: &Packed) -> (Vec<Interval>, Vec<Interval>) {
 }
 
 /// Puts intervals into as few lanes as causes allow; gives the members of each lane.
-fn place(intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
+fn place(trace: &Trace, intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<usize>> {
     let mut order: Vec<usize> = which.collect();
     order.sort_by_key(|at| (intervals[*at].part, intervals[*at].spawn, *at));
     let mut lanes: Vec<Vec<usize>> = Vec::new();
@@ -157,7 +157,7 @@ fn place(intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<
     let mut busy: Vec<Vec<usize>> = Vec::new();
     for at in order {
         let own = &intervals[at];
-        let fits = |other: &usize| lets_in(intervals, *other, at);
+        let fits = |other: &usize| lets_in(trace, intervals, *other, at);
         let same_part = |lane: usize| intervals[lanes[lane][0]].part == own.part;
         for members in &mut busy {
             members.retain(|member| intervals[*member].done.is_none_or(|done| done > own.spawn));
@@ -178,7 +178,7 @@ fn place(intervals: &[Interval], which: impl Iterator<Item = usize>) -> Vec<Vec<
 }
 
 /// Whether `other`, which is in a lane already, leaves room for `at`.
-fn lets_in(intervals: &[Interval], other: usize, at: usize) -> bool {
+fn lets_in(trace: &Trace, intervals: &[Interval], other: usize, at: usize) -> bool {
     let (own, other_one) = (&intervals[at], &intervals[other]);
     let Some(done) = own.done else { return false };
     let mut above = own.parent;
@@ -190,9 +190,14 @@ fn lets_in(intervals: &[Interval], other: usize, at: usize) -> bool {
             return false;
         }
     }
-    let next = other_one.starts.partition_point(|start| start <= own.spawn);
-    let next = if next < other_one.starts.len() { other_one.starts.get(next) } else { u64::MAX };
-    above.is_some() && other_one.hosts && next >= done.max(own.last)
+    if above.is_none() || !other_one.hosts {
+        return false;
+    }
+    let next = other_one.calls.partition_point(|call| trace.calls.start(call as usize) <= own.spawn);
+    let call = |number: usize| trace.calls.get(other_one.calls.get(number) as usize);
+    // One that is in a call when the other is started cannot do its calls meanwhile.
+    let is_free = next.checked_sub(1).is_none_or(|last| call(last).end() <= own.spawn);
+    is_free && (next == other_one.calls.len() || call(next).start >= done.max(own.last))
 }
 
 /// The time in which several threads of a process were at work at once.
@@ -205,10 +210,11 @@ struct Period {
 
 impl Period {
     /// `None` where the threads work one after the other.
-    fn of(threads: &[Interval], members: &[usize]) -> Option<Self> {
-        let workers = place(threads, members.iter().copied());
+    fn of(trace: &Trace, threads: &[Interval], members: &[usize]) -> Option<Self> {
+        let workers = place(trace, threads, members.iter().copied());
         let others = workers.iter().skip(1).flatten();
-        let begin = others.filter_map(|thread| threads[*thread].starts.iter().next()).min()?;
+        let first = |thread: &usize| threads[*thread].calls.iter().next();
+        let begin = others.filter_map(first).map(|call| trace.calls.start(call as usize)).min()?;
         // The first thread may work alone afterwards; any other one stays a worker until its last call.
         let end = workers.iter().flatten().skip(1).map(|thread| threads[*thread].last).max()?;
         Some(Self { begin, end, workers })

@@ -139,6 +139,9 @@ fn listed(trace: &Trace, lanes: &Lanes) -> BTreeSet<u32> {
 }
 
 #[cfg(test)]
+mod replayed;
+
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::flags::O_DIRECTORY;
