@@ -323,9 +323,9 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
 /// What a replay in another place may not show.
 fn elsewhere(found: Elsewhere) -> String {
     format!(
-        "The application waited for most of its time, and computed {} right behind waits, in which a processor is slow. \
-         Where nothing waits it computes that faster, and the replay pauses as recorded: it may take up to {:.2} times as \
-         long as the application would here. Record it here to know.\n",
+        "The application waited for its files where the replay does not, and computed {} right behind such waits, when a \
+         processor is slow. Here it would compute that faster, and the replay pauses as recorded: it may take up to {:.2} \
+         times as long as the application would here. Record that here to know.\n",
         duration(found.behind_waits as f64 / 1e9),
         found.at_most
     )

@@ -157,14 +157,19 @@ impl Side {
     pub fn computed_behind_waits(&self) -> u64 {
         /// An operation that took so long waited for a device, a server or another process: its processor did other things.
         const WAITED_NS: u64 = 20_000;
-        /// So long it may take until the processor has everything at hand again.
-        const COLD_NS: u64 = 50_000;
+        /// So much is computed until the processor has everything at hand again.
+        const COLD_NS: u64 = 100_000;
         let behind_waits = |operations: &Vec<(u64, u64, u64)>| {
             let mut spans: Vec<(u64, u64)> =
                 operations.iter().map(|(start, took, _)| (*start, *took)).collect();
             spans.sort_unstable();
-            let pairs = spans.iter().zip(spans.iter().skip(1)).filter(|((_, took), _)| *took >= WAITED_NS);
-            pairs.map(|((start, took), (next, _))| next.saturating_sub(start + took).min(COLD_NS)).sum()
+            let (mut sum, mut cold) = (0, 0);
+            for ((start, took), (next, _)) in spans.iter().zip(spans.iter().skip(1)) {
+                cold = if *took >= WAITED_NS { COLD_NS } else { cold };
+                let computed = next.saturating_sub(start + took).min(cold);
+                (sum, cold) = (sum + computed, cold - computed);
+            }
+            sum
         };
         self.ranks.values().map(behind_waits).max().unwrap_or(0)
     }
