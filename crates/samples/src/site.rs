@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 /// Kind of interval of the samples of a site.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SiteKind {
     /// One command of the program: a system call, an allocation, a kernel.
@@ -19,8 +19,8 @@ pub enum SiteKind {
     Phase,
 }
 
-/// A place in the program that produces samples: position, enclosing labels, operation. By default in the order of the text.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+/// A place in the program that produces samples: position, enclosing labels, operation.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Site {
     /// Line in the program text, from 1.

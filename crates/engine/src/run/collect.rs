@@ -1,11 +1,11 @@
 //! Puts together what the ranks left.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use samples::{
     Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts,
-    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    MpiHints, RankSpan, Run, Sample, Site, SiteKind, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -205,25 +205,53 @@ struct Progress {
     last_site: Option<u32>,
 }
 
-/// Which of a rank's sites it has samples of, or tells something of.
-fn sites_of(record: &RankRecord, samples: &[Sample]) -> Vec<bool> {
-    let mut used = vec![false; record.sites.len()];
-    let mut uses = |site: u32| {
-        if let Some(used) = used.get_mut(site as usize) {
-            *used = true;
+/// A rank's sites of which it has samples or tells something, by its own numbers, in the order in which it came to them.
+///
+/// Those without labels were numbered before the program began, others when their blocks were entered. No block with a label
+/// holds an operation without one: which of the two came first is told by their first samples.
+fn sites_of(record: &RankRecord, samples: &[Sample]) -> Vec<usize> {
+    const NEVER: usize = usize::MAX;
+    let mut first = vec![NEVER; record.sites.len()];
+    let mut uses = |site: u32, at: usize| {
+        if let Some(first) = first.get_mut(site as usize) {
+            *first = at.min(*first);
         }
     };
-    samples.iter().for_each(|sample| uses(sample.site));
-    record.counted.iter().for_each(|counted| uses(counted.site));
-    record.last_site.into_iter().for_each(&mut uses);
+    samples.iter().enumerate().for_each(|(at, sample)| uses(sample.site, at));
+    // What is told without samples has its place by the text.
+    const LAST: usize = NEVER - 1;
+    record.counted.iter().for_each(|counted| uses(counted.site, LAST));
+    record.last_site.into_iter().for_each(|site| uses(site, LAST));
     for entry in &record.entries {
         match entry {
-            Entry::Failure { site, .. } | Entry::Failures { site, .. } => uses(*site),
-            Entry::Stonewall(done) => uses(done.site),
+            Entry::Failure { site, .. } | Entry::Failures { site, .. } => uses(*site, LAST),
+            Entry::Stonewall(done) => uses(done.site, LAST),
             _ => {}
         }
     }
-    used
+    let used = (0..first.len()).filter(|site| first[*site] != NEVER);
+    let (mut plain, labelled): (Vec<usize>, Vec<usize>) =
+        used.partition(|site| record.sites[*site].labels.is_empty());
+    // A block is stored when it ends, behind what is in it: it comes before what follows it in the text.
+    plain.sort_by_key(|site| (record.sites[*site].line, record.sites[*site].column));
+    let mut soonest = NEVER;
+    for site in plain.iter().rev() {
+        soonest = soonest.min(first[*site]);
+        let block =
+            matches!(record.sites[*site].kind, SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase);
+        if block || first[*site] == LAST {
+            first[*site] = soonest;
+        }
+    }
+    plain.sort_by_key(|site| first[*site]);
+    let mut plain = plain.into_iter().peekable();
+    let mut all = Vec::new();
+    for site in labelled {
+        all.extend(std::iter::from_fn(|| plain.next_if(|one| first[*one] < first[site])));
+        all.push(site);
+    }
+    all.extend(plain);
+    all
 }
 
 impl Together {
@@ -299,18 +327,21 @@ impl Together {
         }
     }
 
-    /// Numbers the sites of all ranks in the order of the program's text. Ranks know many that they never came to.
+    /// Numbers the sites of all ranks in the order in which rank 0 came to them, then rank 1. Ranks know many that they never
+    /// came to.
     fn number_sites(&mut self, records: &[CountedRecord], samples: &[Sample]) {
-        let (mut all, mut rest) = (HashSet::new(), samples);
+        let mut rest = samples;
         for (record, count) in records.iter().flatten() {
             let (own, others) = rest.split_at(*count);
             rest = others;
-            let sites = record.sites.iter().zip(sites_of(record, own));
-            all.extend(sites.filter_map(|(site, used)| used.then_some(site)));
+            for site in sites_of(record, own) {
+                let site = &record.sites[site];
+                if !self.numbers.contains_key(site) {
+                    self.numbers.insert(site.clone(), self.sites.len() as u32);
+                    self.sites.push(site.clone());
+                }
+            }
         }
-        self.sites = all.into_iter().cloned().collect();
-        self.sites.sort_unstable();
-        self.numbers = self.sites.iter().cloned().zip(0..).collect();
     }
 
     /// What went wrong, one line each; of a rank that ended without a word of its own also what it was doing.
