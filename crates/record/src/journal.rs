@@ -14,6 +14,8 @@ use crate::region::SampleRegion;
 pub enum Entry {
     /// The next site of this rank; sites are numbered in the order of their entries.
     Site(Site),
+    /// The sites that this rank came to, by its numbers, in that order; of a rank that was killed it is missing.
+    CameTo(Vec<u32>),
     /// A failed operation, in words: only the first few of each site have one.
     Failure {
         /// The rank's own number of the site.
@@ -97,8 +99,6 @@ pub(super) struct Journal {
     region: Arc<SampleRegion>,
     base: NonNull<u8>,
     used: usize,
-    /// The entry that is written, for its memory.
-    text: Vec<u8>,
 }
 
 // SAFETY: the pointer is into the region that the journal keeps alive; `append` needs it exclusively.
@@ -106,27 +106,11 @@ unsafe impl Send for Journal {}
 
 impl Journal {
     pub(super) fn new(region: &Arc<SampleRegion>) -> Self {
-        Self { region: Arc::clone(region), base: region.journal(), used: 0, text: Vec::new() }
+        Self { region: Arc::clone(region), base: region.journal(), used: 0 }
     }
 
     pub(super) fn append(&mut self, entry: &Entry) -> io::Result<()> {
-        self.write(entry)
-    }
-
-    /// Appends an [`Entry::Site`].
-    pub(super) fn append_site(&mut self, site: &Site) -> io::Result<()> {
-        /// The same as [`Entry`], of a site that stays where it is.
-        #[derive(Serialize)]
-        enum Borrowed<'s> {
-            Site(&'s Site),
-        }
-        self.write(&Borrowed::Site(site))
-    }
-
-    fn write(&mut self, entry: &impl Serialize) -> io::Result<()> {
-        self.text.clear();
-        serde_json::to_writer(&mut self.text, entry).map_err(io::Error::other)?;
-        let text = &self.text;
+        let text = serde_json::to_vec(entry).map_err(io::Error::other)?;
         let end = self.used + 4 + text.len();
         if end > self.region.journal_limit() {
             return Err(io::Error::other("the journal of this rank is full: too many labels or messages"));

@@ -330,7 +330,7 @@ mod tests {
         let live = LiveFolder::make(&home.join("live"), home, b"{}").expect("a folder");
         let region = Arc::new(live.region(0, 1000).expect("a region"));
         let mut recorder = Recorder::new(region).expect("memory");
-        let site = recorder.site(samples::Site::default()).expect("room");
+        let site = recorder.site(&samples::Site::default()).expect("room");
         for n in 0..100 {
             recorder.push(Sample { start_ns: n, site, batch: 1, ..Sample::default() }).expect("room");
         }

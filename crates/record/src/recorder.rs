@@ -1,8 +1,6 @@
 //! The writing end of a region: one 64-byte store and one release store for each sample.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry::{Occupied, Vacant};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::ptr::NonNull;
@@ -50,9 +48,10 @@ pub struct Recorder {
 struct Shared {
     journal: Journal,
     sites: Vec<Site>,
-    /// By their hashes.
-    numbers: HashMap<u64, u32>,
-    hasher: RandomState,
+    numbers: HashMap<Site, u32>,
+    /// By number: whether an operation of it began; and these sites in that order.
+    known: Vec<bool>,
+    came_to: Vec<u32>,
     /// While workers are about: samples in memory, samples with memory, all samples, as in [`Recorder`].
     used: usize,
     ready: usize,
@@ -80,7 +79,8 @@ impl Recorder {
             journal: Journal::new(&region),
             sites: Vec::new(),
             numbers: HashMap::new(),
-            hasher: RandomState::new(),
+            known: Vec::new(),
+            came_to: Vec::new(),
             used: 0,
             ready: 0,
             total: 0,
@@ -359,26 +359,37 @@ impl Recorder {
     /// Registers a site and returns its number in this rank's own count, the same for all its workers.
     ///
     /// Errors: the journal is full.
-    pub fn site(&mut self, site: Site) -> io::Result<u32> {
+    pub fn site(&mut self, site: &Site) -> io::Result<u32> {
         let mut shared = lock(&self.shared);
-        let shared = &mut *shared;
-        let number = shared.sites.len() as u32;
-        let mut hash = shared.hasher.hash_one(&site);
-        loop {
-            match shared.numbers.entry(hash) {
-                Occupied(known) if shared.sites.get(*known.get() as usize) == Some(&site) => {
-                    return Ok(*known.get());
-                }
-                // Another site has its place.
-                Occupied(_) => hash = hash.wrapping_add(1),
-                Vacant(free) => {
-                    shared.journal.append_site(&site)?;
-                    free.insert(number);
-                    shared.sites.push(site);
-                    return Ok(number);
-                }
-            }
+        if let Some(number) = shared.numbers.get(site) {
+            return Ok(*number);
         }
+        shared.journal.append(&Entry::Site(site.clone()))?;
+        let number = shared.sites.len() as u32;
+        shared.sites.push(site.clone());
+        shared.known.push(false);
+        shared.numbers.insert(site.clone(), number);
+        Ok(number)
+    }
+
+    /// An operation of a site begins for the first time, or for the first time on a worker.
+    pub fn comes_to(&mut self, site: u32) {
+        let mut shared = lock(&self.shared);
+        if let Some(known) = shared.known.get_mut(site as usize)
+            && !std::mem::replace(known, true)
+        {
+            shared.came_to.push(site);
+        }
+    }
+
+    /// Keeps for the parent in which order the rank came to its sites.
+    ///
+    /// # Errors
+    /// The journal is full.
+    pub fn note_order(&mut self) -> io::Result<()> {
+        let mut shared = lock(&self.shared);
+        let came_to = std::mem::take(&mut shared.came_to);
+        shared.journal.append(&Entry::CameTo(came_to))
     }
 
     /// Every site so far, by number.

@@ -10,6 +10,8 @@ use crate::recorder::Recorder;
 
 /// No number was given yet.
 const UNKNOWN: u32 = u32::MAX;
+/// Of a place that has a number, and no operation yet. Sites are fewer: their entries fill the journal before.
+const NOT_YET: u32 = 1 << 31;
 /// So many different stacks of labels a rank may have; further labels are named [`MORE`].
 const CONTEXT_LIMIT: usize = 100_000;
 /// Stands for all labels past the limit.
@@ -78,8 +80,8 @@ impl SiteTable {
         describe: impl FnOnce() -> StaticSite,
     ) -> io::Result<u32> {
         match self.contexts[self.current].sites.get(place) {
-            Some(&site) if site != UNKNOWN => Ok(site),
-            _ => self.register(place, recorder, describe()),
+            Some(&site) if site < NOT_YET => Ok(site),
+            known => self.first((place, known.copied().unwrap_or(UNKNOWN)), recorder, describe),
         }
     }
 
@@ -116,8 +118,34 @@ impl SiteTable {
         self.current = child;
     }
 
+    /// Gives `place` its number under the current labels before there is an operation.
+    ///
+    /// # Errors
+    /// The journal is full.
+    pub fn prepare(&mut self, place: usize, recorder: &mut Recorder, what: StaticSite) -> io::Result<()> {
+        let number = self.register(place, recorder, what)?;
+        self.contexts[self.current].sites[place] = number | NOT_YET;
+        Ok(())
+    }
+
+    /// The number of a place, of which nothing but a number is `known`.
     #[cold]
     #[inline(never)]
+    fn first(
+        &mut self,
+        (place, known): (usize, u32),
+        recorder: &mut Recorder,
+        describe: impl FnOnce() -> StaticSite,
+    ) -> io::Result<u32> {
+        let number = match known {
+            UNKNOWN => self.register(place, recorder, describe())?,
+            prepared => prepared & !NOT_YET,
+        };
+        self.contexts[self.current].sites[place] = number;
+        recorder.comes_to(number);
+        Ok(number)
+    }
+
     fn register(&mut self, place: usize, recorder: &mut Recorder, what: StaticSite) -> io::Result<u32> {
         let context = &mut self.contexts[self.current];
         let site = Site {
@@ -129,7 +157,7 @@ impl SiteTable {
             group: what.group,
             expects: what.expects,
         };
-        let number = recorder.site(site)?;
+        let number = recorder.site(&site)?;
         if context.sites.len() <= place {
             context.sites.resize(place + 1, UNKNOWN);
         }

@@ -18,7 +18,7 @@ fn sample(n: u64) -> Sample {
 fn what_was_pushed_is_read_in_order() {
     let region = region(1 << 20);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-    recorder.site(Site { line: 4, operation: "fwrite".into(), ..Site::default() }).expect("room");
+    recorder.site(&Site { line: 4, operation: "fwrite".into(), ..Site::default() }).expect("room");
     let pushed: Vec<_> = (0..40_000).map(sample).collect();
     pushed.iter().for_each(|sample| recorder.push(*sample).expect("room"));
     recorder.finish(RecordState::Finished);
@@ -31,7 +31,7 @@ fn what_was_pushed_is_read_in_order() {
 fn past_the_limit_samples_go_to_a_file_and_come_back_in_order() {
     let region = region(1000);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-    recorder.site(Site::default()).expect("room");
+    recorder.site(&Site::default()).expect("room");
     let pushed: Vec<_> = (0..10_500).map(sample).collect();
     pushed.iter().for_each(|sample| recorder.push(*sample).expect("room"));
     let record = read(&region).expect("whole");
@@ -45,7 +45,7 @@ fn damage_is_told_and_not_read() {
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
     recorder.push(sample(1)).expect("room");
     assert!(matches!(read(&region), Err(ReadError::Sample { sites: 0, .. })));
-    recorder.site(Site::default()).expect("room");
+    recorder.site(&Site::default()).expect("room");
     assert_eq!(read(&region).expect("whole").samples.len(), 1);
     let journal = region.header().journal.seen();
     region.header().journal.publish(journal - 3);
@@ -63,7 +63,7 @@ fn regions_read_together_give_each_its_own_samples_and_a_damaged_one_none() {
         let region = region(100_000);
         let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
         if sites > 0 {
-            recorder.site(Site::default()).expect("room");
+            recorder.site(&Site::default()).expect("room");
         }
         recorder.note(&Entry::Unordered).expect("room");
         samples.iter().for_each(|sample| recorder.push(*sample).expect("room"));
@@ -143,7 +143,7 @@ fn a_record_survives_the_way_to_another_process() {
 fn a_follower_hands_out_each_sample_once_also_past_the_limit_and_of_many_the_newest() {
     let region = region(1000);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-    recorder.site(Site { operation: "fread".into(), ..Site::default() }).expect("room");
+    recorder.site(&Site { operation: "fread".into(), ..Site::default() }).expect("room");
     let mut follower = Follower::new(Arc::clone(&region));
     assert!(follower.news(usize::MAX).is_empty());
     let (mut found, mut pushed) = (Vec::new(), 0);
@@ -163,7 +163,7 @@ fn a_follower_hands_out_each_sample_once_also_past_the_limit_and_of_many_the_new
 fn a_follower_comes_back_to_places_that_a_worker_had_taken_and_not_filled() {
     let region = region(1 << 16);
     let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-    recorder.site(Site::default()).expect("room");
+    recorder.site(&Site::default()).expect("room");
     let mut follower = Follower::new(Arc::clone(&region));
     let mut workers = recorder.part(2).expect("room");
     let mut found = Vec::new();

@@ -13,7 +13,7 @@ fn a_killed_process_loses_none_of_its_published_samples() {
     let child = unsafe { libc::fork() };
     if child == 0 {
         let mut recorder = Recorder::new(Arc::clone(&region)).expect("a recorder");
-        recorder.site(Site::default()).expect("room");
+        recorder.site(&Site::default()).expect("room");
         recorder.begin(0);
         for n in 0..70_000 {
             recorder.push(Sample { start_ns: n, rank: 3, batch: 1, ..Sample::default() }).expect("room");

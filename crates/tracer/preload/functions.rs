@@ -224,7 +224,6 @@ stands_before! {
         Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
     "mmap64" mmap64(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
         Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
-    "fork" fork() -> c_int; Kind::Spawn => |_| [0; 4], |_| NO;
 }
 
 /// The offset that a call found at an address and moved on by its result; -1 where it used the file's position.
@@ -306,6 +305,19 @@ unsafe fn bound<'a>(address: Buffer, size: c_uint) -> &'a [u8] {
 unsafe fn target<'a>(out: Buffer, count: i64) -> &'a [u8] {
     // SAFETY: the call has written so many bytes.
     unsafe { core::slice::from_raw_parts(out.cast(), usize::try_from(count).unwrap_or(0).min(LONGEST_NAME)) }
+}
+
+/// It comes back in the child as well, whose parent tells of it.
+#[unsafe(export_name = "fork")]
+pub unsafe extern "C" fn fork() -> c_int {
+    let real = real!("fork" as unsafe extern "C" fn() -> c_int);
+    let start = now();
+    // SAFETY: as the caller's call.
+    let child = unsafe { real() };
+    if child != 0 {
+        done(Kind::Spawn, start, n(child), [0; 4], NO);
+    }
+    child
 }
 
 /// A process that shares its parent's memory would write its parent's records: it becomes a child by `fork`.

@@ -1,6 +1,6 @@
 //! What names referred to before calls change it.
 
-use core::ffi::{c_char, c_int, c_long};
+use core::ffi::{c_int, c_long};
 
 use crate::functions::{AT_SYMLINK_NOFOLLOW, Path, STAT_BYTES, attributes};
 use crate::{Head, Kind, O_CREAT, Ring, errno, now, number, put, ring, set_errno, syscall, text};
@@ -28,11 +28,11 @@ pub unsafe fn opened(result: i64, numbers: [i64; 4], name: Path) -> [i64; 4] {
 }
 
 /// Records what a name refers to before a call changes it, unless the record before is of a call that told it.
-pub unsafe fn sight(directory: c_int, name: *const c_char) {
+pub unsafe fn sight(directory: c_int, name: Path) {
     let ring = ring();
     // SAFETY: the ring is this thread's, and the name the caller's.
     unsafe {
-        if !ring.is_null() && !name.is_null() && !was_told(ring, directory, text(name)) {
+        if !ring.is_null() && !name.is_null() && !was_told(ring, directory, name) {
             look(directory, name);
         }
     }
@@ -60,8 +60,8 @@ pub unsafe fn look(directory: c_int, name: Path) {
 /// Whether the last record is of a `stat` of this name: what there is was told by it.
 ///
 /// # Safety
-/// The ring belongs to this thread.
-unsafe fn was_told(ring: *mut Ring, directory: c_int, name: &[u8]) -> bool {
+/// The ring belongs to this thread, and the name ends in NUL.
+unsafe fn was_told(ring: *mut Ring, directory: c_int, name: Path) -> bool {
     // SAFETY: the last record lies whole in the chunk, its name behind its head.
     unsafe {
         if (*ring).last == 0 {
@@ -71,7 +71,6 @@ unsafe fn was_told(ring: *mut Ring, directory: c_int, name: &[u8]) -> bool {
         let head: *const Head = place.cast();
         (*head).kind == Kind::Stat as u16
             && (*head).a == i64::from(directory)
-            && usize::from((*head).one) == name.len()
-            && core::slice::from_raw_parts(place.add(size_of::<Head>()), name.len()) == name
+            && core::slice::from_raw_parts(place.add(size_of::<Head>()), (*head).one.into()) == text(name)
     }
 }

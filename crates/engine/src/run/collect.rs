@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samples::{
     Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts,
-    MpiHints, RankSpan, Run, Sample, Site, SiteKind, Warning, histogram,
+    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -115,7 +115,6 @@ fn together(
     let mut together = Together::default();
     let mut problems = Vec::new();
     let Left { records, mut samples } = left;
-    together.number_sites(&records, &samples);
     let mut rest = &mut samples[..];
     for record in records {
         match record {
@@ -199,68 +198,21 @@ struct Together {
     spans: Vec<RankSpan>,
 }
 
+/// No common number.
+const NONE: u32 = u32::MAX;
+
 /// How far a rank came.
 struct Progress {
     samples: usize,
     last_site: Option<u32>,
 }
 
-/// A rank's sites of which it has samples or tells something, by its own numbers, in the order in which it came to them.
-///
-/// Those without labels were numbered before the program began, others when their blocks were entered. No block with a label
-/// holds an operation without one: which of the two came first is told by their first samples.
-fn sites_of(record: &RankRecord, samples: &[Sample]) -> Vec<usize> {
-    const NEVER: usize = usize::MAX;
-    let mut first = vec![NEVER; record.sites.len()];
-    let mut uses = |site: u32, at: usize| {
-        if let Some(first) = first.get_mut(site as usize) {
-            *first = at.min(*first);
-        }
-    };
-    samples.iter().enumerate().for_each(|(at, sample)| uses(sample.site, at));
-    // What is told without samples has its place by the text.
-    const LAST: usize = NEVER - 1;
-    record.counted.iter().for_each(|counted| uses(counted.site, LAST));
-    record.last_site.into_iter().for_each(|site| uses(site, LAST));
-    for entry in &record.entries {
-        match entry {
-            Entry::Failure { site, .. } | Entry::Failures { site, .. } => uses(*site, LAST),
-            Entry::Stonewall(done) => uses(done.site, LAST),
-            _ => {}
-        }
-    }
-    let used = (0..first.len()).filter(|site| first[*site] != NEVER);
-    let (mut plain, labelled): (Vec<usize>, Vec<usize>) =
-        used.partition(|site| record.sites[*site].labels.is_empty());
-    // A block is stored when it ends, behind what is in it: it comes before what follows it in the text.
-    plain.sort_by_key(|site| (record.sites[*site].line, record.sites[*site].column));
-    let mut soonest = NEVER;
-    for site in plain.iter().rev() {
-        soonest = soonest.min(first[*site]);
-        let block =
-            matches!(record.sites[*site].kind, SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase);
-        if block || first[*site] == LAST {
-            first[*site] = soonest;
-        }
-    }
-    plain.sort_by_key(|site| first[*site]);
-    let mut plain = plain.into_iter().peekable();
-    let mut all = Vec::new();
-    for site in labelled {
-        all.extend(std::iter::from_fn(|| plain.next_if(|one| first[*one] < first[site])));
-        all.push(site);
-    }
-    all.extend(plain);
-    all
-}
-
 impl Together {
     /// A rank's record, and its samples.
     fn add(&mut self, record: RankRecord, samples: &mut [Sample]) {
         let rank = record.rank;
-        let own = record.sites.iter().map(|site| self.numbers.get(site).copied().unwrap_or(u32::MAX));
-        let own: Vec<u32> = own.collect();
-        let global = |site: u32| own.get(site as usize).copied().filter(|site| *site != u32::MAX);
+        let own = self.numbers_of(&record, samples);
+        let global = |site: u32| own.get(site as usize).copied().filter(|number| *number != NONE);
         for counted in record.counted {
             let site = own[counted.site as usize];
             histogram::join(&mut self.histograms, Counted { site, ..counted });
@@ -322,26 +274,44 @@ impl Together {
                 Entry::Communicator(words) => self.communicator = words,
                 Entry::Hints(used) => self.hints.push(used),
                 Entry::Mpi(facts) => self.mpi = Some(facts),
-                Entry::Site(_) | Entry::Unordered => {}
+                Entry::Site(_) | Entry::CameTo(_) | Entry::Unordered => {}
             }
         }
     }
 
-    /// Numbers the sites of all ranks in the order in which rank 0 came to them, then rank 1. Ranks know many that they never
-    /// came to.
-    fn number_sites(&mut self, records: &[CountedRecord], samples: &[Sample]) {
-        let mut rest = samples;
-        for (record, count) in records.iter().flatten() {
-            let (own, others) = rest.split_at(*count);
-            rest = others;
-            for site in sites_of(record, own) {
-                let site = &record.sites[site];
-                if !self.numbers.contains_key(site) {
-                    self.numbers.insert(site.clone(), self.sites.len() as u32);
+    /// The common number of each of a rank's sites, given in the order in which it came to them; [`NONE`] of those that it
+    /// only prepared for.
+    fn numbers_of(&mut self, record: &RankRecord, samples: &[Sample]) -> Vec<u32> {
+        let mut own = vec![NONE; record.sites.len()];
+        let mut number = |site: u32| {
+            let (Some(own), Some(site)) = (own.get_mut(site as usize), record.sites.get(site as usize))
+            else {
+                return;
+            };
+            if *own == NONE {
+                *own = *self.numbers.entry(site.clone()).or_insert_with_key(|site| {
                     self.sites.push(site.clone());
-                }
+                    self.sites.len() as u32 - 1
+                });
+            }
+        };
+        let came_to =
+            |entry: &Entry| if let Entry::CameTo(sites) = entry { Some(sites.clone()) } else { None };
+        match record.entries.iter().find_map(came_to) {
+            Some(sites) => sites.into_iter().for_each(number),
+            // It was killed: what it did tells.
+            None => {
+                samples.iter().for_each(|sample| number(sample.site));
+                record.counted.iter().for_each(|counted| number(counted.site));
+                record.last_site.into_iter().for_each(&mut number);
+                record.entries.iter().for_each(|entry| match entry {
+                    Entry::Failure { site, .. } => number(*site),
+                    Entry::Stonewall(done) => number(done.site),
+                    _ => {}
+                });
             }
         }
+        own
     }
 
     /// What went wrong, one line each; of a rank that ended without a word of its own also what it was doing.

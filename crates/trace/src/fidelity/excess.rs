@@ -42,14 +42,16 @@ impl Elsewhere {
 
     fn of(application: &Side, replay: &Side) -> Option<Self> {
         let busy = replay.busy();
-        let waits_less = busy < application.busy() / 2;
+        if busy >= application.busy() / 2 {
+            return None;
+        }
         let behind_waits = application.computed_behind_waits();
         // One as fast as possible does not pause.
         let pauses = replay.elapsed.saturating_sub(busy) >= behind_waits / 2;
         let elapsed = replay.elapsed as f64;
         let least = (elapsed - Self::SLOWER * behind_waits as f64).max(elapsed * (1.0 - Self::SLOWER));
         let found = Self { behind_waits, at_most: elapsed / least.max(1.0) };
-        (waits_less && pauses && found.at_most > Self::TOLD).then_some(found)
+        (pauses && found.at_most > Self::TOLD).then_some(found)
     }
 }
 

@@ -111,6 +111,7 @@ impl Session<'_> {
     pub fn end(&mut self, result: &Result<(), Stop>) {
         // The program broke off: store what is done, wait for what is in flight.
         drop(self.complete_all());
+        drop(self.recorder.note_order());
         for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
             if count > 0 {
                 drop(self.recorder.note(&Entry::Failures { site, count }));

@@ -122,8 +122,10 @@ impl<'a> Session<'a> {
     fn number_places(&mut self) {
         const MOST: usize = 1_000_000;
         if self.places.len().saturating_mul(self.rank_count() as usize) <= MOST {
+            let Self { sites, recorder, places, .. } = self;
+            let mut numbers = places.iter().enumerate();
             // Where there is no room for them the operations say so.
-            let _ = (0..self.places.len()).try_for_each(|place| self.site(place).map(drop));
+            let _ = numbers.try_for_each(|(at, place)| sites.prepare(at, recorder, place.clone()));
         }
     }
 
