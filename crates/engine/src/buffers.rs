@@ -101,15 +101,26 @@ pub struct Scratch {
     /// and of which stream.
     writer: Option<((u64, ContentKind), Writer)>,
     back: Option<Buffer>,
+    /// Reads come into `out`, and writes take what was read.
+    copies: bool,
+    /// Of what was read last, so many bytes were not yet written,
+    unwritten: usize,
+    /// which begin here.
+    from: usize,
 }
 
 /// The most that one transfer takes from a scratch buffer; more is moved in pieces of this size.
 pub const SCRATCH_LIMIT: usize = 1 << 30;
 
 impl Scratch {
+    /// Memory from which a write takes, if it `copies`, what was read last.
+    pub fn new(copies: bool) -> Self {
+        Self { copies, ..Self::default() }
+    }
+
     /// Memory with what one rank writes at `offset` of a stream, for a write of `length` bytes: the next call changes it.
     /// The stream is told by the number of its file and its kind, which are compared quicker than all of it; `writer`
-    /// makes its bytes.
+    /// makes its bytes. Where writes take what was read, it is the next part of that, if it is enough.
     ///
     /// Errors: the errno where there is no memory.
     #[inline(always)]
@@ -120,6 +131,11 @@ impl Scratch {
         writer: impl FnOnce() -> Writer,
     ) -> Result<*const u8, i32> {
         let length = length.min(SCRATCH_LIMIT);
+        if self.unwritten >= length
+            && let Some(memory) = self.what_was_read(length)
+        {
+            return Ok(memory);
+        }
         match &self.writer {
             Some((known, _)) if *known == stream => {
                 // The offset tells in nearly every program.
@@ -134,9 +150,24 @@ impl Scratch {
         self.refill(offset, length)
     }
 
+    /// The next `length` bytes of what was read last, if they begin where a direct write can take them.
+    fn what_was_read(&mut self, length: usize) -> Option<*const u8> {
+        let memory = self.out.as_ref().filter(|_| length > 0 && self.from.is_multiple_of(4096))?;
+        let begin = memory.pointer().cast_const().wrapping_add(self.from);
+        self.unwritten -= length;
+        self.from += length;
+        Some(begin)
+    }
+
+    /// The last read gave so many bytes, which may be written elsewhere.
+    #[inline(always)]
+    pub fn came_in(&mut self, bytes: usize) {
+        (self.unwritten, self.from) = (bytes, 0);
+    }
+
     #[inline(never)]
     fn refill(&mut self, offset: u64, length: usize) -> Result<*const u8, i32> {
-        self.holds = None;
+        (self.holds, self.unwritten) = (None, 0);
         if self.out.as_ref().is_none_or(|buffer| buffer.length() < length) {
             self.out = None;
             self.out = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
@@ -154,7 +185,10 @@ impl Scratch {
     /// Errors: the errno where there is no memory.
     #[inline(always)]
     pub fn incoming(&mut self, length: usize) -> Result<*mut u8, i32> {
-        match &self.back {
+        if self.copies {
+            (self.holds, self.unwritten) = (None, 0);
+        }
+        match if self.copies { &self.out } else { &self.back } {
             Some(buffer) if buffer.length() >= length => Ok(buffer.pointer()),
             _ => self.grow(length.min(SCRATCH_LIMIT)),
         }
@@ -162,14 +196,15 @@ impl Scratch {
 
     #[inline(never)]
     fn grow(&mut self, length: usize) -> Result<*mut u8, i32> {
-        if self.back.as_ref().is_none_or(|buffer| buffer.length() < length) {
-            self.back = None;
-            self.back = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
+        let memory = if self.copies { &mut self.out } else { &mut self.back };
+        if memory.as_ref().is_none_or(|buffer| buffer.length() < length) {
+            *memory = None;
+            *memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
         }
-        self.back.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
+        memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
     }
 
-    /// What was read last, to be looked at.
+    /// What was read last, to be looked at; never where writes take it.
     pub fn take_incoming(&mut self) -> Option<Buffer> {
         self.back.take()
     }

@@ -115,3 +115,61 @@ fn what_the_kernel_refuses_fails_and_a_note_says_how_to_do_without() {
     assert!(said.contains(r#"fcopy("a", "a") failed: EBADF"#), "{said}");
     assert!(said.contains("$none"), "{said}");
 }
+
+#[test]
+fn writes_take_what_was_read_just_before_once_where_the_program_says_so() {
+    let said = alone("writes_take_what_was_read_just_before_once_where_the_program_says_so", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let copy = |content: &str, more: &str| {
+            let text = format!(
+                r#"{content} write("a", 10000); $a = fopen("a", "r"); $b = fopen("b", "w+"); fread($a, 10000);
+                   repeat 2 fwrite($b, 4096); fwrite($b, 1808); fwrite($b, 100);
+                   fread($a, 1000, 0); fwrite($b, 5000); fread($a, 8192, 0); fwrite($b, 10); fwrite($b, 4096);
+                   fclose($a); {more} fclose($b);"#
+            );
+            let outcome = run_in(home.path(), &text, 1, 7);
+            let read = |name: &str| std::fs::read(home.path().join(name)).expect("kept");
+            let (a, b) = (read("a"), read("b"));
+            // Where b has what a has: as long as what was read is enough, from the beginning of a page.
+            let same = [
+                b[..10_000] == a[..],
+                b[10_000..10_100] == a[..100],
+                b[10_100..11_100] == a[..1000],
+                b[15_100..15_110] == a[..10],
+                b[15_110..15_120] == a[10..20],
+            ];
+            format!("{}{same:?}", told(&outcome))
+        };
+        let copied = r#"define content "copied""#;
+        let verified = r#"verify fread($b, 10000, 0);"#;
+        [copy("", ""), copy(copied, ""), copy(r#"define content "own""#, ""), copy(copied, verified)]
+            .join("\n")
+    });
+    let own = "exit 0 []\n[false, false, false, false, false]";
+    let copied = "exit 0 []\n[true, false, false, true, false]";
+    // Verified content is always one's own.
+    assert_eq!(said, [own, copied, own, own].join("\n"));
+}
+
+#[test]
+fn nothing_is_composed_of_what_the_run_did_not_make() {
+    let said = alone("nothing_is_composed_of_what_the_run_did_not_make", || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::fs::write(home.path().join("theirs"), "words of the user").expect("a file");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        let copy = |name: &str, before: &str, from: &str| {
+            let text = format!(
+                r#"define content "copied" {before} $b = fopen("{name}", "w"); $a = fopen("{from}", "r");
+                   repeat 3 {{ fread($a, 4, 0); fwrite($b, 4); }}"#
+            );
+            let outcome = run_in(home.path(), &text, 1, 7);
+            let found = std::fs::read(home.path().join(name)).expect("kept");
+            format!("{}{}", told(&outcome), found == b"wordwordword")
+        };
+        // The memory holds the user's words, and the program's own file has been read.
+        let own = r#"write("own", 4); $o = fopen("own", "r"); fread($o, 4);"#;
+        let link = r#"symlink("theirs", "link");"#;
+        [copy("one", "", "theirs"), copy("two", own, "theirs"), copy("three", link, "link")].join("\n")
+    });
+    assert_eq!(said, ["exit 0 []\nfalse"; 3].join("\n"));
+}

@@ -135,3 +135,26 @@ fn a_directory_of_recorder_is_one_trace_with_a_rank_a_file() {
     assert_eq!(none.status, Some(2), "{}", none.err);
     assert!(none.err.contains("a directory without files 0.txt, 1.txt"), "{}", none.err);
 }
+
+#[test]
+fn the_replay_of_a_copy_is_a_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = folder.path().join("home");
+    std::fs::create_dir(&home).unwrap();
+    std::fs::write(home.join("a"), [7; 20_000]).unwrap();
+    let dd = ["record", "-o", "../app.parquet", "--", "dd", "if=a", "of=b", "bs=4k"];
+    assert_eq!(lastrank(&home, &dd).status, Some(0));
+    let only = home.canonicalize().unwrap();
+    let import = ["import", "app.parquet", "-o", "app.ppl", "--only", only.to_str().unwrap()];
+    assert_eq!(lastrank(folder.path(), &import).status, Some(0));
+    // Below the working directory, and in a directory that the user gave as a place to do anything in.
+    for command in ["run", "replay"] {
+        let done = lastrank(folder.path(), &[command, "app.ppl", "--set", &format!("dir={command}")]);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        let read = |name: &str| std::fs::read(folder.path().join(command).join(name)).unwrap();
+        let (a, b) = (read("a"), read("b"));
+        assert_eq!((a.len(), a == b), (20_000, true), "{command}");
+        // What a write has of its own says where it stands: no two blocks are alike.
+        assert_ne!(a[..512], a[512..1024]);
+    }
+}

@@ -75,6 +75,8 @@ const CASES: &[Case] = &[
         "bad define",
         "define groups {\"world\", \"x\":Q};\ndefine pattern {\"p\", 1};\ndefine pattern {\"q\", 1, 1, 1};\nchoose { }",
     ),
+    case("content", "define content \"own\"\ndefine content \"copies\""),
+    case("bad content", "define content \"read\"\nwrite(\"f\", 10);"),
     case("bad hint", "define hints {\"\": \"4\", \"cb_nodes\": \"\", \"romio_cb_write\": \"enable\"};"),
     case("pattern level", "define pattern {\"p\", 4, 1k, 7};"),
     case("not constant", "$x = 1;\ndefine ranks $x;\ndefine space uniform(1, 2);\ngroup \"$x\" { }"),

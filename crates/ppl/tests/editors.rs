@@ -15,7 +15,9 @@ fn any_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 fn grammar() -> String {
-    let others = ["param", "groups", "pattern", "ranks", "space", "report", "hints", "in", "step", "poisson"];
+    let others = [
+        "param", "groups", "pattern", "ranks", "space", "content", "report", "hints", "in", "step", "poisson",
+    ];
     let keywords = any_of(Keyword::ALL.iter().map(|(_, name)| *name).chain(others));
     let commands = any_of(Command::all().map(|command| command.name()));
     let functions = any_of(Function::all().map(|function| function.spec().name));

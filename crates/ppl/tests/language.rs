@@ -208,6 +208,7 @@ fn definitions_reach_the_plan() {
     );
     assert_eq!(plan.ranks, 8);
     assert_eq!(plan.space[0].directory.as_deref(), Some("/tmp/x"));
+    assert_eq!(plan.content, ppl::plan::WrittenContent::Own);
     assert_eq!(plan.space[0].bytes, 4 << 20);
     assert_eq!(plan.report["gate"], "write");
     assert_eq!((plan.patterns[0].kind, plan.patterns[0].iterations, plan.patterns[0].element), (2, 10, 4096));

@@ -5,6 +5,7 @@ use std::io::BufRead;
 use crate::access::Models;
 use crate::before::before;
 use crate::check::{Difference, Expected, Rules, check};
+use crate::copying::copies;
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
 use crate::lanes::{Lanes, RankPlan, lanes};
@@ -126,6 +127,7 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
     let before = before(trace, order.moments.sort(trace, kept_calls));
     let models = if options.model { Models::find(trace, &kept, &before) } else { Models::default() };
     let modelled = models.all.len();
+    let copying = copies(trace, &kept, &lanes);
     drop(kept);
     let times = match options.open_loop {
         true => TimesOfCalls::Starts { least_gap: options.least_gap },
@@ -143,6 +145,7 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         least_gap: options.least_gap,
         open_loop: options.open_loop,
         copies: options.copies,
+        copying,
     };
     let Program { text, paths } = program(&mut parts);
     let home = parts.first_home("imported");

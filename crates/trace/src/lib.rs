@@ -27,6 +27,7 @@ mod call;
 mod calls;
 pub mod check;
 pub mod columns;
+mod copying;
 pub mod description;
 mod ends;
 pub mod event;

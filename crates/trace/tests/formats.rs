@@ -35,6 +35,32 @@ fn darshan_transfers_of_equal_ranks_are_one_text() {
 }
 
 #[test]
+fn programs_copy_where_the_application_may_have() {
+    let of = |calls: &str| {
+        let opened = "openat(AT_FDCWD, \"/d/a\", O_RDONLY) = 3\nopenat(AT_FDCWD, \"/d/b\", O_RDWR|O_CREAT, 0666) = 4\n";
+        let times = (0..).map(|at| format!("{at}.000000 "));
+        let lines =
+            opened.lines().chain(calls.lines()).zip(times).map(|(call, time)| format!("{time}{call}\n"));
+        made(&lines.collect::<String>(), None).0.contains("define content \"copied\"")
+    };
+    let line =
+        |call: &str, descriptor: u32, bytes: u32| format!("{call}({descriptor}, \"\", {bytes}) = {bytes}\n");
+    let (read, write) = (line("read", 3, 8192), line("write", 4, 4096));
+    let cases = [
+        (read.clone() + &write + &write, true),
+        (read.clone() + &write + &write + &write + &write, true),
+        // Each byte is written once, and a page of the file that was read is changed.
+        (read.clone() + &write + &write + &write + &write + &write, false),
+        (line("read", 4, 4096) + &write, false),
+        (write.clone() + &read, false),
+        (read, false),
+    ];
+    for (calls, copies) in cases {
+        assert_eq!(of(&calls), copies, "{calls}");
+    }
+}
+
+#[test]
 fn block_traces_are_read() {
     let (program, _) = made(
         "128166372003061629,usr,0,Read,7014400,24576,41286\n128166372016382155,usr,0,Write,7014400,4096,1\n",

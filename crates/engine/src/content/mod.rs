@@ -32,6 +32,8 @@ pub struct Author {
     pub ranks: u32,
     /// How far content may be compressed and deduplicated.
     pub dials: Dials,
+    /// Writes take what was read just before, where that is enough.
+    pub copies: bool,
 }
 
 impl Author {

@@ -17,7 +17,7 @@ fn named(name: &str) -> FileName {
 }
 
 fn author(run: u64, rank: u32) -> Author {
-    Author { run, rank, ranks: 8, dials: Dials::default() }
+    Author { run, rank, ranks: 8, ..Author::default() }
 }
 
 fn file(author: Author, name: &str, length: usize) -> Vec<u8> {

@@ -16,7 +16,7 @@ mod tap;
 
 use std::sync::Arc;
 
-use crate::content::{Author, run_number};
+use crate::content::{Author, Dials, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, InstrumentSettings, Session, Stop};
 use crate::files::{Cleaned, Moment, Registry};
@@ -324,7 +324,13 @@ fn work<T: Body>(
     // The number of the run, in everything that it writes, is the largest that a rank drew.
     let number = if is_virtual { 0 } else { run_number().map_err(no_random_numbers)? };
     let number = world.barrier(number).map_err(|error| error.to_string())?;
-    let author = Author { run: number, rank: world.rank(), ranks: world.size(), dials: options.dials };
+    let author = Author {
+        run: number,
+        rank: world.rank(),
+        ranks: world.size(),
+        dials: options.dials,
+        copies: options.copies && options.dials == Dials::default(),
+    };
     let seat = Seat { rank: world.rank(), ranks: world.size(), seed: options.seed };
     let driver = options.backend.connect(seat)?;
     let confinement = confined::checks(options, confined);

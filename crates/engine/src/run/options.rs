@@ -58,6 +58,8 @@ pub struct Options {
     pub seed: u64,
     /// How far what is written may be compressed and deduplicated.
     pub dials: Dials,
+    /// Writes take what was read just before, where that is enough; not with dials.
+    pub copies: bool,
     /// The clock; `None` for the best there is.
     pub clock: Option<Kind>,
     /// Places, besides the working directory, that the program may read and write: those that the user gave as
@@ -108,6 +110,7 @@ impl Options {
             backend: BackendKind::default(),
             seed: 1,
             dials: Dials::default(),
+            copies: false,
             clock: None,
             named: Vec::new(),
             allow: Vec::new(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use ppl::count::Details;
-use ppl::plan::{Plan, is_memory};
+use ppl::plan::{Plan, WrittenContent, is_memory};
 use samples::units::bytes;
 use samples::{Facts, Warning};
 
@@ -114,6 +114,8 @@ pub fn options_of(plan: &Plan, options: &Options) -> Options {
     let mut options = options.clone();
     options.launch.ranks = plan.ranks;
     options.seed = plan.seed;
+    // What is verified has content that says where it belongs.
+    options.copies = plan.content == WrittenContent::Copied && !plan.verifies();
     let named = plan.given.iter().filter_map(|name| plan.parameter(name));
     options.connect.extend(addresses(plan).filter_map(as_port));
     options.named.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));

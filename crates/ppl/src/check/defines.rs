@@ -46,6 +46,14 @@ impl Checker<'_> {
                 }
                 self.definitions.ranks = Some((count, span));
             }
+            Define::Content(kind) => {
+                let span = self.tree.span(kind);
+                let kind = self.constant_expression(kind);
+                if let Some((_, first)) = self.definitions.content {
+                    self.duplicate(span, first, "the content");
+                }
+                self.definitions.content = Some((kind, span));
+            }
             Define::Space { directory, bytes } => {
                 let span = self.tree.span(bytes);
                 let directory = directory.map(|directory| self.constant_expression(directory));

@@ -1,4 +1,4 @@
-//! Holds what a program defines: parameters, groups, patterns, ranks, space, hints.
+//! Holds what a program defines: parameters, groups, patterns, ranks, content, space, hints.
 
 use crate::code::{ExprIndex, Slot};
 use crate::diagnostic::Span;
@@ -70,6 +70,7 @@ pub struct Definitions {
     /// Hints to MPI-IO with the span of the key.
     pub(crate) hints: Vec<(String, ExprIndex, Span)>,
     pub(crate) ranks: Option<(ExprIndex, Span)>,
+    pub(crate) content: Option<(ExprIndex, Span)>,
     pub(crate) space: Vec<(Option<ExprIndex>, ExprIndex, Span)>,
 }
 

@@ -140,7 +140,11 @@ impl Surveyor<'_> {
                     self.survey.patterns.entry(name).or_insert(next);
                 }
             }
-            Define::Report(_) | Define::Hints(_) | Define::Ranks(_) | Define::Space { .. } => {}
+            Define::Report(_)
+            | Define::Hints(_)
+            | Define::Ranks(_)
+            | Define::Content(_)
+            | Define::Space { .. } => {}
         }
     }
 

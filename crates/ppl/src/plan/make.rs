@@ -14,7 +14,7 @@ use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::ConstantScope;
-use super::{Pattern, Plan, SiteSpec, Space};
+use super::{Pattern, Plan, SiteSpec, Space, WrittenContent};
 
 /// The largest permitted number of ranks.
 const MAX_RANKS: u32 = 1 << 20;
@@ -71,6 +71,7 @@ pub fn plan(
     let (groups, notes) = maker.groups();
     let patterns = maker.patterns();
     let space = maker.space();
+    let content = maker.content();
     let report = maker.report();
     let hints = maker.hints();
     let PlanBuilder { mut diagnostics, environment, variables, ranks, unset, .. } = maker;
@@ -96,6 +97,7 @@ pub fn plan(
         report,
         hints,
         space,
+        content,
         environment,
         initial: variables,
         seed: settings.seed,
@@ -309,6 +311,20 @@ impl PlanBuilder<'_> {
             Space { directory, bytes }
         });
         space.collect()
+    }
+
+    fn content(&mut self) -> WrittenContent {
+        let Some((at, span)) = self.definitions.content else { return WrittenContent::Own };
+        match self.value(at, span).to_string().as_str() {
+            "own" => WrittenContent::Own,
+            "copied" => WrittenContent::Copied,
+            other => {
+                let message = format!("\"{other}\" is no content");
+                let help = "`define content` is followed by \"own\" or \"copied\"";
+                self.push(Diagnostic::error(DiagnosticCode::BadDefine, span, message).help(help));
+                WrittenContent::Own
+            }
+        }
     }
 
     fn report(&mut self) -> BTreeMap<String, String> {

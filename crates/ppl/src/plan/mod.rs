@@ -104,6 +104,16 @@ pub struct Space {
     pub bytes: u64,
 }
 
+/// What writes without a buffer contain.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum WrittenContent {
+    /// What encodes run, file, offset and rank.
+    #[default]
+    Own,
+    /// What the rank read just before, where that is enough.
+    Copied,
+}
+
 /// Whether `define space` names memory in place of a directory.
 pub fn is_memory(directory: Option<&str>) -> bool {
     directory == Some("memory:")
@@ -133,6 +143,8 @@ pub struct Plan {
     pub hints: Vec<(String, String)>,
     /// `define space …`
     pub space: Vec<Space>,
+    /// `define content …`
+    pub content: WrittenContent,
     /// Values of the environment variables, in the order of [`Code::environment`].
     pub environment: Vec<String>,
     /// Values of global variables before the first step.
@@ -147,6 +159,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// Does the program compare what it reads with what belongs there?
+    pub fn verifies(&self) -> bool {
+        self.code.steps.iter().any(|step| matches!(step, Step::Verify(_)))
+    }
+
     /// Every static site: index with [`SiteId::index`].
     pub fn sites(&self) -> &[SiteSpec] {
         &self.sites

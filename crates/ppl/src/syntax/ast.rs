@@ -273,6 +273,8 @@ pub enum Define {
     Hints(Exprs),
     /// `define ranks e`
     Ranks(ExprId),
+    /// `define content e`
+    Content(ExprId),
     /// `define space ["dir"] e`
     Space { directory: Option<ExprId>, bytes: ExprId },
 }

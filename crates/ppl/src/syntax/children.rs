@@ -121,7 +121,7 @@ impl Define {
             Self::Groups(items) | Self::Pattern(items) | Self::Report(items) | Self::Hints(items) => {
                 Children::list(items)
             }
-            Self::Ranks(count) => Children::of([count]),
+            Self::Ranks(value) | Self::Content(value) => Children::of([value]),
             Self::Space { directory, bytes } => Children::default().and(directory).and(Some(bytes)),
         }
     }

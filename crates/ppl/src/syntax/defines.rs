@@ -14,7 +14,8 @@ use super::words::Word;
 impl Parser<'_, '_> {
     /// `define …`, whose first word is already consumed.
     pub fn define(&mut self, start: u32) -> Statement {
-        const KINDS: [&str; 7] = ["param", "groups", "pattern", "hints", "report", "ranks", "space"];
+        const KINDS: [&str; 8] =
+            ["param", "groups", "pattern", "hints", "report", "ranks", "content", "space"];
         let word = self.word().to_ascii_lowercase();
         let what = if self.token.kind == TokenKind::Word { word.as_str() } else { "" };
         if !KINDS.contains(&what) {
@@ -40,6 +41,7 @@ impl Parser<'_, '_> {
             "report" => Define::Report(self.braced(Parser::pair)),
             "hints" => Define::Hints(self.braced(Parser::pair)),
             "ranks" => Define::Ranks(self.expression_pushed()),
+            "content" => Define::Content(self.expression_pushed()),
             _ => self.space(),
         };
         self.accept(b';');

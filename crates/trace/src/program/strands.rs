@@ -39,6 +39,8 @@ pub struct Parts<'a> {
     pub open_loop: bool,
     /// How many copies of the application run at once.
     pub copies: u32,
+    /// Whether it writes what it read just before.
+    pub copying: bool,
 }
 
 impl Parts<'_> {
@@ -205,7 +207,11 @@ impl Writer<'_, '_> {
             out += "define param \"pace\" $pace 1.0 from 0.0 # pauses are so many times as long\n";
         }
         let ranks = parts.lanes.ranks.len().max(1);
-        let _ = writeln!(out, "define ranks {}\n", ranks * parts.copies.max(1) as usize);
+        let _ = writeln!(out, "define ranks {}", ranks * parts.copies.max(1) as usize);
+        if parts.copying {
+            out += "define content \"copied\" # writes take what was read just before\n";
+        }
+        out.push('\n');
         out += &if parts.copies > 1 { in_home(&self.heads.text) } else { self.heads.text.clone() };
         if !self.heads.text.is_empty() {
             out.push('\n');

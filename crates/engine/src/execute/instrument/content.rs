@@ -65,6 +65,23 @@ impl Layer {
         }
     }
 
+    /// `moved` bytes of a file were read last, of which writes may take. Not of any file: of such a one a program could
+    /// compose whatever it likes.
+    pub(super) fn may_be_copied(&mut self, file: u32, moved: u64) {
+        if moved > SCRATCH_LIMIT as u64 {
+            return;
+        }
+        if let Some(open) = self.files.get_mut(file)
+            && let Some(handle) = open.handle
+        {
+            let guard = &mut self.guard;
+            let made = || open.made || guard.made("copy from", &open.path, handle).is_ok();
+            if *open.copied.get_or_insert_with(made) {
+                self.scratch.came_in(moved as usize);
+            }
+        }
+    }
+
     /// Fills `memory` with what belongs there.
     pub(super) fn fill(&self, to: Destined, memory: &mut [u8]) {
         self.stream(to, memory.len() as u64).fill(self.author.rank, to.place, memory);

@@ -84,7 +84,7 @@ impl Layer {
             room: SpaceWatch::of(author.ranks),
             files: OpenFiles::default(),
             buffers: Buffers::default(),
-            scratch: Scratch::default(),
+            scratch: Scratch::new(author.copies),
             author,
             catalogue: Catalogue::default(),
             stop: StopFlag::default(),

@@ -20,6 +20,8 @@ pub(super) struct OpenFile {
     pub(super) moved: bool,
     /// This run is known to have made it, or emptied it.
     pub(super) made: bool,
+    /// Whether writes may take what is read of it, once that was asked.
+    pub(super) copied: Option<bool>,
     /// Other workers have it open too: each keeps its own position.
     pub(super) shared: bool,
     pub(super) group: Option<Box<GroupFile>>,
@@ -28,7 +30,17 @@ pub(super) struct OpenFile {
 impl OpenFile {
     #[inline(always)]
     pub(super) fn new(handle: Option<Handle>, (path, name): (Arc<CStr>, FileName), position: u64) -> Self {
-        Self { handle, path, name, position, moved: false, made: false, shared: false, group: None }
+        Self {
+            handle,
+            path,
+            name,
+            position,
+            moved: false,
+            made: false,
+            copied: None,
+            shared: false,
+            group: None,
+        }
     }
 }
 

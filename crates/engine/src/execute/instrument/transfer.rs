@@ -124,6 +124,9 @@ impl Layer {
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
         }
+        if self.author.copies {
+            self.may_be_copied(file, timed.outcome.value);
+        }
         if self.verifying {
             let file = self.files.get(file).map(|open| open.name).unwrap_or_default();
             let (offset, length) = (offset.unwrap_or(position), timed.outcome.value);

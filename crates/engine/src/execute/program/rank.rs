@@ -65,7 +65,7 @@ impl<'m, 's> Rank<'m, 's> {
             let color = group.place(rank).map(|_| 0);
             groups.push(session.comm.split(color, rank)?);
         }
-        if plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Verify(_))) {
+        if plan.verifies() {
             session.instrument.set_verifying();
         }
         let copies = plan.sites().iter().any(|site| site.command == Some(Command::Fcopy));
