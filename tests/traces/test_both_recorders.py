@@ -50,6 +50,11 @@ if __name__ == "__main__":
     name = ctypes.create_string_buffer(b"new-XXXXXX")
     assert c.mkdtemp(name)
     with open(name.value + b"/in", "w") as file: file.write("some")
+    with open("vectors", "wb") as file: os.pwritev(file.fileno(), [b"x" * 50, b"y" * 7], 3, os.RWF_DSYNC)
+    info = ctypes.create_string_buffer(200)
+    assert c.eaccess(b"vectors", os.R_OK) == 0
+    # As programs call `stat` that were linked with an older C library.
+    if hasattr(c, "__xstat"): assert c.__xstat(1, b"end-4", info) == c.__lxstat64(1, b"soft", info) == 0
 """
 
 # `test -w` asks for a directory before anything is known of it; links are followed and never read.

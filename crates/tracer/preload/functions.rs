@@ -21,6 +21,10 @@ pub fn found(known: &AtomicUsize, name: &[u8]) -> usize {
         // SAFETY: RTLD_NEXT; the name ends in NUL.
         address = unsafe { dlsym(usize::MAX as *mut c_void, name.as_ptr().cast()) } as usize;
         if address == 0 {
+            // SAFETY: the name ends in NUL.
+            address = unsafe { crate::older::found(name) };
+        }
+        if address == 0 {
             // SAFETY: the function does not exist, so nobody can call it.
             unsafe { abort() }
         }
@@ -117,6 +121,10 @@ stands_before! {
         Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
     "preadv64" preadv64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
         Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "preadv2" preadv2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+    "preadv64v2" preadv64v2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
+        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
     "write" write(file: c_int, buffer: *const c_void, count: usize) -> isize;
         Kind::Write => |_| [n(file), -1, 0, 0], |_| NO;
     "pwrite" pwrite(file: c_int, buffer: *const c_void, count: usize, at: i64) -> isize;
@@ -127,6 +135,10 @@ stands_before! {
     "pwritev" pwritev(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
         Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
     "pwritev64" pwritev64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "pwritev2" pwritev2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
+        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+    "pwritev64v2" pwritev64v2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
         Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
     "sendfile" sendfile(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
         Kind::Copy => |r| [n(from), n(to), before(at, r), -1], |_| NO;
@@ -173,6 +185,8 @@ stands_before! {
     "access" access(path: Path, mode: c_int) -> c_int; Kind::Lookup => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
     "faccessat" faccessat(at: c_int, path: Path, mode: c_int, flags: c_int) -> c_int;
         Kind::Lookup => |_| [n(at), 0, 0, 0], |r| [text(path), &[]];
+    "euidaccess" euidaccess(path: Path, mode: c_int) -> c_int; Kind::Lookup => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
+    "eaccess" eaccess(path: Path, mode: c_int) -> c_int; Kind::Lookup => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
     "unlink" unlink(path: Path) -> c_int, before sight(AT_FDCWD, path);
         Kind::Unlink => |_| [HERE, 0, 0, 0], |r| [text(path), &[]];
     "remove" remove(path: Path) -> c_int, before look(AT_FDCWD, path);
@@ -256,7 +270,7 @@ pub unsafe fn attributes(stat: *const c_void) -> (i64, i64) {
     }
 }
 
-fn at_kind(path: Path) -> Kind {
+pub fn at_kind(path: Path) -> Kind {
     // SAFETY: the path is the caller's; an empty one means the open file itself.
     if unsafe { text(path) }.is_empty() { Kind::StatOpen } else { Kind::Stat }
 }

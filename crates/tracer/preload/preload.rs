@@ -22,6 +22,7 @@ mod clone;
 mod inherited;
 mod life;
 mod number;
+mod older;
 mod sight;
 mod stdio;
 mod temporary;

@@ -84,6 +84,11 @@ impl OneProcessor {
         Self { free: None, moved: Vec::new(), delays: 0 }
     }
 
+    /// Whether recorder and application share a processor now.
+    pub fn is_shared(&self) -> bool {
+        !self.moved.is_empty()
+    }
+
     /// A thread was ready to run for so long until it ran. Returns whether others need the processor.
     pub fn delayed(&mut self, ns: u64) -> bool {
         self.delays += u32::from(ns >= DELAY_NS && !self.moved.is_empty());

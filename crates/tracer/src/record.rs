@@ -41,7 +41,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let bare = bare();
     let (together, one) = calibrated(&filter, OneProcessor::new(), bare)?;
     let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
-    let (costs, cost_ns) = (StopCosts { together, apart }, one.max(other));
+    let costs = StopCosts { together, apart };
     let signals = SignalsPassedOn::begin();
     let begun = Instant::now();
     let task = Task::Command(&file, &words, &signals);
@@ -53,6 +53,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
         let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(status));
         return Err(RecordError::Start(shown, errno));
     }
+    let cost_ns = state.mean_cost(one, other);
     let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
     let mut trace = state.follower.finish();
     look_after(&mut trace);

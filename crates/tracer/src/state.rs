@@ -44,6 +44,8 @@ pub struct State {
     /// The processes of threads.
     groups: HashMap<libc::pid_t, u32>,
     pub stops: Stops,
+    /// Stops during which recorder and application shared a processor.
+    together: u64,
     processor: OneProcessor,
     /// `None`: a calibration finds out.
     costs: Option<StopCosts>,
@@ -64,6 +66,7 @@ impl State {
     pub fn new(directory: &[u8], costs: Option<StopCosts>, processor: OneProcessor) -> Self {
         Self {
             stops: Stops::new(costs.map(|costs| costs.apart)),
+            together: 0,
             processor,
             costs,
             follower: Follower::new("lastrank record", Some(directory)),
@@ -94,7 +97,14 @@ impl State {
     pub fn resume(&mut self, thread: libc::pid_t, signal: i32) {
         let in_call = self.under_way.contains_key(&thread);
         self.stops.end(thread, self.now(), in_call);
+        self.together += u64::from(self.processor.is_shared());
         ptrace::resume(thread, in_call, signal);
+    }
+
+    /// What a stop cost on average, of what one costs where recorder and application share a processor, and where they do not.
+    pub fn mean_cost(&self, together: u64, apart: u64) -> u64 {
+        let (all, shared) = (self.stops.count.max(1), self.together.min(self.stops.count));
+        (together * shared + apart * (all - shared)) / all
     }
 
     /// The application has one thread.
