@@ -16,9 +16,13 @@ the machine as fast as it was then. In other places the replays are those of the
     paused     the replay as a closed loop: each call begins behind the one before and the pause of the application
     starts     the replay `--as-recorded`, an open loop: each call begins when it began in the recording, without what the
                recorder added; only where it was recorded, since elsewhere it asks another question
-    ratio      of both replays to the bare application; the closed loop is the one to judge by in another place
 
-bare, paused and starts are medians, followed by the ratio of the least times, which other work on the machine disturbs less.
+Times are medians. Ratios are those of one round each: their median, in brackets an interval that holds the median with
+95 % (of order statistics; below six rounds the least and the largest):
+
+    paused/bare, starts/bare    of both replays to the application, which ran some seconds before; the closed loop is the one to
+                                judge by in another place
+    starts/less                 of the open loop to what its recording says that the application took
 
 Ext4 gives no inode away again for some minutes after its file was removed, and searches past them: in a directory where a
 thousand files were removed, creating one takes up to a millisecond in place of 20 us. What is made on the disk is therefore
@@ -40,6 +44,7 @@ PTRACE_GET_SYSCALL_INFO.
 import argparse
 import contextlib
 import json
+import math
 import os
 import re
 import shlex
@@ -340,6 +345,17 @@ def replay(lastrank: Path, way: str, place: Place, recorded: Recorded) -> Path:
     return run_file
 
 
+def ratio(times: list[float], bare: list[float]) -> str:
+    """The median of the rounds' ratios, and what holds that of all rounds with 95 %."""
+    ratios = sorted(time / alone for time, alone in zip(times, bare, strict=True))
+    # How many of the ratios fall on either side of the median is distributed as heads of coins.
+    below, chance = 0, 0.0
+    while (chance := chance + math.comb(len(ratios), below) / 2 ** len(ratios)) <= 0.025:
+        below += 1
+    low = max(below - 1, 0)
+    return f"{statistics.median(ratios):.2f} ({ratios[low]:.2f}–{ratios[-1 - low]:.2f})"
+
+
 def rows(lastrank: Path, application: Application, places: dict[str, Place], limits: tuple) -> None:
     rounds, share, until, recorder = limits
     begun = time.monotonic()
@@ -377,12 +393,14 @@ def rows(lastrank: Path, application: Application, places: dict[str, Place], lim
             alone = statistics.median(bare)
             ms = [statistics.median(own[what] for own in told_each) for what in ("recorded_s", "ran_s")]
             ms += [alone, *(statistics.median(times) for times in found.values())]
-            ratios = [text for times in found.values() for text in (
-                f"{statistics.median(times) / alone:.2f}", f"{min(times) / min(bare):.2f}")]
-            cells = [f"{value * 1e3:.1f}" for value in ms] + [""] * (5 - len(ms)) + ratios + [""] * (4 - len(ratios))
+            cells = [f"{value * 1e3:9.1f}" for value in ms] + [" " * 9] * (5 - len(ms))
+            ratios = [ratio(times, bare) for times in found.values()]
+            if "starts" in found:
+                ratios.append(ratio(found["starts"], [own["ran_s"] for own in told_each]))
+            cells += [f"{text:>18}" for text in ratios + [""] * (3 - len(ratios))]
             print(
                 f"{application.name:24} {'quiet' if recorded.quiet else 'complete':9}{name:6}"
-                + "".join(f"{cell:>9}" for cell in cells) + f"  {', '.join(sorted(differs)) or 'the same'}",
+                + "".join(cells) + f"  {', '.join(sorted(differs)) or 'the same'}",
                 flush=True,
             )
 
@@ -443,8 +461,9 @@ def main() -> int:
                 if isinstance(error, KeyboardInterrupt):
                     raise
                 print(f"no NFS: {error}")
-        heads = ("recorded", "less", "bare", "paused", "starts", "paused", "of least", "starts", "of least")
-        print(f"{'times in ms, ratios':24} {'recorder':9}{'place':6}" + "".join(f"{word:>9}" for word in heads))
+        heads = "".join(f"{word:>9}" for word in ("recorded", "less", "bare", "paused", "starts"))
+        heads += "".join(f"{word:>18}" for word in ("paused/bare", "starts/bare", "starts/less"))
+        print(f"{'times in ms, ratios':24} {'recorder':9}{'place':6}{heads}")
         for application in chosen:
             if absent := missing(application):
                 print(f"{application.name:24} skipped: {', '.join(absent)} is not installed")
