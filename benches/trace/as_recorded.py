@@ -26,7 +26,7 @@ Times are medians. Ratios are those of one round each: their median, in brackets
 
 Ext4 gives no inode away again for some minutes after its file was removed, and searches past them: in a directory where a
 thousand files were removed, creating one takes up to a millisecond in place of 20 us. What is made on the disk is therefore
-removed at the end of the comparison, and until then only emptied; files that were removed there less than five minutes
+removed at the end of the comparison, and until then only emptied; files that were removed there less than six minutes
 before, also by this program, make the rows of the disk mean little.
 
 An application starts and ends outside of its calls on files (the dynamic linker, its exit), a replay does not: what the
