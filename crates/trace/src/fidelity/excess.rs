@@ -35,8 +35,9 @@ pub struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Of the time right behind waits so much may not be needed elsewhere: sqlite took 2.6 times as long for it as without waits.
-    const SLOWER: f64 = 0.6;
+    /// Of the time right behind waits so much may not be needed elsewhere: sqlite took 2.6 times as long for it as without waits
+    /// on a quiet machine, and nearly four times where others used its processor.
+    const SLOWER: f64 = 0.75;
     /// From this ratio on it is told.
     const TOLD: f64 = 1.05;
 
@@ -121,8 +122,8 @@ mod tests {
         let found = Excess::of(&disk, &memory).elsewhere.expect("pauses behind waits");
         // All pauses but the two before the first wait.
         assert_eq!(found.behind_waits, 100 * 41_000 - 11_000);
-        // Of 4.42 ms 0.6 times these may be too long.
-        assert!((found.at_most - 4.42 / (4.42 - 0.6 * 4.089)).abs() < 0.01, "{}", found.at_most);
+        // Of 4.42 ms 0.75 times these may be too long.
+        assert!((found.at_most - 4.42 / (4.42 - 0.75 * 4.089)).abs() < 0.01, "{}", found.at_most);
         assert_eq!(Excess::of(&disk, &disk).elsewhere, None);
         assert_eq!(Excess::of(&memory, &memory).elsewhere, None);
         // Without pauses.
