@@ -219,8 +219,8 @@ class Here(Place):
             home = folder / "home"
             home.mkdir()
             application.prepare(home)
-            # So that writing back what was prepared is no part of what is measured; and what begins behind a pause takes
-            # 5 % longer than what begins at once, so that there is one on each file system, also where nothing is written.
+            # So that writing back what was prepared is no part of what is measured. The rest is for file systems where nothing
+            # is written back: begun at once, `git clone` takes 5 % less time on tmpfs than behind any pause.
             os.sync()
             time.sleep(REST)
             yield home

@@ -58,9 +58,6 @@ pub struct Fidelity {
     pub elapsed: Vec<f64>,
     /// Where each replay takes longer than the application.
     pub excess: Vec<Excess>,
-    /// Whether threads of one process may have waited for each other (for locks) while operations took longer than in a
-    /// replay, which waits as long as they did.
-    pub threads_waited: bool,
     /// The interval of deviance: between which ratios of elapsed time a further replay lies, from three replays on.
     pub deviance: Option<(f64, f64)>,
 }
@@ -112,9 +109,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         failed_as_recorded: 0,
         same_order,
         elapsed: replays.iter().map(|one| one.elapsed as f64 / application.elapsed.max(1) as f64).collect(),
-        excess: replays.iter().map(|one| Excess::of(application, one)).collect(),
-        threads_waited: !known.overlapping.is_empty()
-            && replays.iter().any(|one| is_quicker_with_pauses(application, one)),
+        excess: replays.iter().map(|one| Excess::of(application, one, known.overlapping)).collect(),
         deviance: None,
     };
     for name in names {
@@ -148,13 +143,6 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
     let theirs: Vec<f64> = replays.iter().map(|one| one.elapsed as f64).collect();
     found.deviance = deviance(&own, &theirs);
     found
-}
-
-/// Whether operations take less time in a replay, by more than 5 % of the application's, and pauses do not.
-fn is_quicker_with_pauses(application: &Side, replay: &Side) -> bool {
-    let less = application.busy().saturating_sub(replay.busy());
-    let pauses = |side: &Side| side.elapsed.saturating_sub(side.busy());
-    less > application.elapsed / 20 && pauses(replay) > pauses(application) / 2
 }
 
 /// How many failures of `one` are more than those of `other` with the same errno.
@@ -242,31 +230,6 @@ mod tests {
         let (low, high) = median.interval.unwrap();
         assert!(median.value == 1.0 && low <= 1.0 && high >= 1.0 && low > 0.9 && high < 1.1);
         assert_eq!(found.deviance, None);
-    }
-
-    #[test]
-    fn waits_of_threads_are_told_where_operations_are_quicker_and_pauses_are_not() {
-        let told = |overlapping: &[u32], application, replay| {
-            let known = Known { overlapping, ..Known::default() };
-            compare(&mut side(400, application), &mut [side(400, replay)], known).threads_waited
-        };
-        assert!(told(&[0], 500, 100));
-        assert!(!told(&[], 500, 100), "one thread");
-        assert!(!told(&[0], 500, 490) && !told(&[0], 100, 500));
-        // As fast as possible: each begins when the one before has ended.
-        let mut fast = Side::default();
-        for at in 0..400 {
-            fast.add(&Done {
-                command: "fread",
-                start: at * 100,
-                duration: Some(100),
-                bytes: 10,
-                errno: 0,
-                rank: 0,
-            });
-        }
-        let known = Known { overlapping: &[0], ..Known::default() };
-        assert!(!compare(&mut side(400, 500), &mut [fast], known).threads_waited);
     }
 
     #[test]

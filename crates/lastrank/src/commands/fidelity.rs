@@ -164,9 +164,9 @@ fn document(
                 "clock_s": seconds(excess.clock),
                 "computed_behind_waits_s": excess.elsewhere.map(|found| seconds(found.behind_waits)),
                 "at_most_ratio_elsewhere": excess.elsewhere.map(|found| found.at_most),
+                "threads_waited": excess.threads_waited,
             }))
             .collect::<Vec<_>>(),
-        "threads_waited": found.threads_waited,
         "deviance": found.deviance.map(|(low, high)| [low, high]),
         "same_calls": found.same_calls,
         "same_bytes": found.same_bytes,
@@ -307,7 +307,7 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
     let other = (1..).zip(&found.excess).find(|(_, one)| !one.within);
     out += &other.map_or(String::new(), |(number, one)| why(one, (replays > 1).then_some(number)));
     out += &found.excess.iter().find_map(|one| one.elsewhere).map_or(String::new(), elsewhere);
-    if found.threads_waited {
+    if found.excess.iter().any(|one| one.threads_waited) {
         out += "Threads of one process worked at the same time. Where one waited for another (a lock, an interpreter), the \
                 replay waits as recorded, also where operations take less time here: it may take longer than the \
                 application would here. Record that here to know.\n";

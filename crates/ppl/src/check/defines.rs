@@ -39,20 +39,11 @@ impl Checker<'_> {
                 }
             }
             Define::Ranks(count) => {
-                let span = self.tree.span(count);
-                let count = self.constant_expression(count);
-                if let Some((_, first)) = self.definitions.ranks {
-                    self.duplicate(span, first, "the number of ranks");
-                }
-                self.definitions.ranks = Some((count, span));
+                self.definitions.ranks =
+                    Some(self.once(count, self.definitions.ranks, "the number of ranks"));
             }
             Define::Content(kind) => {
-                let span = self.tree.span(kind);
-                let kind = self.constant_expression(kind);
-                if let Some((_, first)) = self.definitions.content {
-                    self.duplicate(span, first, "the content");
-                }
-                self.definitions.content = Some((kind, span));
+                self.definitions.content = Some(self.once(kind, self.definitions.content, "the content"));
             }
             Define::Space { directory, bytes } => {
                 let span = self.tree.span(bytes);
@@ -73,6 +64,16 @@ impl Checker<'_> {
             return;
         }
         self.definitions.hints.push((key, value, span));
+    }
+
+    /// What a program may define once; `known` was defined before.
+    fn once(&mut self, value: ExprId, known: Option<(ExprIndex, Span)>, what: &str) -> (ExprIndex, Span) {
+        let span = self.tree.span(value);
+        let value = self.constant_expression(value);
+        if let Some((_, first)) = known {
+            self.duplicate(span, first, what);
+        }
+        (value, span)
     }
 
     fn duplicate(&mut self, span: Span, first: Span, what: &str) {

@@ -21,6 +21,9 @@ pub struct Excess {
     pub within: bool,
     /// Where the replay's operations wait far less than the application's.
     pub elsewhere: Option<Elsewhere>,
+    /// Whether threads of one process may have waited for each other (for a lock, an interpreter) while operations took longer
+    /// than in the replay, which waits for as long as they did.
+    pub threads_waited: bool,
 }
 
 /// A replay where operations wait less than where the application was recorded: it pauses as long as the application computed
@@ -56,9 +59,16 @@ impl Elsewhere {
     }
 }
 
+/// Whether operations take less time in a replay, by more than 5 % of the application's, and pauses do not.
+fn is_quicker_with_pauses(application: &Side, replay: &Side) -> bool {
+    let less = application.busy().saturating_sub(replay.busy());
+    let pauses = |side: &Side| side.elapsed.saturating_sub(side.busy());
+    less as f64 > WITHIN * application.elapsed as f64 && pauses(replay) > pauses(application) / 2
+}
+
 impl Excess {
-    /// Of a replay.
-    pub fn of(application: &Side, replay: &Side) -> Self {
+    /// Of a replay; operations of the ranks `overlapping` overlap, since they have several threads.
+    pub fn of(application: &Side, replay: &Side, overlapping: &[u32]) -> Self {
         let less = |one: u64, other: u64| one.cast_signed().saturating_sub(other.cast_signed());
         let operations = less(replay.busy(), application.busy());
         let total = |side: &Side, name: &str| {
@@ -80,6 +90,7 @@ impl Excess {
             clock: replay.clock,
             within: (ratio - 1.0).abs() <= WITHIN,
             elsewhere: Elsewhere::of(application, replay),
+            threads_waited: !overlapping.is_empty() && is_quicker_with_pauses(application, replay),
         }
     }
 }
@@ -105,10 +116,10 @@ mod tests {
     fn more_time_is_that_of_operations_and_that_between_them() {
         let application = side(&[("fread", 0, 100), ("fwrite", 50, 200), ("fread", 50, 100)]);
         let replay = side(&[("fread", 0, 130), ("fwrite", 70, 190), ("fread", 40, 110)]);
-        let found = Excess::of(&application, &replay);
+        let found = Excess::of(&application, &replay, &[]);
         assert_eq!((found.operations, found.between, found.within), (30, 10, false));
         assert_eq!(found.by_operation, [("fread".to_owned(), 40), ("fwrite".to_owned(), -10)]);
-        let same = Excess::of(&application, &application);
+        let same = Excess::of(&application, &application, &[]);
         assert_eq!((same.operations, same.between, same.within), (0, 0, true));
     }
 
@@ -119,24 +130,36 @@ mod tests {
             side(&one.repeat(100))
         };
         let (disk, memory) = (transactions(500_000), transactions(300));
-        let found = Excess::of(&disk, &memory).elsewhere.expect("pauses behind waits");
+        let found = Excess::of(&disk, &memory, &[]).elsewhere.expect("pauses behind waits");
         // All pauses but the two before the first wait.
         assert_eq!(found.behind_waits, 100 * 41_000 - 11_000);
         // Of 4.42 ms 0.75 times these may be too long.
         assert!((found.at_most - 4.42 / (4.42 - 0.75 * 4.089)).abs() < 0.01, "{}", found.at_most);
-        assert_eq!(Excess::of(&disk, &disk).elsewhere, None);
-        assert_eq!(Excess::of(&memory, &memory).elsewhere, None);
+        assert_eq!(Excess::of(&disk, &disk, &[]).elsewhere, None);
+        assert_eq!(Excess::of(&memory, &memory, &[]).elsewhere, None);
         // Without pauses.
         let fast = side(&[("fwrite", 0, 2000), ("fsync", 0, 300), ("fread", 0, 1000)].repeat(100));
-        assert_eq!(Excess::of(&disk, &fast).elsewhere, None);
+        assert_eq!(Excess::of(&disk, &fast, &[]).elsewhere, None);
         // What is computed elsewhere than behind waits is as long everywhere.
         let read = |took: u64| side(&[("fread", 2_000_000, took), ("fread", 2_000_000, took)].repeat(9));
-        assert_eq!(Excess::of(&read(900_000), &read(900)).elsewhere, None);
+        assert_eq!(Excess::of(&read(900_000), &read(900), &[]).elsewhere, None);
+    }
+
+    #[test]
+    fn waits_of_threads_are_told_where_operations_are_quicker_and_pauses_are_not() {
+        let threads = |pause: u64, took: u64| side(&[("fread", pause, took)].repeat(400));
+        let told = |took: u64, (pause, replayed): (u64, u64), overlapping: &[u32]| {
+            Excess::of(&threads(500, took), &threads(pause, replayed), overlapping).threads_waited
+        };
+        assert!(told(500, (500, 100), &[0]));
+        assert!(!told(500, (500, 100), &[]), "one thread");
+        assert!(!told(500, (500, 490), &[0]) && !told(100, (500, 500), &[0]), "no quicker");
+        assert!(!told(500, (0, 100), &[0]), "as fast as possible");
     }
 
     #[test]
     fn an_operation_of_the_replay_alone_counts() {
-        let found = Excess::of(&side(&[("stat", 0, 10)]), &side(&[("stat", 0, 10), ("fopen", 0, 5)]));
+        let found = Excess::of(&side(&[("stat", 0, 10)]), &side(&[("stat", 0, 10), ("fopen", 0, 5)]), &[]);
         assert_eq!(found.by_operation[0], ("fopen".to_owned(), 5));
         assert_eq!((found.operations, found.between), (5, 0));
     }
