@@ -38,7 +38,11 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> Strin
 /// Draw findings on standard error.
 pub fn show(source: &Source, diagnostics: &[Diagnostic]) {
     if !diagnostics.is_empty() {
-        crate::output::say_in_colour(&render(source, diagnostics, std::io::stderr().is_terminal()));
+        crate::output::say_in_colour(&render(
+            source,
+            diagnostics,
+            crate::output::may_colour(std::io::stderr().is_terminal()),
+        ));
     }
 }
 

@@ -18,6 +18,11 @@ pub fn print(text: &str) -> io::Result<()> {
     print_as_it_is(&visible(text))
 }
 
+/// As [`print`], of a screen of `report`, which has made visible whatever users named: its colours stay colours.
+pub fn print_screen(text: &str) -> io::Result<()> {
+    print_as_it_is(&visible_in_colour(text))
+}
+
 /// As [`print`], in lines as wide as the terminal.
 pub fn print_fitted(text: &str) -> io::Result<()> {
     print(&fitted(text))
@@ -114,15 +119,24 @@ pub fn progress_is_seen() -> bool {
 
 /// How wide a screen may be and whether it may have colours: what the terminal takes, or 80 columns without colours in
 /// a pipe. `COLUMNS` sets the width of a pipe; a `NO_COLOR` that is not empty (no-color.org) and `TERM=dumb` take the
-/// colours away.
+/// colours away, `CLICOLOR_FORCE` (bixense.com/clicolors) gives them to a pipe too.
 pub fn screen_options() -> ScreenOptions {
-    let is_terminal = io::stdout().is_terminal();
-    let said = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let asked = said("COLUMNS").and_then(|columns| columns.parse().ok());
     let seen = terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
     let width = seen.or(asked).unwrap_or(80).clamp(60, 160);
-    let colour = is_terminal && said("NO_COLOR").is_none() && said("TERM").is_none_or(|term| term != "dumb");
-    ScreenOptions { width, colour }
+    ScreenOptions { width, colour: may_colour(io::stdout().is_terminal()) }
+}
+
+/// Whether text for a stream that is a terminal, or is none, has colours.
+pub fn may_colour(is_terminal: bool) -> bool {
+    let is_forced = said("CLICOLOR_FORCE").is_some_and(|value| value != "0");
+    let is_able = is_terminal && said("TERM").is_none_or(|term| term != "dumb");
+    said("NO_COLOR").is_none() && (is_forced || is_able)
+}
+
+/// A variable of the environment that says something.
+fn said(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 /// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the

@@ -31,7 +31,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         output::json(&document(&report, &args.run, page.as_deref()))?;
     } else {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print(&told.of(&report, &args.run, page.as_deref()))?;
+        output::print_screen(&told.of(&report, &args.run, page.as_deref()))?;
     }
     Ok(Status::Ok)
 }
@@ -50,10 +50,10 @@ impl Told {
     pub fn of(self, report: &Report, file: &Path, page: Option<&Path>) -> String {
         let (run, page) = (file.display().to_string(), page.map(|page| page.display().to_string()));
         match self {
-            Told { one_line: true, .. } => report.one_line(),
+            Told { one_line: true, .. } => samples::visible(&report.one_line()).into_owned(),
             Told { verbose: true, .. } => {
                 let page = page.map_or(String::new(), |page| format!("Report: {page}\n"));
-                format!("{}\nRun:    {run}\n{page}", report.terminal_text())
+                samples::visible(&format!("{}\nRun:    {run}\n{page}", report.terminal_text())).into_owned()
             }
             Told { .. } => {
                 let files = WrittenFiles { run: &run, page: page.as_deref() };

@@ -62,7 +62,12 @@ impl Report {
         let mut foot = Canvas::new(options);
         self.foot(&mut foot, files);
         let table = self.table(&canvas, MOST_LINES.saturating_sub(canvas.height() + foot.height()));
-        table.into_iter().for_each(|line| canvas.line(line));
+        for (strong, line) in table {
+            match strong {
+                true => canvas.toned(Tone::Strong, &line),
+                false => canvas.line(line),
+            }
+        }
         canvas.text() + &foot.text()
     }
 
@@ -140,10 +145,10 @@ impl Report {
         }
     }
 
-    /// The table, in at most so many lines.
-    fn table(&self, canvas: &Canvas, most: usize) -> Vec<String> {
+    /// The table, in at most so many lines; with each, whether it is strong.
+    fn table(&self, canvas: &Canvas, most: usize) -> Vec<(bool, String)> {
         if let Some(answer) = &self.answer {
-            return answer.lines(canvas.width(), most);
+            return answer.lines(canvas.width(), most).into_iter().map(|line| (false, line)).collect();
         }
         let operations: Vec<&ResultRow> =
             self.results.iter().filter(|row| row.kind == SiteKind::Operation).collect();
@@ -189,15 +194,11 @@ impl Report {
         if shown.is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![String::new()];
-        let painted = |(strong, line): (bool, String)| match strong {
-            true => canvas.painted(Tone::Strong, &line),
-            false => line,
-        };
-        lines.extend(rows::lines(&shown, canvas.width()).into_iter().map(painted));
+        let mut lines = vec![(false, String::new())];
+        lines.extend(rows::lines(&shown, canvas.width()));
         let left = operations.len() - kept.len();
         if left > 0 {
-            lines.push(format!("  and {left} more with less of the time"));
+            lines.push((false, format!("  and {left} more with less of the time")));
         }
         lines
     }

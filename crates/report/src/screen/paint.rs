@@ -51,8 +51,8 @@ impl Canvas {
         self.lines.len()
     }
 
-    /// The text in the colour of its tone.
-    pub fn painted(&self, tone: Tone, text: &str) -> String {
+    /// The text, which is [`harmless`], in the colour of its tone.
+    fn painted(&self, tone: Tone, text: &str) -> String {
         if !self.options.colour || text.is_empty() {
             return text.into();
         }
@@ -66,24 +66,32 @@ impl Canvas {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// A line as it is; it fits by its making.
-    pub fn line(&mut self, text: impl Into<String>) {
-        self.lines.push(text.into());
+    /// A line as it is, without a tone; it fits by its making.
+    pub fn line(&mut self, text: impl AsRef<str>) {
+        self.lines.push(harmless(text.as_ref()));
+    }
+
+    /// A line in a tone; it fits by its making.
+    pub fn toned(&mut self, tone: Tone, text: &str) {
+        let line = self.painted(tone, &harmless(text));
+        self.lines.push(line);
     }
 
     /// A line with one text at its left and one at its right end. The left one is cut where both do not fit.
     pub fn ends(&mut self, tone: Tone, left: &str, right: &str) {
-        let room = self.width().saturating_sub(width(right) + usize::from(!right.is_empty()));
-        let left = cut(left, room);
-        let gap = " ".repeat(self.width().saturating_sub(width(&left) + width(right)));
-        let text = format!("{}{gap}{right}", self.painted(tone, &left));
-        self.line(text.trim_end());
+        let (left, right) = (harmless(left), harmless(right));
+        let room = self.width().saturating_sub(width(&right) + usize::from(!right.is_empty()));
+        let left = cut(&left, room);
+        let gap =
+            if right.is_empty() { 0 } else { self.width().saturating_sub(width(&left) + width(&right)) };
+        let left = self.painted(tone, &left);
+        self.lines.push(format!("{left}{}{right}", " ".repeat(gap)));
     }
 
     /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
     pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
         let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
-        let mut lines = wrapped_with_units(text, self.width() - indent);
+        let mut lines = wrapped_with_units(&samples::visible(text), self.width() - indent);
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
@@ -104,6 +112,11 @@ impl Canvas {
     pub fn text(&self) -> String {
         self.lines.iter().map(|line| format!("{line}\n")).collect()
     }
+}
+
+/// One line of what users named, with whatever commands a terminal made visible: colours on a screen are the canvas's own.
+fn harmless(text: &str) -> String {
+    samples::visible(text).replace('\n', "\\n").replace('\t', " ")
 }
 
 #[cfg(test)]
@@ -131,7 +144,8 @@ mod tests {
     #[test]
     fn colours_are_written_only_where_they_are_wanted() {
         let plain = Canvas::new(ScreenOptions::default()).painted(Tone::Good, "✔");
-        let painted = Canvas::new(ScreenOptions { colour: true, width: 80 }).painted(Tone::Good, "✔");
+        let mut canvas = Canvas::new(ScreenOptions { colour: true, width: 80 });
+        let painted = canvas.painted(Tone::Good, "✔");
         assert_eq!((plain.as_str(), painted.as_str()), ("✔", "\u{1b}[32m✔\u{1b}[0m"));
     }
 }

@@ -105,7 +105,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
             rows: rows.as_ref(),
             warnings,
         };
-        output::print(&answer.screen(output::screen_options()))?;
+        output::print_screen(&answer.screen(output::screen_options()))?;
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);

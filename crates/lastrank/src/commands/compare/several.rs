@@ -65,7 +65,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else if args.verbose {
         output::print(&found.text())?;
     } else {
-        output::print(&found.screen(output::screen_options()))?;
+        output::print_screen(&found.screen(output::screen_options()))?;
     }
     if let Some(page) = &args.output {
         write_html(&found.html(), page)?;

@@ -58,7 +58,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&object(args, &found)?)?;
     } else {
-        output::print(&told(args, &found))?;
+        output::print_screen(&told(args, &found))?;
     }
     file::write(args, &found)?;
     Ok(Status::Ok)
@@ -70,12 +70,12 @@ fn told(args: &FitArgs, found: &FitResult) -> String {
     let groups = found.groups.as_ref().map_or(String::new(), |groups| {
         format!("{}\n", report::groups_text(groups, by, found.values.seconds, args.verbose))
     });
-    groups + &told_law(args, found)
+    samples::visible(&groups).into_owned() + &told_law(args, found)
 }
 
 fn told_law(args: &FitArgs, found: &FitResult) -> String {
     let (Fitted::Gev(assessed), None, false) = (&found.fitted, &found.covariates, args.verbose) else {
-        return text::of(args, found);
+        return samples::visible(&text::of(args, found)).into_owned();
     };
     let answer = FitAnswer {
         name: &found.values.name,
@@ -88,7 +88,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
     };
     let warnings = found.values.warnings();
     let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
-    warnings + &answer.screen(output::screen_options())
+    samples::visible(&warnings).into_owned() + &answer.screen(output::screen_options())
 }
 
 fn options(args: &FitArgs) -> AssessOptions {

@@ -209,7 +209,7 @@ pub fn deliver(
         output::json(&document(report, &paths.run, paths.page.as_deref()))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print(&told.of(report, &paths.run, paths.page.as_deref()))?;
+        output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
@@ -274,7 +274,7 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         output::json(&document(&report, &parts, paths.page.as_deref()))?;
     } else if !args.quiet {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print(&told.of(&report, &parts, paths.page.as_deref()))?;
+        output::print_screen(&told.of(&report, &parts, paths.page.as_deref()))?;
     }
     Ok(())
 }
