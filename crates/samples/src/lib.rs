@@ -19,15 +19,17 @@ mod time_use;
 pub mod units;
 mod visible;
 
+use std::borrow::Cow;
+
 pub use attribution::{Attribution, Share, attribute};
 pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
-    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Limits, Load,
-    MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation,
-    Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor, RungFacts, RungGroup, RungQuantiles, Tier,
-    TimingCheck, TourFacts, UntilFacts, Virtualisation, Warning,
+    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Judgement, JudgementExample,
+    JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
+    MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
+    RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, UntilFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
@@ -53,6 +55,14 @@ impl Run {
     /// The samples of one site, in the order of the run (by rank, then in time).
     pub fn of_site(&self, site: u32) -> impl Iterator<Item = &Sample> {
         self.samples.iter().filter(move |sample| sample.site == site)
+    }
+
+    /// What was found in it: what its facts say, or, of a run of an earlier version, its samples.
+    pub fn judgements(&self) -> Cow<'_, Judgements> {
+        match &self.facts.judgements {
+            Some(found) => Cow::Borrowed(found),
+            None => Cow::Owned(Judgements::of_samples(self)),
+        }
     }
 
     /// Durations of one site in seconds, in the order of the run.

@@ -8,6 +8,7 @@
 mod clock;
 mod confinement;
 mod coverage;
+mod judgement;
 mod machine;
 mod mpi;
 mod other;
@@ -24,6 +25,7 @@ use crate::{Counted, RankSpan};
 pub use clock::{ClockFacts, ClockKind, ClockOffset, Overhead};
 pub use confinement::{ConfinedBy, ConfinementFacts};
 pub use coverage::{Coverage, Tier};
+pub use judgement::{Judgement, JudgementExample, JudgementKind, Judgements};
 pub use machine::{
     Cache, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
     Virtualisation,
@@ -104,6 +106,10 @@ pub struct Facts {
     /// Whether every rank reached the end of the program and all its samples could be read back. Failed
     /// operations are samples with an errno and do not make a run incomplete.
     pub complete: bool,
+    /// What was found in it: failures, wrong content, assertions that do not hold, lost ranks. `None` of runs of earlier
+    /// versions: [`crate::Run::judgements`] then judges by samples.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub judgements: Option<Judgements>,
     /// What the run was to go on until. `None` where nothing was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilFacts>,
