@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use results::ResultRow;
+use results::{AnswerNumbers, AnswerValue, ResultRow, Wish};
 use samples::{Facts, Run, SiteKind, Warning};
 
 use crate::analysis::Analysis;
@@ -124,10 +124,12 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
+    let numbers = numbers(&results, main.as_ref(), &run.facts, options);
     Report {
         title,
         facts: run.facts.clone(),
         warnings,
+        numbers,
         results,
         main,
         answer,
@@ -137,6 +139,27 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// The numbers of the answer. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
+fn numbers(
+    rows: &[ResultRow],
+    main: Option<&Analysis>,
+    facts: &Facts,
+    options: &ReportOptions,
+) -> AnswerNumbers {
+    let wish = Wish { of: options.site.as_deref(), gate: options.gate };
+    let mut found = AnswerNumbers::of(rows, facts, wish);
+    if let ([part], Some(main)) = (found.parts.as_mut_slice(), main)
+        && main.subject.gate
+        && main.subject.ranks.len() > 1
+        && part.value != AnswerValue::Step
+    {
+        part.value = AnswerValue::Step;
+        part.count = main.subject.steps.len() as u64;
+        (part.quantiles_seconds, part.intervals) = (main.quantiles.clone(), main.intervals.clone());
+    }
+    found
 }
 
 /// The answer that the program declares, unless a place was asked for; a warning where it cannot be given.
@@ -178,11 +201,13 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         ));
     }
     let (chapters, brief) = views::counted(run);
+    let results = results::of_run(run);
     Report {
         title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
         facts: run.facts.clone(),
         warnings,
-        results: results::of_run(run),
+        numbers: numbers(&results, None, &run.facts, options),
+        results,
         main: None,
         answer: None,
         brief,

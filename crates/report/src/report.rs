@@ -1,6 +1,6 @@
 //! The report of a run as data.
 
-use results::ResultRow;
+use results::{AnswerNumbers, ResultRow};
 use samples::{Facts, TimeUse, Warning};
 use serde::Serialize;
 
@@ -23,6 +23,8 @@ pub struct Report {
     pub warnings: Vec<Warning>,
     /// What was measured, a row for each path of labels and operation.
     pub results: Vec<ResultRow>,
+    /// The numbers of the answer: whatever shows a rate or a quantile of the run as a whole takes it from here.
+    pub numbers: AnswerNumbers,
     /// What was analysed first, and what was found; none where there was nothing to analyse. Its fields
     /// stand beside the others in JSON.
     #[serde(flatten)]

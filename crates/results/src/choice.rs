@@ -31,8 +31,17 @@ const SET_UP: [&str; 13] = [
     "odirect",
 ];
 
+/// Operations that read a file, and those that write one.
+pub(crate) const READS: [&str; 5] = ["fread", "read", "dread", "pfread", "pread"];
+pub(crate) const WRITES: [&str; 6] = ["fwrite", "write", "append", "dwrite", "pfwrite", "pwrite"];
+
 /// Operations that wait because the program says so.
 const PAUSES: [&str; 2] = ["sleep", "think"];
+
+/// Whether an operation prepares or tidies up, or waits because the program says so.
+pub(crate) fn is_set_up(operation: &str) -> bool {
+    SET_UP.contains(&operation) || PAUSES.contains(&operation)
+}
 
 /// The row that a run is about, chosen without a hint by the program or its user.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

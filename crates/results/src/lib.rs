@@ -13,6 +13,7 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod answer;
 mod choice;
 mod columns;
 mod interval;
@@ -26,12 +27,15 @@ mod rate;
 mod ratio;
 mod row;
 mod rows;
+mod safe;
 mod series;
 mod steady;
+mod steps;
 mod summary;
 mod timeline;
 mod wall;
 
+pub use answer::{AnswerNumbers, AnswerPart, AnswerValue, Wish};
 pub use choice::{Choice, choose};
 pub use columns::Columns;
 pub use interval::QuantileInterval;
@@ -43,7 +47,9 @@ pub use rate::KeptRate;
 pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_rows, compare_values};
 pub use row::ResultRow;
 pub use rows::{of_columns, of_run, of_run_alone};
+pub use safe::Safe;
 pub use series::Series;
 pub use steady::Steadiness;
+pub use steps::Steps;
 pub use summary::of_values;
 pub use wall::AtWall;

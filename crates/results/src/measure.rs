@@ -2,6 +2,7 @@
 
 use samples::{Counted, SiteKind};
 
+use crate::choice::WRITES;
 use crate::columns::{Stream, Timing, Totals};
 use crate::iterations::Iterations;
 use crate::of_ranks;
@@ -9,8 +10,10 @@ use crate::passes::{OfRank, Passes};
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
 use crate::row::ResultRow;
+use crate::safe::Syncs;
 use crate::series::{Filling, Series, Work};
 use crate::steady::Steadiness;
+use crate::steps::Steps;
 use crate::summary::quantiles;
 use crate::timeline::{Covered, Timeline};
 use crate::wall::AtWall;
@@ -24,8 +27,17 @@ pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
     row.quantiles_seconds = Quantiles::of_counted(counted);
 }
 
+/// What rows need of the whole run.
+pub(crate) struct Whole<'a> {
+    pub timeline: &'a Timeline<'a>,
+    pub syncs: &'a Syncs<'a>,
+    /// What the program declares as its gate; empty where it declares none.
+    pub gate: &'a str,
+}
+
 /// Fills a row with what its samples came to.
-pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &Timeline) {
+pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Whole) {
+    let timeline = whole.timeline;
     // Stable: those of a rank stay in the order in which the program names them.
     streams.sort_by_key(|stream| stream.rank);
     let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
@@ -47,6 +59,12 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, timeline: &
         )
     });
     drop(passes);
+    if row.is_block() || row.is_called(whole.gate) {
+        row.steps = Steps::of(&streams);
+    }
+    if row.kind == SiteKind::Operation && WRITES.contains(&row.operation.as_str()) {
+        row.safe = whole.syncs.safe(&row.labels, &streams);
+    }
     let wanted = if row.operations_per_timing.is_some() { row.timings as usize } else { 0 };
     let mut durations = Vec::with_capacity(wanted);
     let mut responses = Vec::with_capacity(if is_late { wanted } else { 0 });
@@ -112,7 +130,7 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline
     let several = row.ranks.is_some_and(|ranks| ranks > 1);
     for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
         let rank = of_rank[0].rank;
-        let mut own = OfRank::new(timeline.begins(&row.labels, row.kind, rank));
+        let mut own = OfRank::new(timeline, timeline.passes(&row.labels, row.kind, rank), rank);
         for stream in of_rank {
             own.add(stream.timings().map(|timing| (timing, timeline.place(rank, &timing))));
         }
@@ -130,7 +148,7 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline
         row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
         row.achieved_depth = Some(totals.time_ps as f64 * 1e-12 / seconds(wall));
     }
-    row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.begins(&row.labels, row.kind, rank));
+    row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.passes(&row.labels, row.kind, rank));
     row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));
     passes
 }
@@ -317,15 +335,15 @@ mod tests {
         ];
         let sites = vec![site(&["w"], "write", SiteKind::Operation), site(&["w"], "time", SiteKind::Time)];
         let rows = of_run(&Run { facts: Facts::default(), sites, samples });
-        near(rows[0].wall_seconds, 0.092);
-        near(rows[0].bytes_per_second, 347.8 * MIB as f64);
-        near(rows[0].achieved_depth, 1.707);
-        near(rows[0].span_seconds, 0.140);
+        near(rows[0].wall_seconds, 0.094);
+        near(rows[0].bytes_per_second, 340.4 * MIB as f64);
+        near(rows[0].achieved_depth, 1.670);
+        near(rows[0].span_seconds, 0.141);
         let passes = rows[0].iterations.as_ref().unwrap();
         assert_eq!((passes.count, passes.incomplete), (2, 0));
-        near(Some(passes.seconds.max), 0.050);
-        near(Some(passes.bytes_per_second.min), 320.0 * MIB as f64);
-        near(Some(passes.bytes_per_second.max), 381.0 * MIB as f64);
+        near(Some(passes.seconds.max), 0.051);
+        near(Some(passes.bytes_per_second.min), 313.7 * MIB as f64);
+        near(Some(passes.bytes_per_second.max), 372.1 * MIB as f64);
         assert_eq!((rows[1].kind, rows[1].timings), (SiteKind::Time, 4));
     }
 

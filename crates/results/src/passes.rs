@@ -1,7 +1,7 @@
 //! The passes of the labelled block around a row: how long each was over ranks, and what was done in it.
 
 use crate::columns::Timing;
-use crate::timeline::{Interval, covered};
+use crate::timeline::{Interval, Pass, PassFinder, Timeline, covered};
 
 /// What one pass came to.
 #[derive(Clone, Copy, Default)]
@@ -14,7 +14,7 @@ pub(crate) struct Amount {
 /// The passes of a row over all ranks; the n-th of a rank belongs to the n-th of the others.
 #[derive(Default)]
 pub(crate) struct Passes {
-    /// From the first begin to the last end; index 0 is what lies in no pass.
+    /// From the first begin to the last end, of the block where it has one; index 0 is what lies in no pass.
     around: Vec<Option<Interval>>,
     /// When the first rank was through.
     first_end: Vec<i64>,
@@ -23,36 +23,34 @@ pub(crate) struct Passes {
 
 /// The passes of one rank, whose timings come in time order.
 pub(crate) struct OfRank<'a> {
-    begins: &'a [u64],
+    passes: &'a [Pass],
+    /// A pass in which the row did nothing counts with its time: the rate is by the time of the block.
     found: Vec<Option<(Interval, Amount)>>,
 }
 
 impl<'a> OfRank<'a> {
-    /// Of a rank that began passes at these moments, ascending.
-    pub fn new(begins: &'a [u64]) -> OfRank<'a> {
-        OfRank { begins, found: Vec::new() }
+    /// Of a rank with these passes, ascending.
+    pub fn new(timeline: &Timeline, passes: &'a [Pass], rank: u32) -> OfRank<'a> {
+        let mut found = vec![None];
+        found
+            .extend(passes.iter().map(|pass| Some((timeline.place_of_pass(rank, pass)?, Amount::default()))));
+        OfRank { passes, found }
     }
 
     /// Takes the timings of a stream of the rank.
     pub fn add(&mut self, timings: impl Iterator<Item = (Timing, Interval)>) {
-        let mut pass = 0;
+        let mut finder = PassFinder::new(self.passes);
         for (timing, place) in timings {
-            while self.begins.get(pass).is_some_and(|begin| *begin <= timing.start_ns) {
-                pass += 1;
-            }
+            let pass = finder.find(timing.start_ns);
             let operations = if timing.failed { 0 } else { timing.batch };
-            let done = Amount { operations, bytes: timing.bytes, ranks: 1 };
             if self.found.len() <= pass {
                 self.found.resize(pass + 1, None);
             }
-            match &mut self.found[pass] {
-                Some((around, amount)) => {
-                    *around = around.joined(place);
-                    amount.operations += done.operations;
-                    amount.bytes += done.bytes;
-                }
-                none => *none = Some((place, done)),
-            }
+            let (around, amount) = self.found[pass].get_or_insert((place, Amount::default()));
+            *around = around.joined(place);
+            amount.operations += operations;
+            amount.bytes += timing.bytes;
+            amount.ranks = 1;
         }
     }
 
@@ -82,6 +80,15 @@ impl Passes {
         }
     }
 
+    /// How many operations of a rank a pass has on average, of passes that have any.
+    pub fn operations_of_a_rank(&self) -> f64 {
+        let (operations, ranks) = self
+            .amounts
+            .iter()
+            .fold((0, 0), |sum, one| (sum.0 + one.operations, sum.1 + u64::from(one.ranks)));
+        operations as f64 / ranks.max(1) as f64
+    }
+
     /// From the first begin to the last end of each, and of what lies in none.
     pub fn intervals(&self) -> impl Iterator<Item = Interval> + '_ {
         self.around.iter().copied().flatten()
@@ -102,17 +109,18 @@ impl Passes {
         .collect()
     }
 
-    /// How many there are, with what lies in none as one.
+    /// How many there are in which something was done, with what lies in none as one.
     pub fn count(&self) -> usize {
-        self.intervals().count()
+        self.amounts.iter().filter(|amount| amount.ranks > 0).count()
     }
 
-    /// The numbered ones: how long, and what was done.
+    /// The numbered ones in which something was done: how long, and what.
     pub fn numbered(&self) -> impl Iterator<Item = (Interval, &Amount)> {
         self.around
             .iter()
             .zip(&self.amounts)
             .skip(1)
             .filter_map(|(around, amount)| Some(((*around)?, amount)))
+            .filter(|(_, amount)| amount.ranks > 0)
     }
 }

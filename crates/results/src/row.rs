@@ -10,8 +10,10 @@ use crate::iterations::Iterations;
 use crate::of_ranks::RankResult;
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
+use crate::safe::Safe;
 use crate::series::Series;
 use crate::steady::Steadiness;
+use crate::steps::Steps;
 use crate::wall::AtWall;
 
 /// What was measured under one path of labels with one operation; places of the program that agree in both are one row.
@@ -47,14 +49,14 @@ pub struct ResultRow {
     pub errors_by_errno: BTreeMap<i32, u64>,
     /// Bytes as the calls returned them, failed ones too.
     pub bytes: u64,
-    /// Wall time: the union, over the passes of the block around it, of the time from the first begin to the last end
-    /// over all ranks.
+    /// Wall time: the union, over the passes of the block around it, of the time from the first begin of the block to its
+    /// last end over the ranks that took part. Without a block from the first begin of an operation to the last end.
     pub wall_seconds: Option<f64>,
     /// Uncertainty of the wall time from the comparison of the ranks' clocks; 0 if they share one clock.
     pub wall_uncertainty_seconds: Option<f64>,
     /// Time in which at least one of its operations was under way.
     pub busy_seconds: Option<f64>,
-    /// From the first begin to the last end.
+    /// From the first begin to the last end, with the pauses between passes.
     pub span_seconds: Option<f64>,
     /// Successful operations by wall time.
     pub operations_per_second: Option<f64>,
@@ -71,11 +73,18 @@ pub struct ResultRow {
     /// The quantiles again, with their intervals, as far as the values reach; of durations, or under `rate` of
     /// responses. Empty where there are no quantiles.
     pub intervals: Vec<QuantileInterval>,
+    /// Of a block, and of what a program declares as its gate: the steps over all ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steps: Option<Steps>,
+    /// Of writes that calls next to them made durable again and again: when they were safe.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub safe: Option<Safe>,
     /// Fewest and most bytes of an operation that succeeded; `None` where there is none.
     pub bytes_per_operation: Option<[u64; 2]>,
     /// Each rank alone; empty of a single rank.
     pub per_rank: Vec<RankResult>,
-    /// What all ranks had done when the first of them was through; `None` of a single rank.
+    /// What all ranks had done when the first of them was through; `None` of a single rank, and of fewer than ten
+    /// operations of a rank in a pass.
     pub at_wall: Option<AtWall>,
     /// Passes of the labelled block around it, each for itself; `None` without such a block or of one pass.
     pub iterations: Option<Iterations>,
@@ -105,6 +114,26 @@ impl ResultRow {
             (SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase, Some(label)) => label.clone(),
             (_, None) => self.operation.clone(),
         }
+    }
+
+    /// Whether it is a block, not one command or a wait.
+    pub fn is_block(&self) -> bool {
+        match self.kind {
+            SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase => true,
+            SiteKind::Operation | SiteKind::Barrier => false,
+        }
+    }
+
+    /// Whether `wanted` names it: its innermost label, its operation, or `label/operation`.
+    pub fn is_called(&self, wanted: &str) -> bool {
+        let label = self.label.as_deref().unwrap_or_default();
+        let both = || {
+            wanted
+                .rsplit_once('/')
+                .is_some_and(|(l, operation)| l.trim() == label && operation.trim() == self.operation)
+        };
+        let alone = if self.is_block() { label } else { self.operation.as_str() };
+        !wanted.is_empty() && (wanted == alone || both())
     }
 
     /// The quantiles that an answer is about: from the intended start on under `rate`, else of durations.

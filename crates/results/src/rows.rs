@@ -7,8 +7,9 @@ use std::sync::{Mutex, PoisonError};
 use samples::{Counted, Facts, Run, Site};
 
 use crate::columns::{Columns, Stream};
-use crate::measure::{count, measure};
+use crate::measure::{Whole, count, measure};
 use crate::row::ResultRow;
+use crate::safe::Syncs;
 use crate::timeline::Timeline;
 
 /// Fewest samples for which threads are started.
@@ -54,6 +55,9 @@ fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> V
     }
     let streams = columns.into_streams();
     let timeline = Timeline::of(facts, sites, &streams);
+    let syncs = Syncs::of(sites, &streams);
+    let gate = facts.report.get("gate").map_or("", String::as_str);
+    let whole = Whole { timeline: &timeline, syncs: &syncs, gate };
     let mut of_row: Vec<Vec<Stream>> = rows.iter().map(|_| Vec::new()).collect();
     for mut stream in streams {
         stream.expect(sites.get(stream.site as usize).and_then(|site| site.expects));
@@ -61,16 +65,16 @@ fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> V
             of_row[row].push(stream);
         }
     }
-    measure_all(rows.iter_mut().zip(of_row).collect(), &timeline, threads);
+    measure_all(rows.iter_mut().zip(of_row).collect(), &whole, threads);
     rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
     rows
 }
 
 /// Measures each row, the longest first, on so many threads. A row does not depend on the others.
-fn measure_all(mut work: Vec<(&mut ResultRow, Vec<Stream>)>, timeline: &Timeline, threads: usize) {
+fn measure_all(mut work: Vec<(&mut ResultRow, Vec<Stream>)>, whole: &Whole, threads: usize) {
     let samples = |streams: &[Stream]| streams.iter().map(|stream| stream.starts().len()).sum::<usize>();
     if threads < 2 || work.iter().map(|(_, streams)| samples(streams)).sum::<usize>() < FEWEST_FOR_THREADS {
-        work.into_iter().for_each(|(row, streams)| measure(row, streams, timeline));
+        work.into_iter().for_each(|(row, streams)| measure(row, streams, whole));
         return;
     }
     work.sort_by_key(|(_, streams)| samples(streams));
@@ -80,7 +84,7 @@ fn measure_all(mut work: Vec<(&mut ResultRow, Vec<Stream>)>, timeline: &Timeline
         for _ in 0..threads {
             scope.spawn(|| {
                 while let Some((row, streams)) = next() {
-                    measure(row, streams, timeline);
+                    measure(row, streams, whole);
                 }
             });
         }

@@ -88,37 +88,74 @@ impl Covered {
     }
 }
 
-/// The common clock, and when each rank began each pass of each block, by its own clock.
+/// One pass of a block on a rank, by the rank's own clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Pass {
+    pub begin_ns: u64,
+    /// `None` of a `ctime` block, whose duration is a sum of times and no interval.
+    pub length_ps: Option<u64>,
+}
+
+/// Finds the pass in which operations began, which come in time order.
+pub(crate) struct PassFinder<'a> {
+    passes: &'a [Pass],
+    at: usize,
+    /// When the passes that have begun are over; never, where one has no end.
+    over_ns: u64,
+}
+
+impl<'a> PassFinder<'a> {
+    /// Of a rank with these passes, ascending.
+    pub fn new(passes: &'a [Pass]) -> PassFinder<'a> {
+        PassFinder { passes, at: 0, over_ns: 0 }
+    }
+
+    /// The number of the pass in which an operation began, from 1; 0 before the first. What begins after the end of all of
+    /// them lies in one more: a pass that was cut short has no sample of its own.
+    pub fn find(&mut self, start_ns: u64) -> usize {
+        while let Some(pass) = self.passes.get(self.at).filter(|pass| pass.begin_ns <= start_ns) {
+            let over = pass.length_ps.map_or(u64::MAX, |ps| pass.begin_ns.saturating_add(ps.div_ceil(1_000)));
+            self.over_ns = self.over_ns.max(over);
+            self.at += 1;
+        }
+        self.at + usize::from(self.at > 0 && self.at == self.passes.len() && start_ns > self.over_ns)
+    }
+}
+
+/// The common clock, and the passes of each block on each rank.
 pub(crate) struct Timeline<'a> {
     clock: CommonClock,
     /// By labels, then by rank; ascending.
-    begins: HashMap<&'a [String], BTreeMap<u32, Vec<u64>>>,
+    passes: HashMap<&'a [String], BTreeMap<u32, Vec<Pass>>>,
 }
 
 impl<'a> Timeline<'a> {
     pub fn of(facts: &Facts, sites: &'a [Site], streams: &[Stream]) -> Self {
-        let mut begins: HashMap<&[String], BTreeMap<u32, Vec<u64>>> = HashMap::new();
+        let mut passes: HashMap<&[String], BTreeMap<u32, Vec<Pass>>> = HashMap::new();
         for stream in streams {
             let Some(site) = sites.get(stream.site as usize) else { continue };
-            match site.kind {
-                SiteKind::Operation | SiteKind::Barrier => {}
-                SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase => {
-                    let of_rank = begins.entry(site.labels.as_slice()).or_default();
-                    of_rank.entry(stream.rank).or_default().extend(stream.starts());
-                }
+            let has_length = match site.kind {
+                SiteKind::Operation | SiteKind::Barrier => continue,
+                SiteKind::Time | SiteKind::Phase => true,
+                SiteKind::CommandTime => false,
+            };
+            let of_rank = passes.entry(site.labels.as_slice()).or_default().entry(stream.rank).or_default();
+            of_rank.extend(stream.timings().map(|timing| Pass {
+                begin_ns: timing.start_ns,
+                length_ps: has_length.then_some(timing.duration_ps),
+            }));
+        }
+        for passes in passes.values_mut().flat_map(BTreeMap::values_mut) {
+            if !passes.is_sorted() {
+                passes.sort_unstable();
             }
         }
-        for begins in begins.values_mut().flat_map(BTreeMap::values_mut) {
-            if !begins.is_sorted() {
-                begins.sort_unstable();
-            }
-        }
-        Timeline { clock: CommonClock::of(facts), begins }
+        Timeline { clock: CommonClock::of(facts), passes }
     }
 
-    /// When a rank began the passes of the innermost labelled block around a row, ascending; none where there is no
-    /// such block.
-    pub fn begins(&self, labels: &[String], kind: SiteKind, rank: u32) -> &[u64] {
+    /// The passes of a rank through the innermost labelled block around a row, ascending; none where there is no such
+    /// block.
+    pub fn passes(&self, labels: &[String], kind: SiteKind, rank: u32) -> &[Pass] {
         let around = match kind {
             SiteKind::Operation | SiteKind::Barrier => labels,
             // The last label of a block is its own.
@@ -126,8 +163,15 @@ impl<'a> Timeline<'a> {
                 labels.split_last().map_or(labels, |(_, outer)| outer)
             }
         };
-        let of_rank = if around.is_empty() { None } else { self.begins.get(around) };
+        let of_rank = if around.is_empty() { None } else { self.passes.get(around) };
         of_rank.and_then(|of_rank| of_rank.get(&rank)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where a pass of a rank lies; none of one without a length.
+    pub fn place_of_pass(&self, rank: u32, pass: &Pass) -> Option<Interval> {
+        let length_ps = pass.length_ps?;
+        let start = self.clock.common_ns(rank, pass.begin_ns).saturating_mul(1_000);
+        Some(Interval::new(start, start.saturating_add_unsigned(length_ps), rank))
     }
 
     /// Where a timing of a rank lies.

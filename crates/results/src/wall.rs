@@ -4,7 +4,11 @@ use serde::Serialize;
 
 use crate::columns::Stream;
 use crate::passes::Passes;
-use crate::timeline::Timeline;
+use crate::timeline::{Pass, PassFinder, Timeline};
+
+/// Fewest operations of a rank in a pass: of fewer the wall stands somewhere within the first, and what was done by then
+/// says nothing.
+const FEWEST: f64 = 10.0;
 
 /// What all ranks had done when the first of them was through, in each pass of the block around a row. At a phase with
 /// a stonewall that is the wall; without one it says how much a slow rank costs the rate of completion.
@@ -25,33 +29,30 @@ pub struct AtWall {
 }
 
 impl AtWall {
-    /// Of streams sorted by rank, in passes that every rank took part in; `None` of fewer than two ranks and where no time
-    /// went by. `begins` gives the passes of a rank.
+    /// Of streams sorted by rank, in passes that every rank took part in; `None` of fewer than two ranks, of passes with
+    /// few operations, and where no time went by. `passes_of` gives the passes of a rank.
     pub(crate) fn of<'a>(
         streams: &[Stream],
         passes: &Passes,
         timeline: &Timeline,
-        begins: impl Fn(u32) -> &'a [u64],
+        passes_of: impl Fn(u32) -> &'a [Pass],
     ) -> Option<AtWall> {
         let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
         let walls = passes.walls(ranks);
         let time: i64 = walls.iter().flatten().map(|(begin, end)| end - begin).sum();
-        if ranks < 2 || time <= 0 {
+        if ranks < 2 || time <= 0 || passes.operations_of_a_rank() < FEWEST {
             return None;
         }
         let (mut operations, mut bytes) = (0, 0);
         let (mut least, mut most) = (u64::MAX, 0);
         for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
             let rank = of_rank[0].rank;
-            let begins = begins(rank);
+            let passes_of_rank = passes_of(rank);
             let mut own = 0;
             for stream in of_rank {
-                let mut pass = 0;
+                let mut finder = PassFinder::new(passes_of_rank);
                 for timing in stream.timings() {
-                    while begins.get(pass).is_some_and(|begin| *begin <= timing.start_ns) {
-                        pass += 1;
-                    }
-                    let wall = walls.get(pass).copied().flatten();
+                    let wall = walls.get(finder.find(timing.start_ns)).copied().flatten();
                     if wall.is_some_and(|(_, end)| timeline.place(rank, &timing).end() <= end) {
                         own += if timing.failed { 0 } else { timing.batch };
                         bytes += timing.bytes;
