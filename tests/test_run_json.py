@@ -44,15 +44,38 @@ def document(text: bytes) -> dict:
         "run parallel_write --backend simulate:gev(10ms,1ms,0.1) --set repeat=200",
     ],
 )
-def test_a_run_and_its_report_are_what_the_schema_says(tmp_path, program, arguments):
+@pytest.mark.parametrize("with_more", [[], ["--with", "steps,figures"]], ids=["answer", "all"])
+def test_a_run_and_its_report_are_what_the_schema_says(tmp_path, program, arguments, with_more):
     (tmp_path / "program.ppl").write_text(PROGRAM)
     (tmp_path / "nothing.ppl").write_text("print(1);")
-    run = [program, *arguments.split(), "--json", "--report", "none", "-o", "run.parquet"]
+    run = [program, *arguments.split(), "--json", *with_more, "--report", "none", "-o", "run.parquet"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True)
     assert done.returncode in (0, 3), done.stderr
     first = document(done.stdout)
-    again = [program, "report", "run.parquet", "--json"]
-    assert document(subprocess.run(again, cwd=tmp_path, capture_output=True, check=True).stdout) == first
+    again = [program, "report", "run.parquet", "--json", *with_more]
+    done = subprocess.run(again, cwd=tmp_path, capture_output=True)
+    assert document(done.stdout) == first, done.stderr
+    assert first["with"] == ["steps", "figures"] * bool(with_more)
+    assert all(("figures" in chapter) == bool(with_more) for chapter in first["chapters"])
+    assert ("steps" in first.get("subject", {})) == bool(with_more and "subject" in first)
+
+
+def test_the_answer_does_not_grow_with_the_number_of_operations(tmp_path, program):
+    def size(operations: int, *more: str) -> int:
+        run = [program, "io", "randread", "--ops", str(operations), "--filesize", "1MiB"]
+        options = ["--backend", "simulate:lognormal(20us,0.3)", "--json", "--report", "none", "-o", "run.parquet"]
+        done = subprocess.run([*run, *options, *more], cwd=tmp_path, capture_output=True, check=True)
+        assert document(done.stdout)["summary"]["n"] == operations
+        return len(done.stdout)
+
+    few, many = size(4_000), size(20_000)
+    assert many < 1.1 * few and many < 100_000
+    assert size(4_000, "--with", "steps") > few + 4_000 * 50
+
+
+def test_without_json_there_is_nothing_to_add_to(program):
+    done = subprocess.run([program, "report", "run.parquet", "--with", "steps"], capture_output=True, text=True)
+    assert done.returncode == 2 and "--json" in done.stderr
 
 
 def test_the_schema_is_one_and_can_say_no():

@@ -1,7 +1,8 @@
 """Figures for print: any figure of a page, drawn by matplotlib at the width of a column.
 
-A source is a fit, a run, or the document of one (`lastrank fit FILE --json --figures`, `lastrank report RUN --json`). It
-holds the figures of the page with their numbers; nothing is computed again. Sizes are in inches, text in points.
+A source is a fit, a run, or the document of one (`lastrank fit FILE --json --figures`, `lastrank report RUN --json
+--with figures`). It holds the figures of the page with their numbers; nothing is computed again. Sizes are in inches,
+text in points.
 
 On the command line: `python3 -m lastrank._plot DOCUMENT.json KIND OUT.pdf [--width acm|ieee|elsevier|INCHES]`.
 """
@@ -98,7 +99,7 @@ def _chosen(source: Any, kind: str) -> dict[str, Any]:
     if not known:
         raise ValueError(
             "the document has no figures: they are in that of `lastrank fit FILE --json --figures` and of "
-            "`lastrank report RUN --json`"
+            "`lastrank report RUN --json --with figures`"
         )
     shown = [name for name in dict.fromkeys(known) if not name.startswith("normal_")]
     more = ", … (`figures.kinds` names all)" if len(shown) < len(known) else ""
@@ -237,7 +238,7 @@ def _bytes(figure: Any, form: str, fonts: str) -> bytes:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Draws a figure of a document on the command line; `-` is standard input or output. Returns the exit status."""
     parser = argparse.ArgumentParser(prog="python3 -m lastrank._plot", description="A figure of a fit or a run for print.")
-    parser.add_argument("document", help="JSON of `lastrank fit --json --figures` or `lastrank report --json`, or -")
+    parser.add_argument("document", help="JSON of `lastrank fit --json --figures` or `lastrank report --json --with figures`, or -")
     parser.add_argument("kind", help=", ".join(KINDS))
     parser.add_argument("out", help="FILE.pdf, FILE.svg, FILE.png, or -")
     parser.add_argument("--form", choices=FORMS, default="pdf", help="the format on standard output")

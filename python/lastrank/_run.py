@@ -195,7 +195,7 @@ class Run:
 
     @cached_property
     def document(self) -> dict[str, Any]:
-        """What ``lastrank report --json`` prints (schema lastrank.run/1, docs/json.md)."""
+        """What ``lastrank report --json`` prints (schema lastrank.run/1, docs/json.md); see also :attr:`figures`."""
         return _parsed(self._file.document())
 
     @cached_property
@@ -232,10 +232,11 @@ class Run:
         """Fits a law of extremes to what the run is about; options as of :func:`lastrank.fit`."""
         return fit(self, **options)
 
-    @property
+    @cached_property
     def figures(self) -> list[dict[str, Any]]:
         """The figures of the page: ``id``, ``title``, ``caption``, ``numbers`` and ``plot`` of each."""
-        return [figure for chapter in self.document["chapters"] for figure in chapter["figures"]]
+        found: list[dict[str, Any]] = json.loads(self._file.figures())
+        return found
 
     def figure(self, kind: str) -> dict[str, Any]:
         """A figure of the page as Plotly takes it: ``plotly.graph_objects.Figure(run.figure("series"))``.

@@ -44,7 +44,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
     folder = tmp_path_factory.mktemp("plot")
     law = "simulate:gev(10ms,300us,0.05)"
     run = ["run", "parallel_write", "--backend", law, "--set", "targets=4", "--set", "repeat=260", "--report", "none"]
-    (folder / "run.json").write_text(lastrank(program, folder, *run, "-o", "run.parquet", "--json"))
+    (folder / "run.json").write_text(lastrank(program, folder, *run, "-o", "run.parquet", "--json", "--with", "figures"))
     (folder / "fit.json").write_text(lastrank(program, folder, "fit", "run.parquet", "--json", "--figures"))
     return folder
 

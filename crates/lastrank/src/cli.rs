@@ -11,7 +11,7 @@ mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use choice::{Choice, TimeUnit};
+pub use choice::{Choice, TimeUnit, WithMore};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use shell::{CompletionsArgs, EchoArgs, ManArgs};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
@@ -227,6 +227,9 @@ pub struct RunOptions {
     /// standard error
     #[arg(long)]
     pub json: bool,
+    /// With more in the JSON: every value (`steps`), or all figures (`figures`)
+    #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
+    pub with: Vec<WithMore>,
     /// MPI library to use, or `none` [default: found by the launcher's environment]
     #[arg(long, value_name = "PATH|none")]
     pub mpi: Option<String>,
@@ -392,6 +395,9 @@ pub struct ReportArgs {
     /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
+    /// With more in the JSON: every value (`steps`), or all figures (`figures`)
+    #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
+    pub with: Vec<WithMore>,
     /// Hide host, command line, paths and user
     #[arg(long)]
     pub redact: bool,

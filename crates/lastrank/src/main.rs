@@ -14,6 +14,7 @@ mod commands;
 mod diagnostics;
 mod exit;
 mod experiments;
+mod json_text;
 mod output;
 mod program;
 mod statistic;

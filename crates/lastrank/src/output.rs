@@ -10,6 +10,8 @@ use anyhow::{Context, bail};
 use report::ScreenOptions;
 use samples::{visible, visible_in_colour, visible_json};
 
+use crate::json_text::laid_out;
+
 /// Write `text` to standard output; what would command a terminal is made visible.
 ///
 /// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
@@ -96,7 +98,7 @@ pub fn keep_for_json() -> anyhow::Result<()> {
 
 /// Write `value` as indented JSON and a final line feed.
 pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    let mut text = visible_json(&serde_json::to_string_pretty(value)?).into_owned();
+    let mut text = visible_json(&laid_out(&serde_json::to_value(value)?)).into_owned();
     text.push('\n');
     let Some(mut document) = DOCUMENT.get() else { return Ok(print_as_it_is(&text)?) };
     match document.write_all(text.as_bytes()) {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use report::{Report, ReportOptions, ScreenOptions, Step, Subject, WrittenFiles};
+use report::{Report, ReportOptions, ScreenOptions, Step, Subject, With, WrittenFiles};
 use results::Columns;
 use samples::visible_json;
 use serde_json::json;
@@ -74,16 +74,25 @@ impl RunFile {
         })
     }
 
-    /// What `lastrank report --json` prints, of one place of the program where it is named.
+    /// What `lastrank report --json` prints, of one place of the program where it is named: the answer, without steps
+    /// and figures.
     #[pyo3(signature = (label=None))]
     fn document(&self, py: Python<'_>, label: Option<String>) -> PyResult<String> {
         py.detach(|| {
-            let mut document = self.report(label.as_deref()).map_err(raised)?.json();
+            let mut document = self.report(label.as_deref()).map_err(raised)?.json(With::default());
             document["schema"] = json!("lastrank.run/1");
             document["run"] = json!(self.path);
             document["page"] = json!(null);
             let text = serde_json::to_string(&document).map_err(raised)?;
             Ok(visible_json(&text).into_owned())
+        })
+    }
+
+    /// The figures of the page as JSON, in the order of reading.
+    fn figures(&self, py: Python<'_>) -> PyResult<String> {
+        py.detach(|| {
+            let report = self.report(None).map_err(raised)?;
+            serde_json::to_string(&report.figures().collect::<Vec<_>>()).map_err(raised)
         })
     }
 

@@ -14,7 +14,8 @@ pub struct Chapter {
     pub title: String,
     /// A sentence that leads into it; may be empty.
     pub lead: String,
-    /// Figures in the order of reading.
+    /// Figures in the order of reading. In JSON only where they are asked for.
+    #[serde(skip)]
     pub figures: Vec<Figure>,
     /// Tables in the order of reading.
     pub tables: Vec<Table>,

@@ -54,6 +54,7 @@ pub use chapter::Chapter;
 pub use figures::Figure;
 pub use fit_page::FitPage;
 pub use groups::{groups_answer, groups_table, groups_text};
+pub use output::With;
 pub use plain_fit::fit_text;
 pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::Report;

@@ -101,7 +101,8 @@ pub struct Subject {
     /// The ranks that took part, ascending.
     pub ranks: Vec<u32>,
     /// All steps that every rank finished without an error, in time order. Where `gate` is false,
-    /// all samples of all ranks.
+    /// all samples of all ranks. In JSON only where they are asked for.
+    #[serde(skip)]
     pub steps: Vec<Step>,
     /// For each rank of `ranks` its durations at `steps`, in seconds. Empty where `gate` is false.
     #[serde(skip)]

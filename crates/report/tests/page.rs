@@ -113,7 +113,7 @@ fn a_run_with_nothing_in_it_still_makes_a_page() {
         let report = report_of(&run);
         assert!(report.html().contains("</html>"));
         assert!(!report.terminal_text().is_empty());
-        assert_eq!(report.json()["schema"], "lastrank.report/1");
+        assert_eq!(report.json(report::With::ALL)["schema"], "lastrank.report/1");
     }
 }
 

@@ -39,7 +39,7 @@ pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, expecting_panics, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};
-pub use write::{Writer, write};
+pub use write::{Writer, arrange, write};
 
 /// Reads a run: a run file, or a directory of parts as one logical run.
 ///

@@ -26,6 +26,7 @@ const GROUP_ROWS: usize = 1 << 18;
 ///
 /// # Errors
 /// [`Error::Io`] where the disk is full or the folder cannot be written; [`Error::NoSuchSite`].
+/// See [`arrange`] for samples that are to be in that order afterwards.
 pub fn write(path: &Path, run: &Run) -> Result<(), Error> {
     let mut writer = Writer::create(path, &run.sites)?;
     if run.samples.is_sorted_by_key(key) {
@@ -40,6 +41,32 @@ pub fn write(path: &Path, run: &Run) -> Result<(), Error> {
         }
     }
     writer.finish(&run.facts)
+}
+
+/// Puts samples into the order that they have in a run file, in place: sums over them are then, to the last digit, those
+/// of the file.
+pub fn arrange(samples: &mut [Sample]) {
+    const MOVED: u64 = u64::MAX;
+    if samples.is_sorted_by_key(key) {
+        return;
+    }
+    let mut from = order(samples);
+    for begin in 0..samples.len() {
+        if from[begin] == MOVED {
+            continue;
+        }
+        let first = samples[begin];
+        let mut at = begin;
+        loop {
+            let source = std::mem::replace(&mut from[at], MOVED) as usize;
+            if source == begin {
+                samples[at] = first;
+                break;
+            }
+            samples[at] = samples[source];
+            at = source;
+        }
+    }
 }
 
 fn key(sample: &Sample) -> (u32, u32) {

@@ -265,3 +265,22 @@ proptest! {
         prop_assert_eq!(back.facts, run.facts);
     }
 }
+
+#[test]
+fn arranged_samples_are_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("run.parquet");
+    let mut run = Run { sites: vec![Site::default(); 5], ..Run::default() };
+    let mut random = 7u64;
+    for n in 0..3_000u64 {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(n);
+        let (rank, site) = ((random >> 33) as u32 % 4, (random >> 40) as u32 % 5);
+        run.samples.push(Sample { rank, site, start_ns: n, batch: 1, ..Sample::default() });
+    }
+    store::write(&path, &run).unwrap();
+    let expected = in_file_order(run.samples.clone());
+    assert_ne!(run.samples, expected);
+    store::arrange(&mut run.samples);
+    assert_eq!(run.samples, expected);
+    assert_eq!(store::read(&path).unwrap().samples, run.samples);
+}

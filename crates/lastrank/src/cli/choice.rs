@@ -46,3 +46,12 @@ impl TimeUnit {
         }
     }
 }
+
+/// What a JSON document may have besides the answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum WithMore {
+    /// Every value of what is analysed first: `subject.steps`
+    Steps,
+    /// The figures of the page: `chapters[].figures`
+    Figures,
+}

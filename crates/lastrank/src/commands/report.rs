@@ -3,11 +3,11 @@
 use std::path::Path;
 
 use anyhow::Context;
-use report::{Report, WrittenFiles};
+use report::{Report, With, WrittenFiles};
 use serde_json::{Value, json};
 
 use super::redact::redact;
-use crate::cli::ReportArgs;
+use crate::cli::{ReportArgs, WithMore};
 use crate::exit::Status;
 use crate::output;
 
@@ -28,7 +28,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         write_page(&report, page)?;
     }
     if args.json {
-        output::json(&document(&report, &args.run, page.as_deref()))?;
+        output::json(&document(&report, with(&args.with), (&args.run, page.as_deref())))?;
     } else {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(&report, &args.run, page.as_deref()))?;
@@ -63,9 +63,15 @@ impl Told {
     }
 }
 
-/// The result of a run as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json` print.
-pub fn document(report: &Report, file: &Path, page: Option<&Path>) -> Value {
-    let mut document = report.json();
+/// What `--with` asks for.
+pub fn with(asked: &[WithMore]) -> With {
+    With { steps: asked.contains(&WithMore::Steps), figures: asked.contains(&WithMore::Figures) }
+}
+
+/// The result of a run in `file` as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json`
+/// print.
+pub fn document(report: &Report, with: With, (file, page): (&Path, Option<&Path>)) -> Value {
+    let mut document = report.json(with);
     document["schema"] = json!("lastrank.run/1");
     document["run"] = json!(file);
     document["page"] = json!(page);

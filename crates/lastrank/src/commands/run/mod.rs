@@ -146,7 +146,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
     if args.redact {
         redact(&mut outcome.run);
     }
-    results::deliver(args, &paths.still_free(args), &outcome, (Some(held), live))?;
+    results::deliver(args, &paths.still_free(args), &mut outcome, (Some(held), live))?;
     Ok(status(&outcome))
 }
 
@@ -179,9 +179,9 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
         delivered = match share {
             JobShare::AtRankZero => Ok(Status::Ok),
             JobShare::Whole(outcome) => {
-                let outcome = complete(outcome);
+                let mut outcome = complete(outcome);
                 tell_confinement(&outcome.run.facts);
-                let delivered = results::deliver(args, &paths, &outcome, (None, None));
+                let delivered = results::deliver(args, &paths, &mut outcome, (None, None));
                 if delivered.is_ok() {
                     results::replace_parts(&paths, &outcome.run.facts.job);
                 }

@@ -11,7 +11,7 @@ use record::live::LiveFolder;
 use samples::units;
 
 use crate::cli::RunArgs;
-use crate::commands::report::{Told, document, write_page};
+use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::output;
 use crate::program::Planned;
@@ -180,12 +180,18 @@ fn misplaced(path: &Path, kept: Kept, still_live: bool) -> Result<(), Misplaced>
 pub fn deliver(
     args: &RunArgs,
     paths: &OutputPaths,
-    outcome: &RunOutcome,
+    outcome: &mut RunOutcome,
     (held, live): (Option<HeldSignals>, Option<LiveFolder>),
 ) -> anyhow::Result<()> {
+    // What is told is made of samples and facts as they are in the file, so that `lastrank report` says the same to the
+    // last digit.
+    store::arrange(&mut outcome.run.samples);
     // The samples first: printing may fail or block.
     let kept = keep(&paths.run, &outcome.run);
     let stored = matches!(kept, Kept::There);
+    if let Some(facts) = stored.then(|| store::facts(&paths.run).ok()).flatten() {
+        outcome.run.facts = facts;
+    }
     if !stored && paths.numbered {
         drop(std::fs::remove_file(&paths.run));
     }
@@ -197,16 +203,13 @@ pub fn deliver(
     output::print(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.json || !args.quiet;
-    // The document is made of what was stored, so that `lastrank report --json` gives the same to the last digit.
-    let again = (args.json && stored).then(|| store::read(&paths.run).ok()).flatten();
-    let run = again.as_ref().unwrap_or(&outcome.run);
-    let report = read.then(|| report::build(run, &report::ReportOptions::default()));
+    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
     };
     if let (true, Some(report)) = (args.json, &report) {
-        output::json(&document(report, &paths.run, paths.page.as_deref()))?;
+        output::json(&document(report, with(&args.with), (&paths.run, paths.page.as_deref())))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
@@ -271,7 +274,7 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         write_page(&report, path)?;
     }
     if args.json {
-        output::json(&document(&report, &parts, paths.page.as_deref()))?;
+        output::json(&document(&report, with(&args.with), (&parts, paths.page.as_deref())))?;
     } else if !args.quiet {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(&report, &parts, paths.page.as_deref()))?;
