@@ -128,6 +128,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     Report {
         title,
         facts: run.facts.clone(),
+        judgements: run.judgements().into_owned(),
         warnings,
         numbers,
         results,
@@ -205,6 +206,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
     Report {
         title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
         facts: run.facts.clone(),
+        judgements: run.judgements().into_owned(),
         warnings,
         numbers: numbers(&results, None, &run.facts, options),
         results,

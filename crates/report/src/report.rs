@@ -1,7 +1,7 @@
 //! The report of a run as data.
 
 use results::{AnswerNumbers, ResultRow};
-use samples::{Facts, TimeUse, Warning};
+use samples::{Facts, Judgements, TimeUse, Warning};
 use serde::Serialize;
 
 use crate::analysis::Analysis;
@@ -19,6 +19,8 @@ pub struct Report {
     pub title: String,
     /// What was run, on what, how.
     pub facts: Facts,
+    /// What was found in it: failures, wrong content, assertions that do not hold, lost ranks.
+    pub judgements: Judgements,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
     pub warnings: Vec<Warning>,
     /// What was measured, a row for each path of labels and operation.
