@@ -24,7 +24,7 @@ def test_the_command_is_the_program_itself_and_of_the_same_version(wheel_python:
     program = wheel_python.parent / "lastrank"
     assert program.read_bytes()[:4] == b"\x7fELF"
     said = subprocess.run([program, "--version"], capture_output=True, text=True, check=True)
-    assert said.stdout == f"lastrank {VERSION}\n"
+    assert said.stdout.startswith(f"lastrank {VERSION} (") and "\ntarget: " in said.stdout
     assert in_clean("import lastrank; print(lastrank.__version__)") == f"{VERSION}\n"
 
 
@@ -33,7 +33,7 @@ def test_the_module_can_be_run_and_says_where_it_looks_for_the_program(wheel_pyt
         command = [wheel_python, "-m", "lastrank", "--version"]
         return subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, env=environment)
 
-    assert run().stdout == f"lastrank {VERSION}\n"
+    assert run().stdout.startswith(f"lastrank {VERSION} (")
     wrong = run(LASTRANK_BIN="/nowhere/lastrank")
     assert (wrong.returncode, wrong.stderr) == (1, "error: LASTRANK_BIN names /nowhere/lastrank, which is no file\n")
 

@@ -18,13 +18,24 @@ pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 pub use traces::{FidelityArgs, ImportArgs, LEAST_GAP_US, RecordArgs, ReplayArgs, TraceChoice};
 pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
+/// What `--version` prints.
+const BUILD: &str = concat!(
+    env!("CARGO_PKG_VERSION"),
+    " (",
+    env!("LASTRANK_COMMIT"),
+    ")\ntarget: ",
+    env!("LASTRANK_TARGET"),
+    "\nfeatures: ",
+    env!("LASTRANK_FEATURES")
+);
+
 /// How long do operations on this machine really take, and is that tail normal?
 ///
 /// lastrank runs a small program of file, memory or system operations on one process or many
 /// ranks, keeps every single operation with its own time, and explains the slow ones with
 /// extreme-value statistics. Start with `lastrank run parallel_write`.
 #[derive(Debug, Parser)]
-#[command(name = "lastrank", version, max_term_width = 100, arg_required_else_help = true)]
+#[command(name = "lastrank", version, long_version = BUILD, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 ok · 1 the answer is no · 2 usage or program error · \
                         3 incomplete or failed operations")]
 pub struct Cli {

@@ -121,7 +121,7 @@ mod tests {
             "a": {"b": [1, 2.5, null], "c": "x\ny"},
             "empty": [[], {}],
             "long": vec![1.0 / 3.0; 12],
-            "rows": (0..4).map(|n| json!({"n": n, "name": "r".repeat(40), "more": [n, "z".repeat(30)]})).collect::<Vec<_>>(),
+            "rows": (0..4).map(|n| json!({"n": n, "name": "r".repeat(40), "more": [n, "z".repeat(20)]})).collect::<Vec<_>>(),
             "text": "w".repeat(150),
         });
         let text = laid_out(&value);

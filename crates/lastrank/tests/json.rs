@@ -99,3 +99,23 @@ fn the_rows_count_what_the_program_did() {
     assert!(read["quantiles_seconds"]["p99"].is_null(), "40 values carry no p99");
     assert!(write["response_quantiles_seconds"].is_null());
 }
+
+#[test]
+fn the_version_tells_the_commit_target_and_features() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = lastrank(folder.path(), &["-V"]).out;
+    assert_eq!(short, format!("lastrank {}\n", env!("CARGO_PKG_VERSION")));
+    let told = lastrank(folder.path(), &["--version"]).out;
+    let lines: Vec<&str> = told.lines().collect();
+    let [first, target, features] = lines[..] else { panic!("{told}") };
+    assert!(target.starts_with("target: ") && target.contains(std::env::consts::ARCH), "{told}");
+    assert_eq!(features, if cfg!(feature = "mpi") { "features: mpi" } else { "features: none" });
+    let what = first.strip_prefix(short.trim_end()).unwrap().trim().trim_matches(['(', ')']);
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    if let Some(commit) = what.strip_prefix("commit ").and_then(|rest| rest.split(' ').next()) {
+        let known = std::process::Command::new("git").args(["-C", root, "cat-file", "-e", commit]).status();
+        assert!(known.unwrap().success(), "{told}");
+    } else {
+        assert!(!Path::new(root).join(".git").exists() && what.contains("archive"), "{told}");
+    }
+}

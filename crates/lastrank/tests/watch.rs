@@ -222,6 +222,12 @@ fn new_run_files_of_a_directory_are_watched_in_the_order_they_were_made() {
     std::fs::create_dir(folder.path().join("runs")).unwrap();
     run("10ms,300us", "1", "200", "quiet.parquet");
     run("10ms,300us", "2", "20", "runs/b.parquet");
+    let labelled =
+        ["watch", "quiet.parquet", "runs", "--of", "write/fwrite", "-q", "--prometheus", "of.prom"];
+    assert!(lastrank(folder.path(), &labelled).status.is_some_and(|status| status < 2));
+    let text = std::fs::read_to_string(folder.path().join("of.prom")).unwrap();
+    let labels = "lastrank_watch_alarmed{baseline=\"quiet.parquet\",stream=\"runs\",of=\"write/fwrite\"} ";
+    assert!(text.contains(labels), "{text}");
     let arguments = ["watch", "quiet.parquet", "runs", "--state", "s.json", "--json"];
     let end = |done: &Done| lines(&done.out).pop().unwrap()["values"].as_u64();
     let first = lastrank(folder.path(), &arguments);

@@ -12,6 +12,8 @@ pub struct Metrics<'a> {
     /// Names of baseline and stream, for the labels.
     pub baseline: &'a str,
     pub stream: &'a str,
+    /// The operation or label that was chosen; none where nobody chose.
+    pub of: Option<&'a str>,
     pub watch: &'a Watch,
     pub counts: &'a Counts,
     /// The last value, in seconds.
@@ -26,7 +28,9 @@ impl Metrics<'_> {
     /// The whole file.
     pub fn text(&self) -> String {
         let watch = self.watch;
-        let labels = format!("baseline=\"{}\",stream=\"{}\"", escaped(self.baseline), escaped(self.stream));
+        let of = self.of.map_or(String::new(), |of| format!(",of=\"{}\"", escaped(of)));
+        let labels =
+            format!("baseline=\"{}\",stream=\"{}\"{of}", escaped(self.baseline), escaped(self.stream));
         let mut out = String::new();
         let mut metric = |name: &str, kind: &str, help: &str, samples: &[(&str, f64)]| {
             out += &format!("# HELP lastrank_watch_{name} {help}\n# TYPE lastrank_watch_{name} {kind}\n");

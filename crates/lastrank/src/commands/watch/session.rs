@@ -1,6 +1,7 @@
 //! Passes values to the monitor, prints its events, and writes the state and metrics files.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
@@ -258,10 +259,14 @@ impl<'a> Session<'a> {
             self.state.save(path)?;
         }
         if let Some(path) = &self.args.prometheus {
-            let stream = self.args.stream.display().to_string();
+            let name = |path: &Path| match path == Path::new("-") {
+                true => "stdin".to_owned(),
+                false => path.display().to_string(),
+            };
             let metrics = Metrics {
-                baseline: &self.quiet.values.name,
-                stream: if stream == "-" { "stdin" } else { &stream },
+                baseline: &name(&self.args.baseline),
+                stream: &name(&self.args.stream),
+                of: self.args.choice.label.as_deref(),
                 watch: &self.state.watch,
                 counts: &self.state.counts,
                 last: self.last,
