@@ -362,6 +362,16 @@ pub(crate) fn function(
             (Some(number), Some(width)) => digits(number, width),
             _ => Err("digits need two integers".into()),
         },
+        F::Shuffled => match (values[0].integer(), values[1].integer(), values[2].integer()) {
+            (Some(place), Some(limit), Some(key)) => {
+                crate::shuffled::shuffled(place, limit, key).map(Value::Int)
+            }
+            _ => Err("`shuffled` needs three integers".into()),
+        },
+        F::Scattered => match (values[0].integer(), values[1].integer()) {
+            (Some(number), Some(limit)) => crate::shuffled::scattered(number, limit).map(Value::Int),
+            _ => Err("`scattered` needs two integers".into()),
+        },
         F::Range => match (values[0].integer(), values[1].integer()) {
             (Some(a), Some(b)) if b.saturating_sub(a) <= 1_000_000 => {
                 Ok(Value::List(Arc::new((a..b).map(Value::Int).collect())))

@@ -36,6 +36,7 @@ mod meeting;
 pub mod number;
 pub mod plan;
 mod quantity;
+mod shuffled;
 pub mod source;
 pub mod statistic;
 pub mod syntax;

@@ -24,50 +24,70 @@ impl Letter {
         Self { letter, value: Some(value), unsupported: None }
     }
 
-    /// An option of the tool that is refused.
+    /// A switch of the tool that is refused.
     pub const fn refused(letter: char, why: &'static str) -> Self {
         Self { letter, value: None, unsupported: Some(why) }
+    }
+
+    /// An option with a value that is refused.
+    pub const fn refused_with(letter: char, why: &'static str) -> Self {
+        Self { letter, value: Some(""), unsupported: Some(why) }
     }
 }
 
 /// The options of a command line in their order: letter and value (empty of a switch).
 ///
 /// # Errors
-/// An option that is unknown or refused, a value that is missing, a word that belongs to no option.
+/// Options that are unknown or refused, values that are missing, words that belong to no option: all of them.
 pub(crate) fn options(
     tool: &'static str,
     known: &[Letter],
     words: &[String],
-) -> Result<Vec<(char, String)>, Refusal> {
-    let mut found = Vec::new();
+) -> (Vec<(char, String)>, Vec<Refusal>) {
+    let (mut found, mut wrong) = (Vec::new(), Vec::new());
     let mut rest = words.iter();
     while let Some(word) = rest.next() {
         let letters = match word.strip_prefix('-') {
             Some(letters) if !letters.is_empty() && !letters.starts_with('-') => letters,
-            _ => return Err(Refusal::Unknown { tool, option: word.clone(), nearest: None }),
+            _ => {
+                wrong.push(Refusal::Unknown { tool, option: word.clone(), nearest: None });
+                continue;
+            }
         };
         for (at, letter) in letters.char_indices() {
             let option = format!("-{letter}");
             let Some(known) = known.iter().find(|known| known.letter == letter) else {
-                return Err(Refusal::Unknown { tool, option, nearest: None });
+                wrong.push(Refusal::Unknown { tool, option, nearest: None });
+                break;
             };
-            if let Some(why) = known.unsupported {
-                return Err(Refusal::Unsupported { tool, option, why });
+            let mut value = None;
+            if known.value.is_some() {
+                let attached = &letters[at + letter.len_utf8()..];
+                value = match attached.strip_prefix('=').unwrap_or(attached) {
+                    "" => rest.next().cloned(),
+                    attached => Some(attached.to_owned()),
+                };
             }
-            let Some(want) = known.value else {
-                found.push((letter, String::new()));
-                continue;
-            };
-            let attached = &letters[at + letter.len_utf8()..];
-            let value = match attached.strip_prefix('=').unwrap_or(attached) {
-                "" => rest.next().ok_or(Refusal::NoValue { option, want })?.clone(),
-                attached => attached.to_owned(),
-            };
-            found.push((letter, value));
-            break;
+            match (known.unsupported, known.value, value) {
+                (Some(why), value, _) => {
+                    wrong.push(Refusal::Unsupported { tool, option, why });
+                    if value.is_some() {
+                        break;
+                    }
+                }
+                (None, None, _) => found.push((letter, String::new())),
+                (None, Some(_), Some(value)) => {
+                    found.push((letter, value));
+                    break;
+                }
+                (None, Some(want), None) => {
+                    wrong.push(Refusal::NoValue { option, want });
+                    break;
+                }
+            }
         }
     }
-    Ok(found)
+    (found, wrong)
 }
 
 /// A value that was refused.

@@ -62,10 +62,49 @@ pub enum Refusal {
         /// What is wrong there.
         why: Box<Refusal>,
     },
+    /// Several mistakes, in their order.
+    #[error("{}", .0.iter().map(Self::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<Refusal>),
     /// There is nothing to do.
     #[error("{0}")]
     Nothing(&'static str),
     /// A name that no string of the language can hold.
     #[error("the name `{}` holds a character that a program cannot spell", .0.escape_debug())]
     Name(String),
+}
+
+impl Refusal {
+    /// One for all that was found.
+    ///
+    /// # Errors
+    /// Where anything was.
+    pub(crate) fn of_all(found: Vec<Self>) -> Result<(), Self> {
+        let mut flat = Vec::new();
+        found.into_iter().for_each(|one| one.flatten(&mut flat));
+        let mut distinct: Vec<Self> = Vec::new();
+        for one in flat {
+            if !distinct.contains(&one) {
+                distinct.push(one);
+            }
+        }
+        match distinct.len() {
+            0 => Ok(()),
+            1 => Err(distinct.swap_remove(0)),
+            _ => Err(Self::Several(distinct)),
+        }
+    }
+
+    /// Takes several apart, each with the section that they are in.
+    fn flatten(self, into: &mut Vec<Self>) {
+        match self {
+            Self::Several(all) => all.into_iter().for_each(|one| one.flatten(into)),
+            Self::Section { section, why } => {
+                let mut parts = Vec::new();
+                why.flatten(&mut parts);
+                let within = |why| Self::Section { section: section.clone(), why: Box::new(why) };
+                into.extend(parts.into_iter().map(within));
+            }
+            other => into.push(other),
+        }
+    }
 }

@@ -1,5 +1,8 @@
 //! Tests of the programs: their texts, and that each passes the checks of the language without a word.
 
+mod common;
+
+use common::checked;
 use ppl::plan::Settings;
 use workloads::fio::{self, Job, JobFile, Place};
 use workloads::ior::Ior;
@@ -7,23 +10,6 @@ use workloads::mdtest::Mdtest;
 use workloads::memory::{Memory, What};
 use workloads::quantity::Prefixes;
 use workloads::{Refusal, ior};
-
-/// The text, if it is in the formatter's layout and right for one rank and for four.
-fn checked(text: String) -> String {
-    assert_eq!(ppl::format::format(&text).as_deref(), Ok(text.as_str()), "not in the one layout:\n{text}");
-    for ranks in [None, Some(4)] {
-        let mut source = ppl::Source::new("made.ppl", &text);
-        let settings = Settings { ranks, ..Settings::default() };
-        match ppl::compile(&mut source, &settings, false, None) {
-            Ok((_, found)) | Err(found) => {
-                let words: Vec<_> =
-                    found.iter().map(|one| format!("{:?} {}", one.code, one.message)).collect();
-                assert!(words.is_empty(), "{words:?}\n{text}");
-            }
-        }
-    }
-    text
-}
 
 fn options(words: &str) -> Vec<(&str, &str)> {
     words.split_whitespace().map(|word| word.split_once('=').unwrap_or((word, "1"))).collect()
@@ -110,22 +96,6 @@ fn every_kind_of_io_is_right() {
 }
 
 #[test]
-fn a_job_file_of_several_jobs() {
-    let text = "; two writers, then a reader\n[global]\nioengine=libaio\ndirect=1\nbs=4k ; small\nsize=16m\n\
-                runtime=3\ntime_based\ngroup_reporting\n\n[fill]\nrw=write\nnumjobs=2\nbs=1M\n\n[log]\nrw=write\n\
-                bs=512\nioengine=psync\niodepth=8\nfdatasync=1\n\n[look up]\nstonewall\nrw=randread\niodepth=8\n\
-                random_distribution=zipf:1.2\n";
-    let file = JobFile::read(text).unwrap();
-    insta::assert_snapshot!(checked(file.program("lastrank import job.fio").unwrap()));
-}
-
-#[test]
-fn a_job_file_of_one_job_has_the_form_of_io() {
-    let file = JobFile::read("[reads]\nrw=randread\nfilename=/srv/data.bin\nsize=1MiB\nbs=4k\n").unwrap();
-    insta::assert_snapshot!(checked(file.program("lastrank import job.fio").unwrap()));
-}
-
-#[test]
 fn ior_posix() {
     let line = words("ior -a POSIX -b 16m -t1m -s 4 -C -e -i 3 -N 4 -o /scratch/f");
     let options = ior::options_of_line(&line).unwrap();
@@ -199,7 +169,6 @@ fn what_cannot_be_done_is_refused_by_name() {
         "bs=0",
         "bs=-4k",
         "bs=4kb",
-        "bs=4k,8k",
         "bs=x",
         "bs=",
         "bs=8k size=4k",
@@ -213,7 +182,6 @@ fn what_cannot_be_done_is_refused_by_name() {
         "frobnicate=1",
         "ioengine=mmap",
         "ioengine=foo",
-        "verify=md5",
         "time_based=1",
         "time=0",
         "time=x",
@@ -231,29 +199,22 @@ fn what_cannot_be_done_is_refused_by_name() {
         "bssplit=4k/x",
         "bsrange=8k-4k",
         "rwmixread=101",
-        "filename=a:b",
-        "nrfiles=2",
-        "loops=2",
+        "loops=2 number_ios=3",
         "latency_target=1",
+        "ratemin=1m rate=x frobnicate=1",
+        "verify_fatal=2x verify=crc",
+        "rw=randread bs=4k,8k rw=randrw",
+        "exec_prerun=ls",
+        "ba=8k",
+        "rw=read:-8k",
+        "nrfiles=3",
+        "filesize=4k-8k",
         "direct=maybe",
         "sync=2",
     ] {
         let all: Vec<_> = [("rw", "randread"), ("size", "1m")].into_iter().chain(options(line)).collect();
         let why = Job::of_options("io", &all, Prefixes::Plain).expect_err(line);
         said += &format!("{line}\n    {why}\n");
-    }
-    for line in [
-        "",
-        "rw=read\n",
-        "[a]\nfoo bar\n",
-        "[a]\nsize=1m\nrw=bad\n",
-        "[a]\nrw=read\n[b]\nrw=read\n",
-        "[a]\nsize=${SIZE}\n",
-        "[a]\nsize=1m\nfilename=/x/y\n[b]\nsize=1m\n",
-        "[a]\nsize=1m\ndirectory=/x\n[b]\nsize=1m\ndirectory=/y\n",
-    ] {
-        let why = JobFile::read(line).and_then(|file| file.program("x")).expect_err(line);
-        said += &format!("{line:?}\n    {why}\n");
     }
     for line in [
         "-b",
@@ -344,6 +305,18 @@ mod any {
             "unlink",
             "thread",
             "buffered",
+            "filesize",
+            "nrfiles",
+            "loops",
+            "startdelay",
+            "verify",
+            "exitall",
+            "create_only",
+            "allow_file_create",
+            "filename_format",
+            "offset_increment",
+            "thinktime_blocks",
+            "norandommap",
         ];
         let values = [
             "0",
@@ -372,6 +345,12 @@ mod any {
             "dsync",
             "native",
             "a b",
+            "a:b",
+            "read:4k",
+            "randread:3",
+            "4k,8k",
+            "md5",
+            "$jobname-$jobnum.$filenum",
             "x$y",
             "\"q\"",
             "9223372036854775807",
@@ -426,4 +405,13 @@ mod any {
             }
         }
     }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let text = "[global]\nfrobnicate=1\n[a]\nsize=x\nzonemode=zbd\n[b]\nrw=reed\n";
+    let told = JobFile::read(text).unwrap_err().to_string();
+    assert_eq!(told.lines().count(), 4, "{told}");
+    let told = Ior::of_words(&words("-b x -J 3 -t y")).unwrap_err().to_string();
+    assert_eq!(told.lines().count(), 3, "{told}");
 }

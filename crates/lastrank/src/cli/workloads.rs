@@ -97,6 +97,9 @@ pub struct IoArgs {
     /// Where random accesses go: random, zipf:THETA, pareto:H, normal:PERCENT, zoned:ACCESSES/SIZE:…
     #[arg(long, alias = "random_distribution", value_name = "LAW")]
     pub random_distribution: Option<String>,
+    /// Draw random offsets independently, in place of each block once a pass
+    #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
+    pub norandommap: Option<String>,
     /// Fill the file before it is written, so that writes find their blocks
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     pub overwrite: Option<String>,

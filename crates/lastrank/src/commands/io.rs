@@ -92,7 +92,7 @@ fn text_of(path: &Path) -> anyhow::Result<String> {
 
 /// The options as pairs of fio's names and values.
 fn options<'a>(args: &'a IoArgs, access: &'a str, found: &'a Found) -> Vec<(&'a str, &'a str)> {
-    let given: [(&str, &Option<String>); 26] = [
+    let given: [(&str, &Option<String>); 27] = [
         ("bs", &args.bs),
         ("bsrange", &args.bsrange),
         ("bssplit", &args.bssplit),
@@ -116,6 +116,7 @@ fn options<'a>(args: &'a IoArgs, access: &'a str, found: &'a Found) -> Vec<(&'a 
         ("thinktime", &args.think),
         ("rwmixread", &args.rwmixread),
         ("random_distribution", &args.random_distribution),
+        ("norandommap", &args.norandommap),
         ("overwrite", &args.overwrite),
         ("invalidate", &args.invalidate),
         ("fallocate", &args.fallocate),

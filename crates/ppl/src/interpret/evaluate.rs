@@ -7,6 +7,7 @@ use crate::claim;
 use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
 use crate::quantity::{self, Quantity};
+use crate::shuffled::shuffled;
 use crate::syntax::BinaryOp;
 use crate::value::{LONGEST_TEXT, MAX_LIST_DEPTH, TOO_LONG, Value, integer};
 
@@ -334,6 +335,13 @@ impl<M: Machine> Interpreter<'_, M> {
                 (self.quick_integer(call.first), self.quick_integer(call.first + 1))
         {
             return quantity::digits(number, width).map_err(|message| self.fault(message));
+        }
+        if function == Function::Shuffled
+            && let Some(place) = self.quick_integer(call.first)
+            && let (Some(limit), Some(key)) =
+                (self.quick_integer(call.first + 1), self.quick_integer(call.first + 2))
+        {
+            return shuffled(place, limit, key).map(Value::Int).map_err(|message| self.fault(message));
         }
         if function == Function::Empirical
             && let Expr::List(list) = self.code.exprs[call.first as usize]

@@ -14,6 +14,17 @@ pub struct Access {
     pub random: bool,
 }
 
+/// What follows an access, where fio's `rw` has a number behind a colon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sequence {
+    /// The next block in order, or another one at random.
+    Plain,
+    /// In order with so many bytes left out after each.
+    Holes(u64),
+    /// After each random place so many blocks in order, that one included.
+    Runs(u64),
+}
+
 impl Access {
     /// One of `read write randread randwrite rw readwrite randrw`.
     pub fn of_word(word: &str) -> Result<Self, Refusal> {
@@ -36,6 +47,24 @@ impl Access {
                 want: "one of read, write, randread, randwrite, rw, randrw",
             }),
         }
+    }
+
+    /// Such a word, perhaps with a number: `read:8k` leaves 8 KiB out after each read, `randread:8` reads 8 blocks in order
+    /// after each random place.
+    pub fn with_sequence(text: &str, prefixes: Prefixes) -> Result<(Self, Sequence), Refusal> {
+        let Some((word, number)) = text.split_once(':') else {
+            return Ok((Self::of_word(text)?, Sequence::Plain));
+        };
+        let access = Self::of_word(word)?;
+        let bad = |want| Refusal::BadValue { option: "rw".into(), value: text.into(), want };
+        if access.random {
+            let count = quantity::count(number).filter(|count| (1..=1 << 32).contains(count));
+            let count = count.ok_or_else(|| bad("a number of blocks in order, such as randread:8"))?;
+            return Ok((access, if count == 1 { Sequence::Plain } else { Sequence::Runs(count) }));
+        }
+        let hole = bytes(number, prefixes)
+            .ok_or_else(|| bad("bytes to leave out, such as read:8k; none below 0"))?;
+        Ok((access, if hole == 0 { Sequence::Plain } else { Sequence::Holes(hole) }))
     }
 
     /// fio's word, which is the label of the samples.
@@ -198,7 +227,7 @@ impl Distribution {
                     .map(Self::Normal)
             }
             "zoned" => {
-                Self::zoned(rest).ok_or_else(|| bad("such as zoned:60/10:40/90, each side making 100"))
+                Self::zoned(rest).ok_or_else(|| bad("such as zoned:60/10:40/90, each side making 100 (an even part of the rest where one is left out)"))
             }
             "zoned_abs" => Err(Refusal::Unsupported {
                 tool: "fio",
@@ -209,18 +238,33 @@ impl Distribution {
         }
     }
 
+    /// Shares of accesses and of the file; those left out are even parts of what is left, as in fio.
     fn zoned(text: &str) -> Option<Self> {
+        let share = |text: &str| match text {
+            "" => Some(None),
+            text => text.parse::<u64>().ok().filter(|share| *share <= 100).map(Some),
+        };
         let zone = |part: &str| {
-            let (accesses, size) = part.split_once('/')?;
-            Some((accesses.parse::<u64>().ok()?, size.parse::<u64>().ok()?))
+            let (accesses, size) = part.split_once('/').unwrap_or((part, ""));
+            Some((share(accesses)?, share(size)?))
         };
-        let zones: Vec<(u64, u64)> = text.split(':').map(zone).collect::<Option<_>>()?;
-        let whole = |side: fn(&(u64, u64)) -> u64| {
-            zones.iter().map(side).try_fold(0_u64, u64::checked_add) == Some(100)
-        };
-        let right = whole(|zone| zone.0) && whole(|zone| zone.1) && zones.iter().all(|zone| zone.1 > 0);
-        right.then_some(Self::Zoned(zones))
+        let zones: Vec<(Option<u64>, Option<u64>)> = text.split(':').map(zone).collect::<Option<_>>()?;
+        let accesses = whole(zones.iter().map(|zone| zone.0).collect())?;
+        let sizes = whole(zones.iter().map(|zone| zone.1).collect())?;
+        let zones: Vec<(u64, u64)> = accesses.into_iter().zip(sizes).collect();
+        zones.iter().all(|zone| zone.1 > 0).then_some(Self::Zoned(zones))
     }
+}
+
+/// Shares in percent that make 100, those left out as even parts of the rest.
+fn whole(shares: Vec<Option<u64>>) -> Option<Vec<u64>> {
+    let given: u64 = shares.iter().flatten().sum();
+    let open = shares.iter().filter(|share| share.is_none()).count() as u64;
+    let rest = 100_u64.checked_sub(given)?;
+    if open == 0 {
+        return (rest == 0).then(|| shares.into_iter().flatten().collect());
+    }
+    rest.is_multiple_of(open).then(|| shares.into_iter().map(|share| share.unwrap_or(rest / open)).collect())
 }
 
 /// A percentage: `70` or `70%`, up to 100.

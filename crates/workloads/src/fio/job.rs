@@ -1,13 +1,13 @@
 //! A job: the meaning of fio's options as a type.
 
-use super::access::{Access, BlockSizes, Distribution};
-use crate::Refusal;
+use super::access::{Access, BlockSizes, Distribution, Sequence};
+use super::names::Names;
 use crate::quantity::{bytes_in_words, time_in_words};
 
 /// When a job ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Extent {
-    /// It has moved as many bytes as its file has.
+    /// It has moved as many bytes as its files have.
     Once,
     /// It has moved this many bytes.
     Bytes(u64),
@@ -37,28 +37,46 @@ pub enum OpenSync {
     DataSync,
 }
 
-/// The most bytes of all files, so that no calculation of a program overflows.
-const MOST_BYTES: u128 = 1 << 56;
+/// Whether content is compared with what was written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verify {
+    /// No.
+    No,
+    /// What is written is not read back; what is read is compared.
+    Reads,
+    /// What is written is read back and compared.
+    All,
+}
 
 /// A job of fio.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Job {
     /// Its name, for labels and files.
     pub name: String,
+    /// Whether it stands in a job file: it then does what fio does where `lastrank io` differs.
+    pub is_imported: bool,
     /// Direction and order.
     pub access: Access,
+    /// Holes between accesses in order, or runs of accesses at random.
+    pub sequence: Sequence,
     /// Of 100 operations of a mix, how many read.
     pub read_share: u64,
     /// Bytes of an operation.
     pub sizes: BlockSizes,
-    /// Bytes of the file that it works on; `None`: the whole of a file that exists.
+    /// The same of writes, where reads have others.
+    pub write_sizes: Option<BlockSizes>,
+    /// To what accesses are aligned, where that is said.
+    pub align: Option<u64>,
+    /// Bytes that it moves in one pass over its files; `None`: all of them.
     pub size: Option<u64>,
-    /// Where in the file it begins.
+    /// Bytes of one file, where that is not its part of `size`.
+    pub file_size: Option<u64>,
+    /// Where in the file it begins,
     pub offset: u64,
-    /// Directory of its file.
-    pub directory: Option<String>,
-    /// Name of its file, which all its processes share.
-    pub file: Option<String>,
+    /// and how much later each further process does.
+    pub offset_increment: u64,
+    /// Its files.
+    pub names: Names,
     /// Operations in flight.
     pub depth: u64,
     /// Whether its engine does one operation at a time, whatever the depth.
@@ -67,6 +85,10 @@ pub struct Job {
     pub jobs: u64,
     /// How much it does.
     pub extent: Extent,
+    /// How often it does all that.
+    pub loops: u64,
+    /// Nanoseconds before it begins.
+    pub start_delay: u64,
     /// Nanoseconds after which it ends at the latest.
     pub time: Option<u64>,
     /// Whether it begins again until the time is over, whatever `extent` says.
@@ -85,22 +107,38 @@ pub struct Job {
     pub end_fsync: bool,
     /// At what rate.
     pub rate: Option<Rate>,
+    /// The same of writes, where reads have another.
+    pub write_rate: Option<Option<Rate>>,
     /// With random gaps.
     pub poisson: bool,
-    /// Nanoseconds between operations.
+    /// Nanoseconds of a pause,
     pub think: u64,
+    /// which follows so many operations.
+    pub think_blocks: u64,
     /// Where random accesses go.
     pub distribution: Distribution,
+    /// Whether random accesses come to each block once a pass.
+    pub random_map: bool,
+    /// Whether content is compared.
+    pub verify: Verify,
     /// The file is written before it is measured, so that writes find their blocks.
     pub overwrite: bool,
     /// The page cache forgets the file before it begins.
     pub invalidate: bool,
+    /// The kernel is told in which order the file is used.
+    pub advise: bool,
     /// Space is reserved before it begins.
     pub fallocate: bool,
     /// Its files stay.
     pub keep: bool,
     /// It waits for the jobs before it.
     pub stonewall: bool,
+    /// The jobs that run beside it end with it.
+    pub exit_all: bool,
+    /// Its files are made, and that is all.
+    pub create_only: bool,
+    /// Its files exist and are used as they are.
+    pub existing: bool,
     /// What is done otherwise than fio would, one sentence each.
     pub notes: Vec<String>,
 }
@@ -110,17 +148,24 @@ impl Job {
     pub(super) fn named(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            is_imported: false,
             access: Access { reads: true, writes: false, random: false },
+            sequence: Sequence::Plain,
             read_share: 50,
             sizes: BlockSizes::One(4096),
+            write_sizes: None,
+            align: None,
             size: None,
+            file_size: None,
             offset: 0,
-            directory: None,
-            file: None,
+            offset_increment: 0,
+            names: Names::default(),
             depth: 1,
             synchronous: false,
             jobs: 1,
             extent: Extent::Once,
+            loops: 1,
+            start_delay: 0,
             time: None,
             time_based: false,
             ramp: None,
@@ -130,82 +175,79 @@ impl Job {
             fdatasync: 0,
             end_fsync: false,
             rate: None,
+            write_rate: None,
             poisson: false,
             think: 0,
+            think_blocks: 1,
             distribution: Distribution::Uniform,
+            random_map: true,
+            verify: Verify::No,
             overwrite: false,
             invalidate: true,
+            advise: true,
             fallocate: false,
             keep: false,
             stonewall: false,
+            exit_all: false,
+            create_only: false,
+            existing: false,
             notes: Vec::new(),
         }
     }
 
-    /// Refuses valid values that contradict each other.
-    pub(super) fn check(&self) -> Result<(), Refusal> {
-        let together = |words: String| Err(Refusal::Together(words));
-        let most = self.sizes.most();
-        let bytes = u128::from(self.size.unwrap_or(0)) + u128::from(self.offset);
-        if bytes * u128::from(self.jobs) > MOST_BYTES {
-            return together("size, offset and numjobs make files of more than 64 PiB".into());
-        }
-        let blocks = self.size.unwrap_or(0) / self.sizes.least();
-        if matches!(self.distribution, Distribution::Zipf(_)) && blocks > 1 << 33 {
-            return together(
-                "zipf takes at most 8 thousand million blocks: make size smaller or bs larger".into(),
-            );
-        }
-        if let Some(size) = self.size.filter(|size| *size < most) {
-            return together(format!(
-                "a file of {} holds no block of {}: make size larger or bs smaller",
-                bytes_in_words(size),
-                bytes_in_words(most)
-            ));
-        }
-        if self.direct && !self.sizes.are_multiples_of(512) {
-            return together(format!(
-                "direct needs blocks that are multiples of 512 bytes, not {}",
-                self.sizes.in_words()
-            ));
-        }
-        if self.direct && !self.offset.is_multiple_of(512) {
-            return together("direct needs an offset that is a multiple of 512 bytes".into());
-        }
-        if self.time_based && self.time.is_none() {
-            return together("time_based needs a runtime".into());
-        }
-        if !self.access.random && self.distribution != Distribution::Uniform {
-            return together(format!(
-                "random_distribution is for random accesses; {} is in order",
-                self.access.word()
-            ));
-        }
-        let is_mix = self.access.reads && self.access.writes;
-        if is_mix && matches!(self.rate, Some(Rate::Bytes(_) | Rate::EachDirection(_))) {
-            return together(
-                "fio's rates hold for reads and writes apart; of a mix give both together as rate=1000/s"
-                    .into(),
-            );
-        }
-        if matches!(
-            (&self.sizes, self.rate),
-            (BlockSizes::Range(..) | BlockSizes::Split(_), Some(Rate::Bytes(_)))
-        ) {
-            return together(
-                "a rate in bytes needs blocks of one size; give operations a second, rate=1000/s".into(),
-            );
-        }
-        if self.poisson && self.rate.is_none() {
-            return together("rate_process=poisson needs a rate".into());
-        }
-        if !self.access.writes && (self.fsync > 0 || self.fdatasync > 0 || self.end_fsync) {
-            return together(format!("fsync follows writes; {} writes nothing", self.access.word()));
-        }
-        if self.operations_a_second() == Some(0) {
-            return together("the rate is less than one operation a second".into());
-        }
-        Ok(())
+    /// A job of a job file that says nothing: one operation at a time (the engine `psync`), space of new files reserved.
+    pub(super) fn imported(name: &str) -> Self {
+        Self { is_imported: true, synchronous: true, fallocate: true, ..Self::named(name) }
+    }
+
+    /// How many files each process has.
+    pub(super) fn files(&self) -> u64 {
+        self.names.count()
+    }
+
+    /// Bytes of one file that it works on.
+    pub(super) fn region(&self) -> Option<u64> {
+        self.file_size.or_else(|| Some(self.size? / self.files()))
+    }
+
+    /// Bytes of one pass over all its files.
+    pub(super) fn pass(&self) -> Option<u64> {
+        let all = self.region()?.saturating_mul(self.files());
+        Some(self.size.map_or(all, |size| size.min(all)))
+    }
+
+    /// Whether reads and writes are mixed.
+    pub(super) fn is_mix(&self) -> bool {
+        self.access.reads && self.access.writes && (1..100).contains(&self.read_share)
+    }
+
+    /// Whether there is nothing but reads.
+    pub(super) fn only_reads(&self) -> bool {
+        self.access.reads && (!self.access.writes || self.read_share == 100)
+    }
+
+    /// Whether random accesses come to each block once a pass.
+    pub(super) fn has_map(&self) -> bool {
+        self.access.random
+            && self.random_map
+            && self.distribution == Distribution::Uniform
+            && matches!(self.sequence, Sequence::Plain)
+            && matches!(self.sizes, BlockSizes::One(_))
+    }
+
+    /// Whether one pass comes to each block once.
+    pub(super) fn comes_to_each_block(&self) -> bool {
+        if self.access.random { self.has_map() } else { !self.is_mix() }
+    }
+
+    /// Whether a pass is a number of whole blocks.
+    pub(super) fn is_of_whole_blocks(&self) -> bool {
+        self.pass().is_none_or(|pass| pass.is_multiple_of(self.sizes.least()))
+    }
+
+    /// Whether what was written is read back after it.
+    pub(super) fn reads_back(&self) -> bool {
+        self.verify == Verify::All && !self.only_reads()
     }
 
     /// Its rate in operations a second.
@@ -223,7 +265,7 @@ impl Job {
 
     /// Whether there must be content before it begins.
     pub(super) fn needs_content(&self) -> bool {
-        self.access.reads || self.overwrite
+        (self.access.reads || self.overwrite) && !self.existing
     }
 
     /// What it does, in a sentence without an end.
@@ -235,8 +277,12 @@ impl Job {
         };
         let order = if self.access.random { "at random places" } else { "one after the other" };
         let mut text = format!("{what} of {} {order}", self.sizes.in_words());
-        if let Some(size) = self.size {
-            text += &format!(" of a file of {}", bytes_in_words(size));
+        if let Some(region) = self.region() {
+            let files = match self.files() {
+                1 => "a file".into(),
+                files => format!("each of {files} files"),
+            };
+            text += &format!(" of {files} of {}", bytes_in_words(region));
         }
         if self.in_flight() > 1 {
             text += &format!(", {} in flight", self.depth);
@@ -250,6 +296,9 @@ impl Job {
         }
         if let Some(time) = self.time.filter(|_| self.time_based) {
             text += &format!(", for {}", time_in_words(time));
+        }
+        if self.loops > 1 {
+            text += &format!(", {} times", self.loops);
         }
         if self.jobs > 1 {
             text += &format!(", by {} processes at once", self.jobs);

@@ -24,47 +24,44 @@ fn without_comment(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or("").trim()
 }
 
+/// What is put together while a file is read.
+struct Reading {
+    global: Job,
+    jobs: Vec<Job>,
+    section: Option<Job>,
+    is_global: bool,
+    found: Vec<Refusal>,
+}
+
 impl JobFile {
-    /// Reads the text of a job file.
+    /// Reads the text of a job file; no variable of the environment is known.
     ///
     /// # Errors
-    /// What [`Job::of_options`] refuses, with the section; lines that are no options; a file without a job.
+    /// What [`Job::of_options`] refuses, with the section; lines that are no options; a file without a job. All mistakes are
+    /// told at once.
     pub fn read(text: &str) -> Result<Self, Refusal> {
-        let mut global = Job::named("global");
-        let mut jobs: Vec<Job> = Vec::new();
-        let mut section: Option<Job> = None;
-        let mut is_global = true;
+        Self::read_with(text, &|_| None)
+    }
+
+    /// The same, with the values of environment variables (`size=${SIZE}`).
+    ///
+    /// # Errors
+    /// As those of [`JobFile::read`].
+    pub fn read_with(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> Result<Self, Refusal> {
+        let mut reading = Reading {
+            global: Job::imported("global"),
+            jobs: Vec::new(),
+            section: None,
+            is_global: true,
+            found: Vec::new(),
+        };
         for (number, line) in text.lines().enumerate() {
             let line = without_comment(line);
-            if line.is_empty() {
-                continue;
+            if !line.is_empty() {
+                reading.line(number + 1, line, environment);
             }
-            if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
-                jobs.extend(section.take());
-                is_global = name.trim() == "global";
-                if !is_global {
-                    section = Some(Job { name: name.trim().to_owned(), ..global.clone() });
-                }
-                continue;
-            }
-            let (name, value) =
-                line.split_once('=').map_or((line, "1"), |(name, value)| (name.trim(), value.trim()));
-            if name.is_empty() || name.contains(char::is_whitespace) {
-                return Err(Refusal::Line { line: number + 1, text: line.to_owned() });
-            }
-            let job = if is_global { &mut global } else { section.as_mut().unwrap_or(&mut global) };
-            set(job, name, value)
-                .map_err(|why| in_section(if is_global { "global" } else { &job.name }, why))?;
         }
-        jobs.extend(section);
-        if jobs.is_empty() {
-            return Err(Refusal::Nothing("the job file has no section of a job, such as `[randread]`"));
-        }
-        for job in &mut jobs {
-            stop_at_size(job);
-            job.check().map_err(|why| in_section(&job.name, why))?;
-        }
-        Ok(Self { jobs })
+        reading.finish()
     }
 
     /// The program of all its jobs; `made_by` is told in its first line.
@@ -76,23 +73,111 @@ impl JobFile {
     }
 }
 
+impl Reading {
+    fn line(&mut self, number: usize, line: &str, environment: &dyn Fn(&str) -> Option<String>) {
+        if let Some(name) = line.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')) {
+            self.jobs.extend(self.section.take());
+            self.is_global = name.trim() == "global";
+            if !self.is_global {
+                self.section = Some(Job { name: name.trim().to_owned(), ..self.global.clone() });
+            }
+            return;
+        }
+        let (name, value) =
+            line.split_once('=').map_or((line, "1"), |(name, value)| (name.trim(), value.trim()));
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            self.found.push(Refusal::Line { line: number, text: line.to_owned() });
+            return;
+        }
+        let job = match &mut self.section {
+            Some(job) if !self.is_global => job,
+            _ => &mut self.global,
+        };
+        let done = with_values(name, value, environment)
+            .and_then(|value| option::set(job, name, &value, Prefixes::Fio));
+        if let Err(why) = done {
+            let section = job.name.clone();
+            self.found.push(in_section(&section, why));
+        }
+    }
+
+    fn finish(mut self) -> Result<JobFile, Refusal> {
+        self.jobs.extend(self.section.take());
+        if self.jobs.is_empty() && self.found.is_empty() {
+            let words = "the job file has no section of a job, such as `[randread]`";
+            return Err(Refusal::Nothing(words));
+        }
+        // An engine that is not here has options that are not known here.
+        if self.found.iter().any(is_of_an_engine) {
+            self.found.retain(|why| !is_unknown(why));
+        }
+        let was_read = self.found.is_empty();
+        for job in &mut self.jobs {
+            let mut found = vec![job.of_direction().err(), job.names.check_format(job.jobs).err()];
+            // What goes together is judged where all of it was understood.
+            if was_read {
+                stop_at_size(job);
+                found.push(job.check().err());
+            }
+            self.found.extend(found.into_iter().flatten().map(|why| in_section(&job.name, why)));
+        }
+        Refusal::of_all(self.found)?;
+        Ok(JobFile { jobs: self.jobs })
+    }
+}
+
+fn is_of_an_engine(why: &Refusal) -> bool {
+    match why {
+        Refusal::Section { why, .. } => is_of_an_engine(why),
+        Refusal::Unsupported { option, .. } => option.starts_with("ioengine="),
+        _ => false,
+    }
+}
+
+fn is_unknown(why: &Refusal) -> bool {
+    match why {
+        Refusal::Section { why, .. } => is_unknown(why),
+        Refusal::Unknown { nearest, .. } => nearest.is_none(),
+        _ => false,
+    }
+}
+
 /// fio stops at the size of the file even if `number_ios` is more.
 fn stop_at_size(job: &mut Job) {
-    if let (Extent::Operations(count), Some(size)) = (job.extent, job.size) {
+    if let (Extent::Operations(count), Some(size)) = (job.extent, job.pass()) {
         job.extent = Extent::Operations(count.min((size / job.sizes.least()).max(1)));
     }
 }
 
-fn set(job: &mut Job, name: &str, value: &str) -> Result<(), Refusal> {
-    if value.contains("${") {
-        let why = "write the value of the environment variable in its place";
-        return Err(Refusal::Unsupported { tool: "fio", option: format!("{name}={value}"), why });
+/// A value with those of environment variables in it; fio's own keywords are refused but where a name is made of them.
+fn with_values(
+    name: &str,
+    value: &str,
+    environment: &dyn Fn(&str) -> Option<String>,
+) -> Result<String, Refusal> {
+    let refuse = |why| Refusal::Unsupported { tool: "fio", option: format!("{name}={value}"), why };
+    let mut text = String::new();
+    let mut rest = value;
+    while let Some((before, after)) = rest.split_once("${") {
+        let Some((variable, after)) = after.split_once('}') else {
+            return Err(refuse("`${` needs a name and `}`"));
+        };
+        let known = environment(variable);
+        text += before;
+        text += &known
+            .ok_or_else(|| refuse("the environment has no such variable: set it, or write its value"))?;
+        rest = after;
     }
-    if value.contains('$') && (value.contains("$jobname") || value.contains("$jobnum")) {
-        let why = "name the file without fio's keywords";
-        return Err(Refusal::Unsupported { tool: "fio", option: format!("{name}={value}"), why });
+    text += rest;
+    let is_format = name == "filename_format";
+    if !is_format && ["$jobname", "$jobnum", "$filenum", "$clientuid"].iter().any(|word| text.contains(word))
+    {
+        return Err(refuse("fio has such keywords in filename_format alone; write the name"));
     }
-    option::set(job, name, value, Prefixes::Fio)
+    if ["$ncpus", "$mb_memory", "$pagesize"].iter().any(|word| text.contains(word)) {
+        return Err(refuse("write the number in place of fio's keyword"));
+    }
+    Ok(text)
 }
 
 fn in_section(section: &str, why: Refusal) -> Refusal {

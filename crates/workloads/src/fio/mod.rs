@@ -4,14 +4,21 @@
 //! job file.
 
 mod access;
+mod classes;
 mod job;
 mod job_file;
+mod names;
 mod option;
+mod place;
 mod program;
 mod section;
 mod several;
+mod terms;
+mod together;
 
-pub use access::{Access, BlockSizes, Distribution};
-pub use job::{Extent, Job, OpenSync, Rate};
+pub use access::{Access, BlockSizes, Distribution, Sequence};
+pub use classes::reporting;
+pub use job::{Extent, Job, OpenSync, Rate, Verify};
 pub use job_file::{JobFile, looks_like_a_job_file};
+pub use names::Names;
 pub use program::{Place, program};

@@ -1,247 +1,152 @@
 //! Carries out one option of a job, or says why not.
 
 use super::access::{Access, BlockSizes, Distribution, percent, positive};
-use super::job::{Extent, Job, OpenSync, Rate};
+use super::classes::{Class, canonical, class, nearest};
+use super::job::{Extent, Job, OpenSync, Rate, Verify};
+use super::names::divided;
 use crate::Refusal;
 use crate::quantity::{Prefixes, SECOND, bytes, count, nanoseconds};
-
-/// Spellings of one option; the first is the one that is used below.
-const ALIASES: &[&[&str]] = &[
-    &["rw", "readwrite"],
-    &["bs", "blocksize"],
-    &["bsrange", "blocksize_range"],
-    &["iodepth", "depth"],
-    &["numjobs", "jobs"],
-    &["runtime", "timeout"],
-    &["number_ios", "ops"],
-    &["io_size", "io_limit"],
-    &["ramp_time", "warmup"],
-    &["sync", "open_sync"],
-    &["rwmixread", "mix"],
-    &["offset", "fileoffset"],
-    &["fsync_on_close", "close_fsync"],
-];
-
-/// Options that are carried out.
-const CARRIED_OUT: &[&str] = &[
-    "rw",
-    "bs",
-    "bsrange",
-    "bssplit",
-    "size",
-    "filesize",
-    "offset",
-    "directory",
-    "filename",
-    "iodepth",
-    "numjobs",
-    "runtime",
-    "time_based",
-    "time",
-    "ramp_time",
-    "io_size",
-    "number_ios",
-    "direct",
-    "buffered",
-    "sync",
-    "fsync",
-    "fdatasync",
-    "end_fsync",
-    "fsync_on_close",
-    "rate",
-    "rate_iops",
-    "rate_process",
-    "thinktime",
-    "rwmixread",
-    "rwmixwrite",
-    "random_distribution",
-    "percentage_random",
-    "overwrite",
-    "invalidate",
-    "fallocate",
-    "unlink",
-    "stonewall",
-    "wait_for_previous",
-    "ioengine",
-    "thread",
-    "loops",
-    "nrfiles",
-    "openfiles",
-    "kb_base",
-    "name",
-    "description",
-    "do_verify",
-    "verify",
-    "startdelay",
-];
-
-/// Options that do not change what is measured, or that ask for what happens anyway.
-const WITHOUT_EFFECT: &[&str] = &[
-    "group_reporting",
-    "new_group",
-    "norandommap",
-    "randrepeat",
-    "allrandrepeat",
-    "randseed",
-    "refill_buffers",
-    "scramble_buffers",
-    "zero_buffers",
-    "buffer_pattern",
-    "gtod_reduce",
-    "clocksource",
-    "disable_lat",
-    "disable_clat",
-    "disable_slat",
-    "disable_bw",
-    "disable_bw_measurement",
-    "lat_percentiles",
-    "clat_percentiles",
-    "slat_percentiles",
-    "percentile_list",
-    "significant_figures",
-    "write_bw_log",
-    "write_lat_log",
-    "write_iops_log",
-    "write_hist_log",
-    "log_avg_msec",
-    "log_hist_msec",
-    "log_max_value",
-    "log_offset",
-    "bwavgtime",
-    "iopsavgtime",
-    "per_job_logs",
-    "unified_rw_reporting",
-    "create_serialize",
-    "create_on_open",
-    "create_fsync",
-    "create_only",
-    "iodepth_batch",
-    "iodepth_batch_submit",
-    "iodepth_batch_complete",
-    "iodepth_batch_complete_min",
-    "iodepth_batch_complete_max",
-    "iodepth_low",
-    "random_generator",
-    "use_os_rand",
-    "softrandommap",
-    "file_service_type",
-    "fadvise_hint",
-    "status_interval",
-    "eta",
-    "output",
-    "output_format",
-    "minimal",
-    "hipri",
-    "registerfiles",
-    "fixedbufs",
-    "sqthread_poll",
-    "mem",
-    "iomem",
-    "iomem_align",
-    "mem_align",
-    "priority",
-    "prioclass",
-    "nice",
-    "exitall",
-    "filename_format",
-    "unique_filename",
-    "allow_file_create",
-    "atomic",
-    "stats",
-    "ignore_error",
-    "continue_on_error",
-    "error_dump",
-    "buffer_compress_percentage",
-    "dedupe_percentage",
-    "exec_prerun",
-];
-
-/// Options that are known and refused, with what to do.
-const REFUSED: &[(&str, &str)] = &[
-    ("include", "put the lines of the other file in this one"),
-    ("rate_min", "state a bound in the program with `assert`"),
-    ("rate_iops_min", "state a bound in the program with `assert`"),
-    ("latency_target", "state a bound in the program with `assert`"),
-    ("steadystate", "the result says how the rate changed"),
-    ("read_iolog", "import the log itself: lastrank import LOG"),
-    ("write_iolog", "import the log itself: lastrank import LOG"),
-    ("flow", "flows between jobs are not possible"),
-    ("zonemode", "zoned devices are not possible"),
-    ("zonesize", "zoned devices are not possible"),
-    ("ioscheduler", "set it before the run"),
-    ("cpus_allowed", "use `lastrank run --pin cores`"),
-    ("cpumask", "use `lastrank run --pin cores`"),
-    ("numa_cpu_nodes", "start lastrank under numactl"),
-    ("cgroup", "start lastrank in the control group"),
-    ("trim_percentage", "there is no trim"),
-    ("offset_increment", "give each job its own section with an offset"),
-    ("bs_unaligned", "blocks begin at multiples of the smallest size"),
-    ("bs_is_seq_rand", "give one size"),
-    ("rw_sequencer", "accesses are in order or at random"),
-    ("lockfile", "files are not locked"),
-    ("opendir", "name the files"),
-    ("mmap_range", "use the command `mmap` in a program"),
-];
 
 impl Job {
     /// The job of options as fio has them, without the dashes: `("bs", "4k")`. Switches have the value `1`.
     ///
     /// # Errors
-    /// An option that is unknown, unsupported or has no right value; options that do not go together.
+    /// Options that are unknown, unsupported or have no right value, all of them; options that do not go together.
     pub fn of_options(name: &str, options: &[(&str, &str)], prefixes: Prefixes) -> Result<Self, Refusal> {
         let mut job = Self::named(name);
+        let mut found = Vec::new();
         for (option, value) in options {
-            set(&mut job, option, value, prefixes)?;
+            found.extend(set(&mut job, option, value, prefixes).err());
         }
-        job.check()?;
+        found.extend(job.of_direction().err());
+        if found.is_empty() {
+            found.extend(job.check().err());
+        }
+        Refusal::of_all(found)?;
         Ok(job)
+    }
+
+    /// Keeps of what was said for reads and for writes what it needs.
+    ///
+    /// # Errors
+    /// A mix in which they differ.
+    pub(super) fn of_direction(&mut self) -> Result<(), Refusal> {
+        let (sizes, rate) = (self.write_sizes.take(), self.write_rate.take());
+        if self.only_reads() {
+            return Ok(());
+        }
+        if !self.is_mix() {
+            self.sizes = sizes.unwrap_or_else(|| self.sizes.clone());
+            self.rate = rate.unwrap_or(self.rate);
+            return Ok(());
+        }
+        let differ =
+            sizes.is_some_and(|sizes| sizes != self.sizes) || rate.is_some_and(|rate| rate != self.rate);
+        let words =
+            "reads and writes of a mix have one bs and one rate: write a job that reads and one that writes";
+        if differ { Err(Refusal::Together(words.into())) } else { Ok(()) }
     }
 }
 
 /// Sets one option.
 pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes) -> Result<(), Refusal> {
     let plain = written.trim_start_matches('-').replace('-', "_");
-    let name =
-        ALIASES.iter().find(|group| group.contains(&plain.as_str())).map_or(plain.as_str(), |group| group[0]);
-    if let Some((_, why)) = REFUSED.iter().find(|(refused, _)| *refused == name) {
-        return Err(Refusal::Unsupported { tool: "fio", option: written.into(), why });
-    }
-    if WITHOUT_EFFECT.contains(&name) {
-        return Ok(());
-    }
+    let name = canonical(&plain);
     let one = Setting { written, value: value.trim(), prefixes };
+    match class(name, one.value) {
+        Class::CarriedOut => {}
+        Class::Reporting => return Ok(()),
+        Class::Refused(why) => {
+            return Err(Refusal::Unsupported { tool: "fio", option: written.into(), why });
+        }
+        Class::Unknown => {
+            let nearest = nearest(name);
+            return Err(Refusal::Unknown { tool: "fio", option: written.into(), nearest });
+        }
+    }
     match name {
-        "rw" => job.access = Access::of_word(one.value)?,
-        "bs" | "bsrange" | "bssplit" => job.sizes = one.block_sizes(name)?,
+        "rw" => (job.access, job.sequence) = Access::with_sequence(one.value, prefixes)?,
+        "bs" | "bsrange" | "bssplit" => one.set_sizes(job, name)?,
+        "ba" => job.align = Some(positive(written, one.value, prefixes)?),
         "rwmixread" => job.read_share = percent(written, one.value)?,
         "rwmixwrite" => job.read_share = 100 - percent(written, one.value)?,
         "random_distribution" => job.distribution = Distribution::of_words(one.value)?,
-        "size" | "filesize" | "offset" | "directory" | "filename" => one.set_file(job, name)?,
-        "runtime" | "time" | "time_based" | "ramp_time" | "io_size" | "number_ios" | "loops" => {
+        "norandommap" => job.random_map = !one.switch()?,
+        "size" | "filesize" | "offset" | "offset_increment" => one.set_size(job, name)?,
+        "directory" | "filename" | "filename_format" | "nrfiles" | "openfiles" => one.set_names(job, name)?,
+        "runtime" | "time" | "time_based" | "ramp_time" | "io_size" | "number_ios" | "loops"
+        | "startdelay" => {
             one.set_extent(job, name)?;
         }
-        "rate" | "rate_iops" | "rate_process" | "thinktime" => one.set_pace(job, name)?,
+        "rate" | "rate_iops" | "rate_process" | "thinktime" | "thinktime_blocks" => {
+            one.set_pace(job, name)?
+        }
         "sync" | "fsync" | "fdatasync" | "end_fsync" | "fsync_on_close" | "direct" | "buffered" => {
             one.set_safety(job, name)?;
         }
         "iodepth" => job.depth = one.number(1, 4096, "a number from 1 to 4096")?,
         "numjobs" => job.jobs = one.number(1, 65_536, "a number from 1 to 65536")?,
-        "overwrite" => job.overwrite = one.switch()?,
-        "invalidate" => job.invalidate = one.switch()?,
-        "unlink" => job.keep = !one.switch()?,
-        "stonewall" | "wait_for_previous" => job.stonewall = one.switch()?,
-        "fallocate" => job.fallocate = one.fallocate()?,
+        "verify" | "do_verify" => one.set_verify(job, name)?,
         "ioengine" => one.set_engine(job)?,
-        "name" | "description" => {}
-        "thread" => {
-            if one.switch()? {
-                job.notes.push("Threads of fio are ranks here, which are processes.".into());
-            }
-        }
-        _ => one.only_usual(name)?,
+        _ => one.set_switch(job, name)?,
     }
     Ok(())
 }
+
+/// Engines of fio that are not here.
+const OTHER_ENGINES: &[&str] = &[
+    "mmap",
+    "splice",
+    "sg",
+    "io_uring_cmd",
+    "net",
+    "netsplice",
+    "cpuio",
+    "rdma",
+    "falloc",
+    "filecreate",
+    "filestat",
+    "filedelete",
+    "dircreate",
+    "dirstat",
+    "dirdelete",
+    "libhdfs",
+    "mtd",
+    "dev-dax",
+    "libpmem",
+    "libpmem2",
+    "pmemblk",
+    "librpma_apm_client",
+    "librpma_apm_server",
+    "librpma_gpspm_client",
+    "librpma_gpspm_server",
+    "nfs",
+    "nbd",
+    "rbd",
+    "http",
+    "exec",
+    "e4defrag",
+    "ftruncate",
+    "gfapi",
+    "gfapi_async",
+    "rados",
+    "libblkio",
+    "libcufile",
+    "libhipfile",
+    "libzbc",
+    "libiscsi",
+    "dfs",
+    "ime_psync",
+    "ime_psyncv",
+    "ime_aio",
+    "xnvme",
+    "windowsaio",
+    "solarisaio",
+    "guasi",
+    "external",
+    "binject",
+    "fusion-aw-sync",
+];
 
 /// An option as it was written.
 struct Setting<'a> {
@@ -280,38 +185,61 @@ impl Setting<'_> {
             .ok_or_else(|| self.bad("a time such as 10s, 500ms or 2m; without a unit as fio reads it"))
     }
 
-    /// `4k`; of `4k,8k` for reads and writes only equal ones.
-    fn block_sizes(&self, name: &str) -> Result<BlockSizes, Refusal> {
-        let parts: Vec<&str> = self.value.split(',').filter(|part| !part.is_empty()).collect();
-        let Some((&first, others)) = parts.split_first() else {
-            return Err(self.bad("a size of at least 1 byte, such as 4k or 1MiB"));
-        };
-        if others.iter().any(|other| *other != first) {
-            return Err(self.unsupported("reads and writes have the same sizes; write two jobs"));
-        }
-        match name {
-            "bsrange" => BlockSizes::range(self.written, first, self.prefixes),
-            "bssplit" => BlockSizes::split(first, self.prefixes),
-            _ => BlockSizes::one(self.written, first, self.prefixes),
-        }
+    /// Values for reads and for writes: `4k`, `4k,8k`, `,8k`. The second is `None` where it is not said apart.
+    fn parts(&self) -> (Option<&str>, Option<&str>) {
+        let mut parts = self.value.split(',').map(str::trim);
+        let some = |part: Option<&'_ str>| part.filter(|part| !part.is_empty()).map(str::to_owned).is_some();
+        let (reads, writes) = (parts.next(), parts.next());
+        (reads.filter(|part| some(Some(part))), writes.filter(|part| some(Some(part))))
     }
 
-    fn set_file(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+    fn set_sizes(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        let sizes = |text: &str| match name {
+            "bsrange" => BlockSizes::range(self.written, text, self.prefixes),
+            "bssplit" => BlockSizes::split(text, self.prefixes),
+            _ => BlockSizes::one(self.written, text, self.prefixes),
+        };
+        let (reads, writes) = self.parts();
+        if reads.is_none() && writes.is_none() {
+            return Err(self.bad("a size of at least 1 byte, such as 4k or 1MiB"));
+        }
+        job.write_sizes = writes.map(sizes).transpose()?;
+        if let Some(reads) = reads {
+            job.sizes = sizes(reads)?;
+        }
+        Ok(())
+    }
+
+    fn set_size(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        let offset = || {
+            let bytes = bytes(self.value, self.prefixes);
+            bytes.ok_or_else(|| self.bad("a number of bytes, such as 1GiB"))
+        };
         match name {
-            "size" | "filesize" if self.value.ends_with('%') => {
+            "size" if self.value.ends_with('%') => {
                 return Err(self.unsupported("give the size in bytes, such as 1GiB"));
             }
-            "size" | "filesize" => job.size = Some(positive(self.written, self.value, self.prefixes)?),
-            "offset" => {
-                let want = "a number of bytes, such as 1GiB";
-                job.offset = bytes(self.value, self.prefixes).ok_or_else(|| self.bad(want))?;
+            "size" => job.size = Some(positive(self.written, self.value, self.prefixes)?),
+            "filesize" => job.file_size = Some(positive(self.written, self.value, self.prefixes)?),
+            "offset" => job.offset = offset()?,
+            _ => job.offset_increment = offset()?,
+        }
+        Ok(())
+    }
+
+    fn set_names(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        match name {
+            "nrfiles" => job.names.own = self.number(1, 1 << 20, "a number of files")?,
+            "openfiles" => {
+                let open = self.number(1, 1 << 20, "a number of files")?;
+                if open < job.names.count() {
+                    return Err(self.unsupported("all files are open at once: leave it out"));
+                }
             }
             _ if self.value.is_empty() => return Err(self.bad("a name")),
-            "directory" => job.directory = Some(self.value.into()),
-            _ if self.value.contains(':') => {
-                return Err(self.unsupported("one file a job; write a job for each"));
-            }
-            _ => job.file = Some(self.value.into()),
+            "filename_format" => job.names.set_format(self.written, self.value)?,
+            "directory" => job.names.directories = divided(self.value),
+            _ => job.names.given = divided(self.value),
         }
         Ok(())
     }
@@ -327,22 +255,32 @@ impl Setting<'_> {
             }
             "time_based" => job.time_based = self.switch()?,
             "ramp_time" => job.ramp = Some(self.time(SECOND)?).filter(|time| *time > 0),
+            "startdelay" => job.start_delay = self.time(SECOND)?,
             "io_size" => job.extent = Extent::Bytes(positive(self.written, self.value, self.prefixes)?),
             "number_ios" => {
                 job.extent = Extent::Operations(self.number(1, i64::MAX as u64, "a number of at least 1")?);
             }
-            _ => {
-                let loops = self.number(1, 1 << 32, "a number of at least 1")?;
-                if loops > 1 {
-                    return Err(self.unsupported("give io_size, or a runtime with time_based"));
-                }
-            }
+            _ => job.loops = self.number(1, 1 << 32, "a number of at least 1")?,
         }
         Ok(())
     }
 
     fn set_pace(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
         let want = "a rate above 0: operations as 1000/s, or bytes a second as 10m";
+        let rate = |text: &str| {
+            let number = |text: &str| {
+                let number = count(text).filter(|number| (1..=1 << 40).contains(number));
+                number.ok_or_else(|| self.bad(want))
+            };
+            match (name, text.strip_suffix("/s")) {
+                ("rate_iops", _) => number(text).map(Rate::EachDirection),
+                (_, Some(text)) => number(text).map(Rate::Operations),
+                _ => {
+                    let bytes = positive(self.written, text, self.prefixes).map_err(|_| self.bad(want));
+                    bytes.map(Rate::Bytes)
+                }
+            }
+        };
         match name {
             "rate_process" => match self.value {
                 "linear" => job.poisson = false,
@@ -350,22 +288,70 @@ impl Setting<'_> {
                 _ => return Err(self.bad("linear or poisson")),
             },
             "thinktime" => job.think = self.time(1_000)?,
-            _ if self.value.contains(',') => {
-                return Err(self.unsupported("give one rate"));
-            }
-            "rate_iops" => {
-                job.rate = Some(Rate::EachDirection(self.number(1, 1 << 40, want)?));
-            }
+            "thinktime_blocks" => job.think_blocks = self.number(1, 1 << 40, "a number of operations")?,
             _ => {
-                job.rate = Some(match self.value.strip_suffix("/s") {
-                    Some(number) => {
-                        let number = count(number).filter(|number| (1..=1 << 40).contains(number));
-                        Rate::Operations(number.ok_or_else(|| self.bad(want))?)
-                    }
-                    None => Rate::Bytes(
-                        positive(self.written, self.value, self.prefixes).map_err(|_| self.bad(want))?,
-                    ),
-                });
+                let (reads, writes) = self.parts();
+                if reads.is_none() && writes.is_none() {
+                    return Err(self.bad(want));
+                }
+                job.rate = reads.map(rate).transpose()?;
+                job.write_rate =
+                    self.value.contains(',').then(|| writes.map(rate).transpose()).transpose()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn set_verify(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        let reads_back = job.verify != Verify::Reads;
+        if name == "do_verify" {
+            job.verify = match (self.switch()?, job.verify) {
+                (_, Verify::No) => return Err(self.unsupported("it goes behind verify=…")),
+                (true, _) => Verify::All,
+                (false, _) => Verify::Reads,
+            };
+            return Ok(());
+        }
+        job.verify = match self.value {
+            "0" => Verify::No,
+            "md5" | "crc64" | "crc32c" | "crc32c-intel" | "crc32" | "crc16" | "crc7" | "xxhash"
+            | "sha512" | "sha256" | "sha1" | "sha3-224" | "sha3-256" | "sha3-384" | "sha3-512" | "meta"
+            | "1" => {
+                if reads_back {
+                    Verify::All
+                } else {
+                    Verify::Reads
+                }
+            }
+            "pattern" | "null" => {
+                return Err(self.unsupported("written content says what it is: write verify=crc32c"));
+            }
+            _ => return Err(self.bad("a checksum of fio, such as crc32c")),
+        };
+        Ok(())
+    }
+
+    /// Options that are 0 or 1.
+    fn set_switch(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        match name {
+            "fallocate" => job.fallocate = self.fallocate()?,
+            "overwrite" => job.overwrite = self.switch()?,
+            "invalidate" => job.invalidate = self.switch()?,
+            "unlink" => job.keep = !self.switch()?,
+            "stonewall" => job.stonewall = self.switch()?,
+            "exitall" => job.exit_all = self.switch()?,
+            "create_only" => job.create_only = self.switch()?,
+            "allow_file_create" => job.existing = !self.switch()?,
+            "fadvise_hint" => match self.value {
+                "sequential" | "random" => {
+                    return Err(self.unsupported("1 advises what rw is, 0 nothing: write one of them"));
+                }
+                _ => job.advise = self.switch()?,
+            },
+            _ => {
+                if self.switch()? {
+                    job.notes.push("Threads of fio are ranks here, which are processes.".into());
+                }
             }
         }
         Ok(())
@@ -395,14 +381,14 @@ impl Setting<'_> {
         match self.value {
             "none" | "0" => Ok(false),
             "native" | "posix" | "1" => Ok(true),
-            "keep" | "truncate" => Err(self.unsupported("none and native are")),
+            "keep" | "truncate" => Err(self.unsupported("none and native are carried out")),
             _ => Err(self.bad("none or native")),
         }
     }
 
     fn set_engine(&self, job: &mut Job) -> Result<(), Refusal> {
         match self.value {
-            "sync" | "psync" | "vsync" | "pvsync" | "pvsync2" => {
+            "sync" | "psync" | "pvsync" | "pvsync2" => {
                 job.synchronous = true;
                 Ok(())
             }
@@ -410,42 +396,14 @@ impl Setting<'_> {
                 job.synchronous = false;
                 Ok(())
             }
-            "mmap" | "splice" | "null" | "sg" | "io_uring_cmd" | "net" | "netsplice" | "cpuio" | "rdma"
-            | "falloc" | "filecreate" | "filestat" | "filedelete" | "libhdfs" | "mtd" | "dev-dax"
-            | "libpmem" | "nfs" | "rbd" | "http" | "exec" | "e4defrag" | "ftruncate" | "gfapi"
-            | "gfapi_async" | "rados" => {
-                Err(self.unsupported("sync, psync, libaio, io_uring and their like are"))
+            "vsync" => Err(self.unsupported("it joins neighbouring operations: psync is carried out")),
+            "null" => Err(self.unsupported(
+                "it moves nothing: leave it out, and run the program with --backend simulate:… for times that are drawn",
+            )),
+            engine if OTHER_ENGINES.contains(&engine.split(':').next().unwrap_or(engine)) => {
+                Err(self.unsupported("this engine is not here; sync, psync, pvsync, libaio, io_uring and posixaio are"))
             }
             _ => Err(self.bad("one of sync, psync, pvsync, libaio, io_uring, posixaio")),
         }
-    }
-
-    /// Options of which only the value without effect is accepted, and unknown options.
-    fn only_usual(&self, name: &str) -> Result<(), Refusal> {
-        let usual: &[&str] = match name {
-            "nrfiles" | "openfiles" => &["1"],
-            "percentage_random" => &["100"],
-            "verify" | "do_verify" | "startdelay" => &["0", "null"],
-            "kb_base" => &["1024"],
-            _ => {
-                let known = CARRIED_OUT.iter().chain(ALIASES.iter().copied().flatten());
-                let near = known
-                    .map(|known| (strsim::jaro_winkler(known, name), *known))
-                    .filter(|(likeness, _)| *likeness > 0.85)
-                    .max_by(|a, b| a.0.total_cmp(&b.0));
-                let nearest = near.map(|(_, known)| known.to_owned());
-                return Err(Refusal::Unknown { tool: "fio", option: self.written.into(), nearest });
-            }
-        };
-        if usual.contains(&self.value) {
-            return Ok(());
-        }
-        Err(self.unsupported(match name {
-            "nrfiles" | "openfiles" => "one file a job; write a job for each",
-            "percentage_random" => "accesses are in order or at random",
-            "kb_base" => "write sizes by 1024",
-            "startdelay" => "jobs begin together",
-            _ => "in a program, `verify` compares what is read with what was written",
-        }))
     }
 }

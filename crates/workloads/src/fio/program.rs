@@ -2,7 +2,8 @@
 
 use super::access::BlockSizes;
 use super::job::Job;
-use super::section::{Block, Section, Terms};
+use super::section::{Block, Section};
+use super::terms::Terms;
 use crate::Refusal;
 use crate::quantity::{bytes_literal, time_literal};
 use crate::text::{ProgramText, escaped, one_line, quoted};
@@ -46,14 +47,15 @@ impl Place {
 /// The file that a process of a job without a name for it has.
 const OWN_FILE: &str = "\"$dir/lastrank-io-$$rank\"";
 
-/// The program of `job` with its file at `place`; `command` is told in its first line. The job's own `directory` and
-/// `file` are not looked at.
+/// The program of `job` with its file at `place`; `command` is told in its first line. The job's own directories and given
+/// names are not looked at.
 ///
 /// # Errors
 /// A job without a size; a name that no program can spell.
 pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusal> {
-    let size =
-        job.size.ok_or(Refusal::Nothing("the size of the file is missing: give size, such as size=1GiB"))?;
+    let size = job
+        .region()
+        .ok_or(Refusal::Nothing("the size of the file is missing: give size, such as size=1GiB"))?;
     let label = job.access.word();
     let mut text = ProgramText::default();
     text.line(format!("# {label}: {}.", job.in_words()));
@@ -76,6 +78,9 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
     text.gap();
     let section = Section { job, terms: Terms::parameters() };
     let file = match place {
+        Place::Directory(_) if job.is_imported => {
+            format!("\"$dir/{}\"", job.names.own_file(&job.name, "$$rank", "0")?)
+        }
         Place::Directory(_) => OWN_FILE.to_owned(),
         Place::NewFile { name, .. } | Place::OldFile { name, .. } => format!("\"$dir/{}\"", escaped(name)?),
     };
@@ -91,20 +96,23 @@ fn body(text: &mut ProgramText, section: &Section<'_>, place: &Place, label: &st
     let is_old = matches!(place, Place::OldFile { .. });
     let is_shared = matches!(place, Place::NewFile { .. }) && job.jobs > 1;
     let who = if is_shared { "master " } else { "" };
-    if job.needs_content() && !is_old {
+    // A job of a job file begins with a file that is there, as fio has it.
+    let is_made_first = !is_old && (job.needs_content() || is_shared || job.is_imported);
+    if is_made_first && job.needs_content() {
         text.line("# The file is filled first. This is no part of the result.");
         text.line(format!("{who}time[\"lay out\"] {{"));
-        section.lay_out(text, "$file");
+        Section::lay_out(text, "$file", &section.end());
         text.line("}");
         text.gap();
-    } else if is_shared {
-        text.line("master {\n$f = fopen($file, \"O_WRONLY|O_CREAT|O_EXCL\");\nfclose($f);\n}");
+    } else if is_made_first {
+        text.line(format!("{who}time[\"lay out\"] {{"));
+        section.make(text, "$file", &section.end());
+        text.line("}");
     }
     if is_shared {
         text.line("barrier;");
     }
-    let creates = !is_old && !job.needs_content() && !is_shared;
-    text.line(format!("$f = fopen($file, \"{}\");", section.flags(creates)));
+    text.line(format!("$f = fopen($file, \"{}\");", section.flags(!is_old && !is_made_first)));
     section.prepare(text);
     let block = if job.jobs > 1 { Block::Phase } else { Block::Time };
     section.load(text, block, label);

@@ -1,29 +1,46 @@
 //! Writes the program of a job file: jobs side by side as ranks, one after the other where they wait.
 
-use std::collections::BTreeMap;
-
 use super::job::Job;
 use super::program::{self, Place};
-use super::section::{Block, Section, Terms};
+use super::section::{Block, Section};
+use super::terms::Terms;
 use crate::Refusal;
+use crate::quantity::bytes_literal;
 use crate::text::{ProgramText, escaped, one_line, quoted};
 
 /// A job with its place among the ranks.
 struct Placed<'a> {
     job: &'a Job,
-    size: u64,
+    /// Bytes of each file.
+    region: u64,
     /// Its first rank.
     first: u64,
-    /// Its file as an expression.
-    file: String,
+    files: Files,
+}
+
+/// The files of a job.
+#[derive(Clone, PartialEq)]
+struct Files {
+    /// The variable of their directory.
+    directory: String,
+    /// The directory of a process, where there are several to take in turn.
+    turns: Vec<String>,
+    /// Names that are given, as parts of strings; none: own ones.
+    given: Vec<String>,
+    /// The own name of file `$k` of process `$job`, as a part of a string.
+    own: String,
 }
 
 /// The program of `jobs`.
 pub(super) fn program(jobs: &[Job], made_by: &str) -> Result<String, Refusal> {
-    if let [job] = jobs {
+    if let [job] = jobs
+        && is_plain(job)
+    {
         return alone(job, made_by);
     }
-    let stages = stages(jobs)?;
+    let directories = directories(jobs);
+    let stages = stages(jobs, &directories)?;
+    check_names(&stages)?;
     let ranks = stages.iter().flatten().map(|one| one.first + one.job.jobs).max().unwrap_or(1);
     let mut text = ProgramText::default();
     text.comment(&format!("Made by `{}`.", one_line(made_by)));
@@ -33,55 +50,70 @@ pub(super) fn program(jobs: &[Job], made_by: &str) -> Result<String, Refusal> {
         job.notes.iter().for_each(|note| text.comment(note));
     }
     text.gap();
-    text.parameter("dir", &directory(jobs)?, "", "where the files go");
+    for (number, directory) in directories.iter().enumerate() {
+        text.parameter(&parameter(number), &quoted(directory)?, "", "where the files go");
+    }
     text.line(format!("define ranks {ranks}"));
-    text.line(format!("define space \"$dir\" {}", crate::quantity::bytes_literal(space(&stages))));
+    for (variable, bytes) in space(&stages) {
+        text.line(format!("define space \"{variable}\" {}", bytes_literal(bytes)));
+    }
     text.line("on_error stop;");
     text.gap();
     text.line("# Files are made first. This is no part of the result.");
     for one in by_file(&stages) {
-        let mut users = stages.iter().flatten().filter(|user| user.file == one.file);
-        prepare_file(&mut text, one, ranks, users.any(|user| user.job.needs_content()));
+        prepare_files(&mut text, one, ranks, &stages);
     }
-    for stage in &stages {
+    for (number, stage) in stages.iter().enumerate() {
         text.gap();
         text.line("barrier;");
-        for one in stage {
-            measured(&mut text, one, ranks)?;
+        let mut lines = ProgramText::default();
+        for one in stage.iter().filter(|one| !one.job.create_only) {
+            measured(&mut lines, one, ranks)?;
+        }
+        match stage.iter().any(|one| one.job.exit_all) {
+            true => text.line(format!("phase \"stage {}\" stonewall {{\n{}}}", number + 1, lines.as_str())),
+            false => text.line(lines.as_str()),
         }
     }
     text.gap();
     text.line("barrier;");
     for one in by_file(&stages).into_iter().filter(|one| !one.job.keep) {
-        text.line(on_ranks(one, ranks, one.job.file.is_some(), &format!("delete({});", one.file)));
+        remove_files(&mut text, one, ranks);
     }
     Ok(text.finish())
 }
 
-/// Each file once, with the first job that uses it.
+/// The name of the parameter of a directory.
+fn parameter(number: usize) -> String {
+    if number == 0 { "dir".into() } else { format!("dir{}", number + 1) }
+}
+
+/// Each set of files once, with the first job that uses it.
 fn by_file<'a, 'b>(stages: &'b [Vec<Placed<'a>>]) -> Vec<&'b Placed<'a>> {
     let mut first: Vec<&Placed<'_>> = Vec::new();
-    for one in stages.iter().flatten() {
-        if first.iter().all(|other| other.file != one.file) {
+    for one in stages.iter().flatten().filter(|one| !one.is_old()) {
+        if first.iter().all(|other| other.files != one.files) {
             first.push(one);
         }
     }
     first
 }
 
+/// Whether a job has the form of `lastrank io`: one file, one pass, its numbers as parameters.
+fn is_plain(job: &Job) -> bool {
+    let parts = job.names.files_are_one() && job.file_size.is_none() && job.size.is_some();
+    let is_at_once = job.loops == 1 && job.start_delay == 0 && !job.create_only && !job.exit_all;
+    parts && is_at_once && job.names.directories.len() <= 1 && job.names.has_usual_format()
+}
+
 /// A job file with one job becomes the same program as that of `lastrank io`.
 fn alone(job: &Job, made_by: &str) -> Result<String, Refusal> {
-    let directory = job.directory.clone().unwrap_or_else(|| ".".into());
-    let place = match &job.file {
+    let directory = job.names.directories.first().cloned().unwrap_or_else(|| ".".into());
+    let place = match job.names.given.first() {
         None => Place::Directory(directory),
         Some(file) => {
-            let (directory, name) = match file.rsplit_once('/') {
-                Some(("", name)) => ("/".to_owned(), name),
-                Some((folder, name)) => (folder.to_owned(), name),
-                None => (directory, file.as_str()),
-            };
-            let name = name.to_owned();
-            if directory.starts_with("/dev") {
+            let (directory, name) = apart(file, &directory);
+            if job.existing || directory.starts_with("/dev") {
                 Place::OldFile { directory, name }
             } else {
                 Place::NewFile { directory, name }
@@ -91,54 +123,200 @@ fn alone(job: &Job, made_by: &str) -> Result<String, Refusal> {
     program::program(job, &place, made_by)
 }
 
-/// Jobs by stages: those of one stage run at the same time.
-fn stages(jobs: &[Job]) -> Result<Vec<Vec<Placed<'_>>>, Refusal> {
-    let mut stages: Vec<Vec<Placed<'_>>> = Vec::new();
+/// The directory and the rest of a name that is given; one that begins with `/` has its own.
+fn apart(file: &str, directory: &str) -> (String, String) {
+    match file.rsplit_once('/') {
+        Some(("", name)) => ("/".into(), name.into()),
+        Some((folder, name)) if file.starts_with('/') => (folder.into(), name.into()),
+        _ => (directory.into(), file.into()),
+    }
+}
+
+/// The directories of all jobs, each once.
+fn directories(jobs: &[Job]) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
     for job in jobs {
-        let refuse = |why| Refusal::Section { section: job.name.clone(), why: Box::new(why) };
-        let size =
-            job.size.ok_or_else(|| refuse(Refusal::Nothing("the size of the file is missing: give size")))?;
+        let default = job.names.directories.first().cloned().unwrap_or_else(|| ".".into());
+        let mut of_job: Vec<String> = job.names.given.iter().map(|file| apart(file, &default).0).collect();
+        if of_job.is_empty() {
+            of_job =
+                if job.names.directories.is_empty() { vec![default] } else { job.names.directories.clone() };
+        }
+        for directory in of_job {
+            if !all.contains(&directory) {
+                all.push(directory);
+            }
+        }
+    }
+    all
+}
+
+/// Jobs by stages: those of one stage run at the same time.
+fn stages<'a>(jobs: &'a [Job], directories: &[String]) -> Result<Vec<Vec<Placed<'a>>>, Refusal> {
+    let mut stages: Vec<Vec<Placed<'_>>> = Vec::new();
+    let mut found = Vec::new();
+    for job in jobs {
+        let within = |why| Refusal::Section { section: job.name.clone(), why: Box::new(why) };
         if stages.is_empty() || job.stonewall {
             stages.push(Vec::new());
         }
         let Some(stage) = stages.last_mut() else { continue };
         let first = stage.last().map_or(0, |last| last.first + last.job.jobs);
-        let file = match &job.file {
-            Some(file) if file.starts_with('/') => {
-                let why = "several jobs work below one directory; write the name of the file alone";
-                let option = format!("filename={file}");
-                return Err(refuse(Refusal::Unsupported { tool: "fio", option, why }));
+        match (job.region(), files(job, directories)) {
+            (Some(region), Ok(files)) => stage.push(Placed { job, region, first, files }),
+            (None, _) => {
+                found.push(within(Refusal::Nothing("the size of the file is missing: give size")));
             }
-            Some(file) => format!("\"$dir/{}\"", escaped(file)?),
-            None => format!("\"$dir/{}.$$rank\"", escaped(&job.name.replace('/', "_"))?),
-        };
-        stage.push(Placed { job, size, first, file });
+            (_, Err(why)) => found.push(within(why)),
+        }
+        if job.names.directories.len() > 1 && !job.names.given.is_empty() {
+            found.push(within(Refusal::Together(
+                "several directories are for files of each process: give filename with its directory".into(),
+            )));
+        }
     }
+    for stage in &stages {
+        let ends = stage.iter().filter(|one| one.job.exit_all).count();
+        if ends > 0 && ends < stage.len() {
+            found.push(Refusal::Together(
+                "jobs that run together have exitall, or none: put it into [global]".into(),
+            ));
+        }
+    }
+    Refusal::of_all(found)?;
     Ok(stages)
 }
 
-/// The one directory of all jobs.
-fn directory(jobs: &[Job]) -> Result<String, Refusal> {
-    let mut named = jobs.iter().filter_map(|job| job.directory.as_deref());
-    let first = named.next().unwrap_or(".");
-    if let Some(other) = named.find(|other| *other != first) {
-        return Err(Refusal::Together(format!(
-            "the jobs have different directories, {first} and {other}: import them as files of their own"
-        )));
-    }
-    quoted(first)
+fn files(job: &Job, directories: &[String]) -> Result<Files, Refusal> {
+    let variable = |directory: &str| {
+        let number = directories.iter().position(|other| other == directory).unwrap_or(0);
+        format!("${}", parameter(number))
+    };
+    let default = job.names.directories.first().cloned().unwrap_or_else(|| ".".into());
+    let given = job.names.given.iter().map(|file| {
+        let (directory, name) = apart(file, &default);
+        Ok(format!("{}/{}", variable(&directory), escaped(&name)?))
+    });
+    let given = given.collect::<Result<Vec<_>, Refusal>>()?;
+    let own = job.names.own_file(&job.name, "${job}", "${k}")?;
+    let turns = match job.names.directories.len() {
+        0 | 1 => Vec::new(),
+        _ => job.names.directories.iter().map(|directory| variable(directory)).collect(),
+    };
+    let directory = match job.names.given.first() {
+        Some(file) => variable(&apart(file, &default).0),
+        None => variable(&default),
+    };
+    let own = if given.is_empty() { own } else { String::new() };
+    Ok(Files { directory, turns, given, own })
 }
 
-/// Bytes that all files take.
-fn space(stages: &[Vec<Placed<'_>>]) -> u64 {
-    let mut files: BTreeMap<&str, u64> = BTreeMap::new();
-    for one in stages.iter().flatten() {
-        let count = if one.job.file.is_some() { 1 } else { one.job.jobs };
-        let bytes = (one.size + one.job.offset).saturating_mul(count);
-        let kept = files.entry(&one.file).or_default();
-        *kept = bytes.max(*kept);
+/// Refuses names that two jobs have in another way each.
+fn check_names(stages: &[Vec<Placed<'_>>]) -> Result<(), Refusal> {
+    let mut found = Vec::new();
+    let all: Vec<&Placed<'_>> = stages.iter().flatten().collect();
+    for (at, one) in all.iter().enumerate() {
+        for other in &all[..at] {
+            let within = |words: &str| Refusal::Section {
+                section: one.job.name.clone(),
+                why: Box::new(Refusal::Together(words.into())),
+            };
+            let shares = one.files.given.iter().any(|name| other.files.given.contains(name));
+            if shares && one.files != other.files {
+                found.push(within(
+                    "jobs that share one of several files share all of them: name the same files",
+                ));
+            }
+            if one.files == other.files && one.files.given.is_empty() && one.job.jobs != other.job.jobs {
+                found.push(within(
+                    "two sections have this name: their files would be the same; name them apart",
+                ));
+            }
+            if one.files == other.files && one.is_old() != other.is_old() {
+                found.push(within("jobs with one file have the same allow_file_create"));
+            }
+        }
     }
-    files.values().fold(0_u64, |sum, bytes| sum.saturating_add(*bytes)).min(i64::MAX as u64)
+    Refusal::of_all(found)
+}
+
+/// Bytes that the new files take, by the variable of their directory.
+fn space(stages: &[Vec<Placed<'_>>]) -> Vec<(String, u64)> {
+    let mut all: Vec<(String, u64)> = Vec::new();
+    for one in by_file(stages) {
+        let bytes = stages.iter().flatten().filter(|user| user.files == one.files).map(Placed::end).max();
+        let count = one.job.files() * if one.job.names.are_own() { one.job.jobs } else { 1 };
+        let bytes = bytes.unwrap_or(0).saturating_mul(count).min(i64::MAX as u64);
+        match all.iter_mut().find(|(variable, _)| *variable == one.files.directory) {
+            Some((_, sum)) => *sum = sum.saturating_add(bytes).min(i64::MAX as u64),
+            None => all.push((one.files.directory.clone(), bytes)),
+        }
+    }
+    all
+}
+
+impl Placed<'_> {
+    /// Whether its files exist and stay.
+    fn is_old(&self) -> bool {
+        self.job.existing || self.job.names.are_devices()
+    }
+
+    /// Where its part of each file ends.
+    fn end(&self) -> u64 {
+        let last = self.job.offset_increment.saturating_mul(self.job.jobs - 1);
+        self.region.saturating_add(self.job.offset).saturating_add(last)
+    }
+
+    /// Which of the job's processes a rank is.
+    fn process(&self) -> String {
+        if self.first == 0 { "$$rank".into() } else { format!("($$rank - {})", self.first) }
+    }
+
+    /// The file `$k` as an expression.
+    fn file(&self) -> String {
+        match self.files.given.as_slice() {
+            [] => {
+                let directory = if self.files.turns.is_empty() { &self.files.directory } else { "$turn" };
+                let own = if self.job.files() == 1 {
+                    self.files.own.replace("${k}", "0")
+                } else {
+                    self.files.own.clone()
+                };
+                format!("\"{directory}/{own}\"")
+            }
+            [one] => format!("\"{one}\""),
+            _ => "$names[$k]".into(),
+        }
+    }
+
+    /// Statements that the expression of a file needs.
+    fn name_files(&self, text: &mut ProgramText) {
+        let needs_number = self.files.own.contains("${job}") || !self.files.turns.is_empty();
+        if self.files.given.is_empty() && needs_number {
+            let process = self.process();
+            text.line(format!("$job = {};", process.trim_matches(['(', ')'])));
+        }
+        if !self.files.turns.is_empty() {
+            let turns = &self.files.turns;
+            text.line(format!(
+                "$turns = [{}];\n$turn = $turns[mod($job, {})];",
+                turns.join(", "),
+                turns.len()
+            ));
+        }
+        if self.files.given.len() > 1 {
+            let names: Vec<String> = self.files.given.iter().map(|name| format!("\"{name}\"")).collect();
+            text.line(format!("$names = [{}];", names.join(", ")));
+        }
+    }
+
+    /// A statement for each file, in which `$k` is its number.
+    fn each_file(&self, text: &mut ProgramText, statements: &str) {
+        match self.job.files() {
+            1 => text.line(statements),
+            files => text.line(format!("repeat $k {files} {{\n{statements}\n}}")),
+        }
+    }
 }
 
 /// A statement that only the job's ranks do, or only its first one.
@@ -152,26 +330,49 @@ fn on_ranks(one: &Placed<'_>, ranks: u64, only_first: bool, statements: &str) ->
     }
 }
 
-fn prepare_file(text: &mut ProgramText, one: &Placed<'_>, ranks: u64, filled: bool) {
-    let section = Section { job: one.job, terms: Terms::literal(one.job, one.size) };
+/// Makes the files of a job, with content as far as any job needs it.
+fn prepare_files(text: &mut ProgramText, one: &Placed<'_>, ranks: u64, stages: &[Vec<Placed<'_>>]) {
+    let users = || stages.iter().flatten().filter(|user| user.files == one.files);
+    let filled = users().filter(|user| user.job.needs_content()).map(Placed::end).max();
+    let section = Section { job: one.job, terms: Terms::literal(one.job, one.region, "") };
     let mut lines = ProgramText::default();
+    one.name_files(&mut lines);
     lines.line("time[\"lay out\"] {");
-    if filled {
-        section.lay_out(&mut lines, &one.file);
-    } else {
-        lines.line(format!("$f = fopen({}, \"O_WRONLY|O_CREAT|O_EXCL\");\nfclose($f);", one.file));
+    let mut inner = ProgramText::default();
+    match filled {
+        Some(end) => Section::lay_out(&mut inner, &one.file(), &bytes_literal(end)),
+        None => {
+            section.make(&mut inner, &one.file(), &bytes_literal(users().map(Placed::end).max().unwrap_or(0)))
+        }
     }
+    one.each_file(&mut lines, inner.as_str().trim_end());
     lines.line("}");
-    text.line(on_ranks(one, ranks, one.job.file.is_some(), lines.as_str().trim_end()));
+    text.line(on_ranks(one, ranks, !one.job.names.are_own(), lines.as_str().trim_end()));
+}
+
+fn remove_files(text: &mut ProgramText, one: &Placed<'_>, ranks: u64) {
+    let mut lines = ProgramText::default();
+    one.name_files(&mut lines);
+    one.each_file(&mut lines, &format!("delete({});", one.file()));
+    text.line(on_ranks(one, ranks, !one.job.names.are_own(), lines.as_str().trim_end()));
 }
 
 fn measured(text: &mut ProgramText, one: &Placed<'_>, ranks: u64) -> Result<(), Refusal> {
-    let section = Section { job: one.job, terms: Terms::literal(one.job, one.size) };
+    let job = one.job;
+    let section = Section { job, terms: Terms::literal(job, one.region, &one.process()) };
     let mut lines = ProgramText::default();
-    lines.line(format!("$f = fopen({}, \"{}\");", one.file, section.flags(false)));
+    if job.start_delay > 0 {
+        lines.line(format!("think {};", crate::quantity::time_literal(job.start_delay)));
+    }
+    one.name_files(&mut lines);
+    let open = format!("fopen({}, \"{}\")", one.file(), section.flags(false));
+    match job.files() {
+        1 => lines.line(format!("$f = {open};")),
+        files => lines.line(format!("$files = [];\nrepeat $k {files} $files = $files + [{open}];")),
+    }
     section.prepare(&mut lines);
-    section.load(&mut lines, Block::Time, &escaped(&one.job.name)?);
-    lines.line("fclose($f);");
+    section.load(&mut lines, Block::Time, &escaped(&job.name)?);
+    section.each_file(&mut lines, "fclose(FILE);");
     text.line(on_ranks(one, ranks, false, lines.as_str().trim_end()));
     Ok(())
 }

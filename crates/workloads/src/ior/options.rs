@@ -97,25 +97,28 @@ const KNOWN: &[Letter] = &[
     Letter::switch('g'),
     Letter::switch('m'),
     Letter::switch('x'),
-    Letter::refused('A', "reference numbers have no use; write `--tag`"),
-    Letter::refused('f', "import the script's lines one by one"),
+    Letter::refused_with('A', "reference numbers have no use; write `--tag`"),
+    Letter::refused_with('f', "import the script's lines one by one"),
     Letter::refused('h', "see `lastrank ior --help`"),
     Letter::refused('H', "hints of MPI-IO are written in the program: `define hints`"),
-    Letter::refused('U', "hints of MPI-IO are written in the program: `define hints`"),
-    Letter::refused('j', "slow operations are in every report"),
-    Letter::refused('J', "alignment of a data set is for HDF5"),
-    Letter::refused('l', "content describes itself; see `--compressible` and `--dedupe` of `lastrank run`"),
-    Letter::refused('G', "content describes itself, or `--seed` of `lastrank run`"),
-    Letter::refused('M', "memory is not filled up"),
+    Letter::refused_with('U', "hints of MPI-IO are written in the program: `define hints`"),
+    Letter::refused_with('j', "slow operations are in every report"),
+    Letter::refused_with('J', "alignment of a data set is for HDF5"),
+    Letter::refused_with(
+        'l',
+        "content describes itself; see `--compressible` and `--dedupe` of `lastrank run`",
+    ),
+    Letter::refused_with('G', "content describes itself, or `--seed` of `lastrank run`"),
+    Letter::refused_with('M', "memory is not filled up"),
     Letter::refused('n', "files are filled"),
-    Letter::refused('O', "summaries are those of lastrank; see `--json`"),
+    Letter::refused_with('O', "summaries are those of lastrank; see `--json`"),
     Letter::refused('p', "space is not preallocated"),
     Letter::refused('q', "a run ends at the first failure"),
     Letter::refused('S', "views are strided by patterns"),
-    Letter::refused('T', "give seconds with -D"),
+    Letter::refused_with('T', "give seconds with -D"),
     Letter::refused('u', "files lie in one directory"),
     Letter::refused('V', "a pattern's level says so"),
-    Letter::refused('X', "the order of tasks is not random; use -C"),
+    Letter::refused_with('X', "the order of tasks is not random; use -C"),
     Letter::refused('Z', "the order of tasks is not random; use -C"),
     Letter::refused('y', "use -C"),
 ];
@@ -153,9 +156,11 @@ impl Ior {
             file: "testFile".into(),
         };
         let words: Vec<String> = words.into_iter().filter(|word| !is_verbose(word)).collect();
-        for (letter, value) in options("IOR", KNOWN, &words)? {
-            ior.set(letter, &value)?;
+        let (options, mut wrong) = options("IOR", KNOWN, &words);
+        for (letter, value) in options {
+            wrong.extend(ior.set(letter, &value).err());
         }
+        Refusal::of_all(wrong)?;
         if !ior.writes && !ior.reads {
             (ior.writes, ior.reads) = (true, true);
         }

@@ -78,16 +78,19 @@ const KNOWN: &[Letter] = &[
     Letter::refused('A', "each rank has a number of its own"),
     Letter::refused('B', "phases begin and end together"),
     Letter::refused('c', "every rank creates its own items"),
-    Letter::refused('f', "start it with as many ranks as wanted"),
-    Letter::refused('l', "start it with as many ranks as wanted"),
-    Letter::refused('s', "start it with as many ranks as wanted"),
+    Letter::refused_with('f', "start it with as many ranks as wanted"),
+    Letter::refused_with('l', "start it with as many ranks as wanted"),
+    Letter::refused_with('s', "start it with as many ranks as wanted"),
     Letter::refused('g', "permissions are those of the command `create`"),
-    Letter::refused('G', "content describes itself"),
+    Letter::refused_with('G', "content describes itself"),
     Letter::refused('h', "see `lastrank meta --help`"),
     Letter::refused('S', "every rank has files of its own"),
-    Letter::refused('V', "how much is printed is up to `lastrank run`"),
-    Letter::refused('W', "ranks would have different numbers of items; a program can have a `stonewall`"),
-    Letter::refused('x', "-W works without a file"),
+    Letter::refused_with('V', "how much is printed is up to `lastrank run`"),
+    Letter::refused_with(
+        'W',
+        "ranks would have different numbers of items; a program can have a `stonewall`",
+    ),
+    Letter::refused_with('x', "-W works without a file"),
     Letter::refused('X', "in a program, `verify` compares what is read with what was written"),
     Letter::refused('Y', "use -y"),
     Letter::refused('Z', "rates and times are both in the result"),
@@ -121,14 +124,19 @@ impl Mdtest {
             directory: "./out".into(),
         };
         let (mut in_all, mut only) = (None, [false; 2]);
-        for (letter, value) in options("mdtest", KNOWN, words)? {
+        let (options, mut wrong) = options("mdtest", KNOWN, words);
+        for (letter, value) in options {
             match letter {
-                'n' => in_all = Some(number(letter, &value, 1)?),
+                'n' => match number(letter, &value, 1) {
+                    Ok(number) => in_all = Some(number),
+                    Err(why) => wrong.push(why),
+                },
                 'F' => only[0] = true,
                 'D' => only[1] = true,
-                _ => mdtest.set(letter, &value)?,
+                _ => wrong.extend(mdtest.set(letter, &value).err()),
             }
         }
+        Refusal::of_all(wrong)?;
         if only != [true, true] {
             (mdtest.files, mdtest.directories) = (!only[1], !only[0]);
         }

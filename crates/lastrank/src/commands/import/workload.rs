@@ -40,7 +40,7 @@ pub fn text_of(path: &Path) -> anyhow::Result<Option<String>> {
 fn program(text: &str, name: &str) -> anyhow::Result<Option<String>> {
     let made_by = format!("lastrank import {name}");
     if looks_like_a_job_file(text) {
-        let file = JobFile::read(text)
+        let file = JobFile::read_with(text, &|name| std::env::var(name).ok())
             .with_context(|| format!("{name} is a job file of fio that makes no program"))?;
         return Ok(Some(file.program(&made_by)?));
     }

@@ -1,0 +1,108 @@
+//! Tests of the programs of job files.
+
+mod common;
+
+use common::checked;
+use workloads::fio::JobFile;
+
+#[test]
+fn what_a_job_file_may_say_besides() {
+    let kinds = [
+        "rw=rw",
+        "rw=randrw\nnorandommap",
+        "rw=read:4k",
+        "rw=randread:4",
+        "rw=write\nverify=crc32c",
+        "rw=randwrite\nverify=md5\nioengine=libaio\niodepth=4",
+        "rw=read\nverify=md5",
+        "rw=write\nnrfiles=4\nend_fsync=1",
+        "rw=randread\nnrfiles=4",
+        "rw=read\nfilename=a:b",
+        "rw=write\ndirectory=x:y\nnumjobs=4",
+        "rw=write\nfilename_format=$jobnum-x$filenum",
+        "rw=randread\nfilesize=4m",
+        "rw=read\nfilesize=64k\ntime_based\nruntime=1",
+        "rw=write\nloops=3\nend_fsync=1",
+        "rw=write\nfsync=3\nnumber_ios=20",
+        "rw=rw\nfsync=1\nio_size=3m",
+        "rw=randrw\nfdatasync=4",
+        "rw=write\nstartdelay=2",
+        "rw=write\ncreate_only=1",
+        "rw=read\nfilename=x\nallow_file_create=0",
+        "rw=write\nfilename=x\noffset_increment=1m\nnumjobs=4",
+        "rw=write\nthinktime=10\nthinktime_blocks=8",
+        "rw=write\nbs=4k,64k\nrate=,10m",
+        "rw=randread\nbsrange=4k-20k\nnorandommap",
+        "rw=rw\nbssplit=4k/20:16k/80",
+        "rw=randread\nrandom_distribution=normal:20\nruntime=3\ntime_based\nramp_time=1",
+        "rw=randread\nrandom_distribution=pareto:0.3",
+        "rw=randread\nrandom_distribution=zoned:60/:40/",
+        "rw=randread\nexitall",
+    ];
+    for kind in kinds {
+        let one = format!("[a]\nsize=1m\n{kind}\n");
+        let all = format!(
+            "[global]\nsize=1m\nexitall={}\n[first]\nrw=write\n{one}stonewall\n[z]\nrw=read\n",
+            u8::from(kind.contains("exitall"))
+        );
+        for text in [one, all] {
+            let file = JobFile::read(&text).unwrap_or_else(|why| panic!("{text}{why}"));
+            checked(file.program("x").unwrap_or_else(|why| panic!("{text}{why}")));
+        }
+    }
+}
+
+#[test]
+fn variables_of_the_environment_are_filled_in() {
+    let known = |name: &str| (name == "SIZE").then(|| "1m".to_owned());
+    let file = JobFile::read_with("[a]\nsize=${SIZE}\n", &known).unwrap();
+    assert_eq!(file.jobs[0].size, Some(1 << 20));
+    assert!(JobFile::read_with("[a]\nsize=${OTHER}\n", &known).is_err());
+}
+
+#[test]
+fn a_depth_without_an_asynchronous_engine_is_one() {
+    let text = |engine: &str| format!("[a]\nrw=randread\nsize=1m\niodepth=16\n{engine}");
+    let program = |engine| JobFile::read(&text(engine)).unwrap().program("x").unwrap();
+    assert!(!program("").contains("async"));
+    assert!(program("ioengine=libaio\n").contains("async depth=$depth"));
+}
+
+#[test]
+fn a_job_file_of_several_jobs() {
+    let text = "; two writers, then a reader\n[global]\nioengine=libaio\ndirect=1\nbs=4k ; small\nsize=16m\n\
+                runtime=3\ntime_based\ngroup_reporting\n\n[fill]\nrw=write\nnumjobs=2\nbs=1M\n\n[log]\nrw=write\n\
+                bs=512\nioengine=psync\niodepth=8\nfdatasync=1\n\n[look up]\nstonewall\nrw=randread\niodepth=8\n\
+                random_distribution=zipf:1.2\n";
+    let file = JobFile::read(text).unwrap();
+    insta::assert_snapshot!(checked(file.program("lastrank import job.fio").unwrap()));
+}
+
+#[test]
+fn a_job_file_of_one_job_has_the_form_of_io() {
+    let file = JobFile::read("[reads]\nrw=randread\nfilename=/srv/data.bin\nsize=1MiB\nbs=4k\n").unwrap();
+    insta::assert_snapshot!(checked(file.program("lastrank import job.fio").unwrap()));
+}
+
+#[test]
+fn what_a_job_file_cannot_say_is_refused_by_section() {
+    let mut said = String::new();
+    for line in [
+        "",
+        "rw=read\n",
+        "[a]\nfoo bar\n",
+        "[a]\nsize=1m\nrw=bad\n",
+        "[a]\nrw=read\n[b]\nrw=read\n",
+        "[a]\nsize=${SIZE}\n",
+        "[a]\nsize=1m\nfilename_format=one\nnumjobs=2\n",
+        "[a]\nsize=1m\nbsrange=4k-8k\nrw=randread\n[b]\nfoo=1\nsize=$ncpus\n",
+        "[a]\nsize=1m\nbsrange=4k-8k\nrw=randread\n",
+        "[a]\nsize=1m\nexitall\n[b]\nsize=1m\n",
+        "[a]\nsize=1m\n[a]\nsize=1m\nnumjobs=2\n",
+        "[a]\nrw=write\nsize=1m\nfilename=x\nallow_file_create=0\n",
+    ] {
+        let why = JobFile::read(line).and_then(|file| file.program("x")).expect_err(line);
+        said += &format!("{line:?}\n    {why}\n");
+    }
+    insta::assert_snapshot!(said);
+}
