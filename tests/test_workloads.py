@@ -285,3 +285,16 @@ def test_ab_of_programs_keeps_their_runs_and_stops_when_its_time_is_over(lastran
 
 def test_ab_reports_a_run_that_fails(lastrank):
     assert "failed" in lastrank("ab", "false", "true", status=3).stderr
+    said = "sh -c 'echo first reason >&2; seq 2000 >&2; echo last reason >&2; exit 7'"
+    told = lastrank("ab", "true", said, status=3).stderr
+    assert "exit status: 7" in told and told.endswith("\n  1998\n  1999\n  2000\n  last reason\n")
+    # What it leaves running keeps its standard error open, and is not waited for.
+    left = lastrank("ab", "true", "sh -c 'sleep 5 & exit 1'", status=3).stderr
+    assert "exit status: 1" in left
+
+
+def test_ab_of_what_a_shell_would_understand_says_so(lastrank):
+    told = lastrank("ab", "sleep 0.01 | cat", "true", status=3).stderr
+    assert "sh -c 'sleep 0.01 | cat'" in told and "invalid time interval" in told
+    assert "sh -c 'no-such-command | cat'" in lastrank("ab", "no-such-command | cat", "true", status=2).stderr
+    assert "sh -c" not in lastrank("ab", "no-such-command", "true", status=2).stderr

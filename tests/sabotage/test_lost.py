@@ -110,7 +110,7 @@ def test_a_signal_of_a_batch_system_ends_the_run_in_order(lastrank: Lastrank, as
     assert run.returncode == 3, said
     assert all(samples_of(folder / "a.parquet")), said
     left = subprocess.run([lastrank.program, "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
-    assert "no run left samples" in left.stdout, left
+    assert "Nothing to recover" in left.stdout, left
 
 
 def test_a_run_that_waits_for_its_signal_does_not_end_by_a_second_one(lastrank: Lastrank) -> None:

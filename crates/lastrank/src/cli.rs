@@ -6,6 +6,7 @@ mod choice;
 mod fit;
 mod shell;
 mod statistics;
+mod tips;
 mod traces;
 mod workloads;
 
@@ -15,6 +16,7 @@ pub use choice::{Choice, TimeUnit, WithMore};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use shell::{CompletionsArgs, EchoArgs, ManArgs};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
+pub use tips::parse;
 pub use traces::{FidelityArgs, ImportArgs, LEAST_GAP_US, RecordArgs, ReplayArgs, TraceChoice};
 pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 

@@ -1,14 +1,19 @@
 //! Renders findings about a program: as annotated source for a terminal, as records for JSON.
 
-use std::io::IsTerminal;
-
 use annotate_snippets::{AnnotationKind, Level, Renderer, Snippet};
 use ppl::{Diagnostic, Severity, Source, Span};
+use samples::visible;
 use serde::Serialize;
 
-/// Draw all findings, each with its lines of the program.
-pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> String {
+use crate::output;
+
+/// Draw all findings, each with its lines of the program, of which so much is shown as fits into `columns`.
+pub fn render(source: &Source, diagnostics: &[Diagnostic], columns: Option<usize>, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
+    let renderer = match columns {
+        Some(columns) => renderer.term_width(columns),
+        None => renderer,
+    };
     let mut out = String::new();
     for diagnostic in diagnostics {
         let level = match diagnostic.severity {
@@ -18,16 +23,21 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> Strin
         };
         let file = SourceFile::of(source, diagnostic.span);
         let code = diagnostic.code.to_string();
+        // What the program holds may command a terminal; of source lines the renderer takes care.
+        let (message, path) = (visible(&diagnostic.message), visible(file.name));
+        let labels: Vec<_> = diagnostic.labels.iter().map(|label| visible(&label.text)).collect();
         let mut snippet = Snippet::source(file.text)
-            .path(file.name)
+            .path(path.as_ref())
             .annotation(AnnotationKind::Primary.span(file.range(diagnostic.span)));
-        for label in diagnostic.labels.iter().filter(|label| file.holds(label.span)) {
-            snippet = snippet
-                .annotation(AnnotationKind::Context.span(file.range(label.span)).label(label.text.as_str()));
+        for (label, text) in diagnostic.labels.iter().zip(&labels).filter(|(label, _)| file.holds(label.span))
+        {
+            snippet =
+                snippet.annotation(AnnotationKind::Context.span(file.range(label.span)).label(text.as_ref()));
         }
-        let mut group = level.primary_title(diagnostic.message.as_str()).id(code).element(snippet);
-        if let Some(help) = &diagnostic.help {
-            group = group.element(Level::HELP.message(help.as_str()));
+        let mut group = level.primary_title(message.as_ref()).id(code).element(snippet);
+        let help = diagnostic.help.as_deref().map(visible);
+        if let Some(help) = &help {
+            group = group.element(Level::HELP.message(help.as_ref()));
         }
         out += &renderer.render(&[group]).to_string();
         out.push_str("\n\n");
@@ -38,11 +48,8 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], color: bool) -> Strin
 /// Draw findings on standard error.
 pub fn show(source: &Source, diagnostics: &[Diagnostic]) {
     if !diagnostics.is_empty() {
-        crate::output::say_in_colour(&render(
-            source,
-            diagnostics,
-            crate::output::may_colour(std::io::stderr().is_terminal()),
-        ));
+        let color = output::may_colour(output::is_watched(output::Stream::Error));
+        output::say_in_colour(&render(source, diagnostics, output::error_columns(), color));
     }
 }
 

@@ -92,8 +92,31 @@ pub fn load(program: &str) -> anyhow::Result<ProgramText> {
     if path.is_dir() {
         bail!("`{program}` is a directory; name a program in it, or an experiment: {}", names.join(", "));
     }
+    let meant = like(program, &names).map_or(String::new(), |name| format!(" (did you mean `{name}`?)"));
     bail!(
-        "there is no file `{program}` and no experiment of that name; the experiments are: {}",
+        "there is no file `{program}` and no experiment of that name{meant}; the experiments are: {}",
         names.join(", ")
     )
+}
+
+/// The experiment that was meant: other signs between its words, or a slip or two.
+fn like<'a>(typed: &str, names: &'a [String]) -> Option<&'a String> {
+    let typed = typed.trim_end_matches(".ppl").to_lowercase().replace(['-', ' '], "_");
+    let distance = |name: &&String| strsim::osa_distance(&typed, name);
+    names.iter().min_by_key(distance).filter(|name| distance(name) <= 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_experiment_that_was_meant_is_named() {
+        for typed in ["parallel-write", "Parallel_Write", "paralel_write", "parallel_write.ppl"] {
+            let error = load(typed).expect_err(typed).to_string();
+            assert!(error.contains("did you mean `parallel_write`?"), "{error}");
+        }
+        let error = load("mine.ppl").expect_err("no such file").to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+    }
 }

@@ -15,14 +15,14 @@ mod diagnostics;
 mod exit;
 mod experiments;
 mod json_text;
+mod live;
 mod output;
 mod program;
 mod statistic;
 mod system;
+mod terminal;
 mod values;
 mod working;
-
-use clap::Parser;
 
 fn main() -> std::process::ExitCode {
     system::ignore_file_size_signal();
@@ -41,5 +41,8 @@ fn main() -> std::process::ExitCode {
         return exit::Status::Usage.into();
     }
     output::wrap_at_terminal();
-    exit::report(commands::dispatch(cli::Cli::parse()))
+    match cli::parse() {
+        Ok(cli) => exit::report(commands::dispatch(cli)),
+        Err(told) => told,
+    }
 }

@@ -2,49 +2,45 @@
 
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{self, IsTerminal, Write};
+use std::io::{self, Write};
 use std::path::Path;
 use std::sync::OnceLock;
 
 use anyhow::{Context, bail};
-use report::ScreenOptions;
 use samples::{visible, visible_in_colour, visible_json};
 
 use crate::json_text::laid_out;
+pub use crate::terminal::{
+    Stream, columns, error_columns, is_watched, may_colour, progress_is_seen, screen_options,
+};
+use crate::{live, system};
 
-/// Write `text` to standard output; what would command a terminal is made visible.
+/// Write words to standard output, in lines as wide as the terminal; what would command a terminal is made visible.
 ///
 /// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
 /// status says how that went.
 pub fn print(text: &str) -> io::Result<()> {
+    print_as_it_is(&fitted(&visible(text)))
+}
+
+/// As [`print`], of what others read on, such as a program or a table of numbers: its lines stay whole.
+pub fn print_whole(text: &str) -> io::Result<()> {
     print_as_it_is(&visible(text))
 }
 
 /// As [`print`], of a screen of `report`, which has made visible whatever users named: its colours stay colours.
 pub fn print_screen(text: &str) -> io::Result<()> {
-    print_as_it_is(&visible_in_colour(text))
-}
-
-/// As [`print`], in lines as wide as the terminal.
-pub fn print_fitted(text: &str) -> io::Result<()> {
-    print(&fitted(text))
+    print_as_it_is(&fitted(&visible_in_colour(text)))
 }
 
 /// The text in lines as wide as the terminal; unchanged for a pipe, whose reader wants whole lines, unless `COLUMNS` is
 /// set.
-pub fn fitted(text: &str) -> Cow<'_, str> {
-    columns().map_or(text.into(), |columns| report::fit_width(text, columns).into())
+fn fitted(text: &str) -> Cow<'_, str> {
+    columns().map_or(text.into(), |columns| fit(text, columns).into())
 }
 
-/// How wide the lines may be; any width for a pipe.
-pub fn columns() -> Option<usize> {
-    has_width().then(|| screen_options().width)
-}
-
-/// Whether lines are to be as long as somebody's terminal is wide.
-fn has_width() -> bool {
-    let is_asked = std::env::var_os("COLUMNS").is_some_and(|columns| !columns.is_empty());
-    is_asked || io::stdout().is_terminal()
+fn fit(text: &str, columns: usize) -> String {
+    report::fit_width(&text.replace('\t', " "), columns)
 }
 
 /// Sentences wrap at the width of the terminal from now on.
@@ -55,6 +51,7 @@ pub fn wrap_at_terminal() {
 }
 
 fn print_as_it_is(text: &str) -> io::Result<()> {
+    live::clear();
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
@@ -65,24 +62,47 @@ fn print_as_it_is(text: &str) -> io::Result<()> {
 /// Write `text` to standard output for as long as somebody reads it: a reader that went away is an
 /// [`io::ErrorKind::BrokenPipe`], on which a command that would go on for ever ends (with status 0).
 pub fn tell(text: &str) -> io::Result<()> {
-    tell_as_it_is(&visible(text))
+    tell_as_it_is(&fitted(&visible(text)))
 }
 
 fn tell_as_it_is(text: &str) -> io::Result<()> {
+    live::clear();
     let mut out = io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
-/// Writes to standard error; what would command a terminal is made visible. A failure is ignored, since there is no
-/// other place to report it.
+/// Writes words to standard error, in lines as wide as the terminal; what would command a terminal is made visible. A
+/// failure is ignored, since there is no other place to report it.
 pub fn say(words: std::fmt::Arguments<'_>) {
     let words = words.to_string();
-    let _ = io::stderr().lock().write_all(visible(&words).as_bytes());
+    let words = visible(&words);
+    let fitted = error_columns().map_or(words.clone(), |columns| fit(&words, columns).into());
+    put(&with_coloured_head(&fitted, may_colour(is_watched(Stream::Error))));
 }
 
 /// As [`say`], of text that may be coloured.
 pub fn say_in_colour(words: &str) {
-    let _ = io::stderr().lock().write_all(visible_in_colour(words).as_bytes());
+    let words = visible_in_colour(words);
+    put(&error_columns().map_or(words.clone(), |columns| fit(&words, columns)));
+}
+
+/// As [`say`], of a line that a program reads.
+pub fn say_whole(line: &str) {
+    put(&visible(line));
+}
+
+fn put(text: &str) {
+    live::clear();
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+/// The words with their first one in the colour of its kind, where it is `error:`, `warning:`, `note:` or `hint:`.
+fn with_coloured_head(words: &str, colour: bool) -> Cow<'_, str> {
+    const HEADS: [(&str, &str); 4] = [("error:", "31"), ("warning:", "33"), ("note:", "32"), ("hint:", "36")];
+    let head = HEADS.iter().find(|(head, _)| colour && words.starts_with(head));
+    head.map_or(words.into(), |(head, code)| {
+        format!("\x1b[1;{code}m{head}\x1b[0m{}", &words[head.len()..]).into()
+    })
 }
 
 /// Where the one JSON document goes, if standard output is kept for it.
@@ -91,7 +111,7 @@ static DOCUMENT: OnceLock<File> = OnceLock::new();
 /// Keeps standard output for one JSON document: what else is written there, by programs that ranks start too, goes to
 /// standard error from now on.
 pub fn keep_for_json() -> anyhow::Result<()> {
-    let output = crate::system::divert_output().context("cannot keep standard output for JSON")?;
+    let output = system::divert_output().context("cannot keep standard output for JSON")?;
     let _ = DOCUMENT.set(output);
     Ok(())
 }
@@ -114,33 +134,6 @@ pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(tell_as_it_is(&text)?)
 }
 
-/// Whether standard error is a terminal, on which a progress bar can be drawn.
-pub fn progress_is_seen() -> bool {
-    io::stderr().is_terminal()
-}
-
-/// How wide a screen may be and whether it may have colours: what the terminal takes, or 80 columns without colours in
-/// a pipe. `COLUMNS` sets the width of a pipe; a `NO_COLOR` that is not empty (no-color.org) and `TERM=dumb` take the
-/// colours away, `CLICOLOR_FORCE` (bixense.com/clicolors) gives them to a pipe too.
-pub fn screen_options() -> ScreenOptions {
-    let asked = said("COLUMNS").and_then(|columns| columns.parse().ok());
-    let seen = terminal_size::terminal_size_of(io::stdout()).map(|(columns, _)| usize::from(columns.0));
-    let width = seen.or(asked).unwrap_or(80).clamp(60, 160);
-    ScreenOptions { width, colour: may_colour(io::stdout().is_terminal()) }
-}
-
-/// Whether text for a stream that is a terminal, or is none, has colours.
-pub fn may_colour(is_terminal: bool) -> bool {
-    let is_forced = said("CLICOLOR_FORCE").is_some_and(|value| value != "0");
-    let is_able = is_terminal && said("TERM").is_none_or(|term| term != "dumb");
-    said("NO_COLOR").is_none() && (is_forced || is_able)
-}
-
-/// A variable of the environment that says something.
-fn said(name: &str) -> Option<String> {
-    std::env::var(name).ok().filter(|value| !value.is_empty())
-}
-
 /// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the
 /// option that names the file.
 pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow::Result<()> {
@@ -160,4 +153,16 @@ pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_kind_of_a_message_is_coloured_where_colours_are() {
+        assert_eq!(with_coloured_head("error: no file\n", true), "\u{1b}[1;31merror:\u{1b}[0m no file\n");
+        assert_eq!(with_coloured_head("error: no file\n", false), "error: no file\n");
+        assert_eq!(with_coloured_head("  because: it is a pipe\n", true), "  because: it is a pipe\n");
+    }
 }

@@ -3,10 +3,23 @@
 //! Only Linux is measured, and only there are these of any effect: elsewhere an analysis takes the system as it is.
 
 #[cfg(target_os = "linux")]
-pub use ranks::{StopSignals, divert_output, ignore_file_size_signal, provide_stack, random_numbers};
+pub use ranks::ancestors::terminal_of_launcher;
+#[cfg(target_os = "linux")]
+pub use ranks::{
+    HeldSignals, StopSignals, divert_output, ignore_file_size_signal, provide_stack, random_numbers,
+};
 
 #[cfg(not(target_os = "linux"))]
-pub use elsewhere::{StopSignals, divert_output, ignore_file_size_signal, provide_stack, random_numbers};
+pub use elsewhere::{
+    HeldSignals, StopSignals, divert_output, ignore_file_size_signal, is_launched, provide_stack,
+    random_numbers, terminal_of_launcher,
+};
+
+/// Whether a launcher of MPI started this process as one of several.
+#[cfg(target_os = "linux")]
+pub fn is_launched() -> bool {
+    ranks::launcher::this_launcher().is_some()
+}
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere {
@@ -18,10 +31,23 @@ mod elsewhere {
     /// Ctrl-C ends the process, as the system does it.
     pub struct StopSignals;
 
+    /// Signals that wait: none.
+    pub struct HeldSignals;
+
     impl StopSignals {
         /// Catches nothing.
         pub fn catch() -> Self {
             Self
+        }
+
+        /// Holds nothing.
+        pub fn hold() -> (Self, HeldSignals) {
+            (Self, HeldSignals)
+        }
+
+        /// Waits for `limit`; what comes has its effect meanwhile.
+        pub fn pass_on(&self, limit: Duration, _tidy: impl FnOnce()) {
+            std::thread::sleep(limit);
         }
 
         /// Waits for `limit`; nothing ends the wait.
@@ -29,6 +55,16 @@ mod elsewhere {
             std::thread::sleep(limit);
             None
         }
+    }
+
+    /// Nothing is measured here.
+    pub fn is_launched() -> bool {
+        false
+    }
+
+    /// Nothing is launched.
+    pub fn terminal_of_launcher(_stream: u32) -> Option<File> {
+        None
     }
 
     /// Only a command that runs programs needs standard output for itself.

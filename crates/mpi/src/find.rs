@@ -101,7 +101,7 @@ fn launcher_directories() -> Vec<(PathBuf, String)> {
     let mut found = Vec::new();
     let mut process = std::process::id();
     for _ in 0..32 {
-        let Some(parent) = parent_of(process) else { break };
+        let Some(parent) = ranks::ancestors::parent_of(process) else { break };
         process = parent;
         let Ok(program) = std::fs::read_link(format!("/proc/{process}/exe")) else { continue };
         let name = program.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -114,12 +114,6 @@ fn launcher_directories() -> Vec<(PathBuf, String)> {
         }
     }
     found
-}
-
-fn parent_of(process: u32) -> Option<u32> {
-    let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()?;
-    (parent > 1).then_some(parent)
 }
 
 fn environment_directories() -> Vec<(PathBuf, String)> {

@@ -5,10 +5,12 @@
 //! - [`processes`]: forks ranks and supervises them; [`RankEnds`]: how each ended.
 //! - [`launcher`]: the MPI launcher that started this process, from its environment.
 //! - [`meeting`]: which meeting of the program a rank has come to.
+//! - [`ancestors`]: the launcher's terminal.
 //! - [`board`]: signals between ranks and workers.
 //! - [`layout`]: which bytes of a shared file belong to which rank.
 //! - [`job`]: the parts from which `mpi` builds the parent of a single rank.
 
+pub mod ancestors;
 mod announcement;
 mod barrier;
 #[cfg(not(loom))]

@@ -107,8 +107,23 @@ pub struct HeldSignals {
 /// takes them nevertheless, as long as ranks live.
 #[must_use]
 pub fn hold_signals() -> HeldSignals {
-    let before = SignalSet::supervised().without(libc::SIGCHLD).block();
-    HeldSignals { before, _here: std::marker::PhantomData }
+    HeldSignals::until_dropped(SignalSet::supervised().without(libc::SIGCHLD))
+}
+
+impl HeldSignals {
+    /// These signals wait from now on.
+    pub(crate) fn until_dropped(set: SignalSet) -> Self {
+        Self { before: set.block(), _here: std::marker::PhantomData }
+    }
+}
+
+/// A signal of `held`, which was taken, comes once more, and this thread no longer blocks any of them.
+pub(crate) fn let_it_act(signal: i32, held: SignalSet) {
+    // SAFETY: sends a valid signal to this process; the set is valid and lives through the call.
+    unsafe {
+        libc::kill(libc::getpid(), signal);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const held.0, std::ptr::null_mut());
+    }
 }
 
 impl Drop for HeldSignals {

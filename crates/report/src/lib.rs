@@ -62,7 +62,7 @@ pub use screen::{CompareAnswer, FitAnswer, ScreenOptions, WrittenFiles, fit_widt
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};
 pub use summary::{Summary, quantile};
-pub use table::{Column, Row, Table, far_levels};
+pub use table::{Column, Row, Table, cut, far_levels};
 pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};

@@ -2,12 +2,16 @@
 
 use crate::unit::Unit;
 
-/// Three significant digits with thin groups: `46 900`, `2.41`, `0.0123`; from a million on with a prefix, `22.9 M`.
+/// Three significant digits with thin groups: `46 900`, `2.41`, `0.0123`; from a million on with a prefix, `22.9 M`, and
+/// from 10¹⁵ on with a power of ten, `1.80e31`.
 pub(crate) fn three(value: f64) -> String {
     if !value.is_finite() {
         return "–".into();
     }
     let magnitude = value.abs();
+    if magnitude >= 999.5e12 {
+        return format!("{value:.2e}");
+    }
     if magnitude >= 999_500.0 {
         let prefixes = [("M", 1e6), ("G", 1e9), ("T", 1e12)];
         let at = prefixes.iter().rposition(|(_, factor)| magnitude >= 0.9995 * factor).unwrap_or(0);
@@ -31,15 +35,24 @@ fn digits(value: f64) -> String {
         m if m < 999.5 => format!("{value:.0}"),
         m => {
             let unit = 10f64.powi(m.log10().floor() as i32 - 2);
-            samples::units::count(((value / unit).round() * unit) as u64)
+            let rounded = (value / unit).round() * unit;
+            // Counts end at 1.8e19, and groups of zeros are hard to read long before.
+            if magnitude >= 1e9 { format!("{value:.2e}") } else { signed_count(rounded) }
         }
     }
+}
+
+/// A whole number with its groups, and its sign.
+fn signed_count(value: f64) -> String {
+    let sign = if value < 0.0 { "-" } else { "" };
+    format!("{sign}{}", samples::units::count(value.abs() as u64))
 }
 
 /// A duration with three digits: `518 ns`, `13.2 ms`, `90.5 s`, `1 h 12 min`.
 pub(crate) fn time(seconds: f64) -> String {
     match seconds.abs() {
         0.0 => "0 s".into(),
+        s if s >= 3.6e9 => format!("{seconds:.2e} s"),
         s if s >= 3600.0 => format!("{} h {} min", (s / 3600.0) as u64, (s % 3600.0 / 60.0) as u64),
         s if s >= 999.5 => format!("{} min {} s", (s / 60.0) as u64, (s % 60.0) as u64),
         _ => {
@@ -109,8 +122,12 @@ mod tests {
             ["46\u{202f}900", "2.41", "0.012", "0.000518", "22.9 M", "183", "0", "1\u{202f}000"]
         );
         assert_eq!(
-            [518e-9, 0.0132, 1.0, 4521.0, 1100.0].map(time),
-            ["518 ns", "13.2 ms", "1.00 s", "1 h 15 min", "18 min 20 s"]
+            [1.8e31, 2e21, -46_947.0, 5e14].map(three),
+            ["1.80e31", "2.00e21", "-46\u{202f}900", "500 T"]
+        );
+        assert_eq!(
+            [518e-9, 0.0132, 1.0, 4521.0, 1100.0, 1e31].map(time),
+            ["518 ns", "13.2 ms", "1.00 s", "1 h 15 min", "18 min 20 s", "1.00e31 s"]
         );
         assert_eq!([574_619_648.0, 4096.0, 3.2e9].map(bandwidth), ["548 MiB/s", "4.00 KiB/s", "2.98 GiB/s"]);
     }

@@ -304,7 +304,9 @@ fn work<T: Body>(
     region.set_rank(world.rank());
     let registry = Registry::new(&region, begun);
     let mut recorder = Recorder::new(region).map_err(|error| format!("no memory for samples: {error}"))?;
-    let planned = body.planned(world.rank()).max(options.expected_samples);
+    // Operations, of which the progress tells; the samples of labels and barriers come on top.
+    let operations = body.planned(world.rank());
+    let planned = operations.max(options.expected_samples);
     if options.keep == Keep::Histogram {
         recorder.count_samples();
     }
@@ -346,7 +348,7 @@ fn work<T: Body>(
     // From here on this thread can open what the program may, and nothing else.
     confined::enter(&confinement, confined)?;
     let session = Session::new(instrument, recorder, world, body.places());
-    run(body, options, session, planned)
+    run(body, options, session, operations)
 }
 
 fn run<T: Body>(body: &T, options: &Options, mut session: Session<'_>, planned: u64) -> Result<(), String> {

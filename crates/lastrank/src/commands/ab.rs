@@ -1,8 +1,9 @@
 //! `lastrank ab`: two commands or programs, run interleaved until it is decided which is slower.
 
-use std::io::Write;
+use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{ChildStderr, Command, Stdio};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
@@ -13,6 +14,7 @@ use tail::interleaved::{BlockOrder, Decision, LOOKS, Look, look};
 use crate::cli::{AbArgs, Choice};
 use crate::exit::{BrokenInput, Status};
 use crate::statistic::Statistic;
+use crate::working::Working;
 use crate::{experiments, output, values};
 
 /// Runs A and B in blocks until a look decides, the time is over, or there is no further look.
@@ -23,9 +25,10 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Status> {
     let arms = Arms::of(args)?;
     let limit = args.time.as_deref().map(limit).transpose()?;
     let begin = Instant::now();
+    let working = Working::at_once("", !args.quiet && !args.json);
     for round in 0..args.warmup {
         for b in [false, true] {
-            say(args, format_args!("warm-up {} of {}", round + 1, args.warmup));
+            working.say(&format!("warm-up {} of {}", round + 1, args.warmup));
             arms.measure(b, args.seed, None)?;
         }
     }
@@ -38,7 +41,7 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Status> {
         let mut seconds = [0.0; 4];
         for (at, b) in order.is_b().into_iter().enumerate() {
             let tell = last.map_or(String::new(), |look| format!(", B/A {:.3} so far", look.ratio));
-            say(args, format_args!("block {}, run {} of 4{tell}", made.len() + 1, at + 1));
+            working.say(&format!("block {}, run {} of 4{tell}", made.len() + 1, at + 1));
             // Both arms of a block draw the same random numbers.
             seconds[at] = arms.measure(b, args.seed + made.len() as u64, Some((made.len(), at)))?;
         }
@@ -55,7 +58,7 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Status> {
             }
         }
     }
-    say(args, format_args!(""));
+    drop(working);
     let found = Interleaving {
         value: arms.value_name(),
         arms: [false, true].map(|b| ArmSummary { what: arms.name(b).to_owned(), seconds: of_arm(&made, b) }),
@@ -66,12 +69,17 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Status> {
         out_of_time,
     };
     deliver(args, &found, &made)?;
-    let decision = last.map_or(Decision::Open, |look| look.decision);
-    Ok(match decision {
-        Decision::Slower if args.fail_if_slower => Status::No,
-        Decision::Open if args.fail_if_slower => Status::Incomplete,
-        Decision::Same | Decision::Faster | Decision::Slower | Decision::Open => Status::Ok,
-    })
+    Ok(status(last.map(|look| look.decision), args.fail_if_slower))
+}
+
+/// The exit status of the last interim analysis; `None` where there was none.
+fn status(decision: Option<Decision>, fail_if_slower: bool) -> Status {
+    match decision {
+        Some(Decision::Slower) if fail_if_slower => Status::No,
+        None if fail_if_slower => Status::Incomplete,
+        // What all runs could not decide is not shown to be slower.
+        Some(Decision::Same | Decision::Faster | Decision::Slower | Decision::Open) | None => Status::Ok,
+    }
 }
 
 /// Four runs.
@@ -94,14 +102,6 @@ fn limit(time: &str) -> anyhow::Result<Duration> {
     ))
 }
 
-/// What goes on, in one line of a terminal that is written over.
-fn say(args: &AbArgs, words: std::fmt::Arguments<'_>) {
-    if output::progress_is_seen() && !args.quiet && !args.json {
-        eprint!("\r\x1b[K{words}");
-        let _ = std::io::stderr().flush();
-    }
-}
-
 fn deliver(args: &AbArgs, found: &Interleaving, made: &[Block]) -> anyhow::Result<()> {
     if args.json {
         let blocks: Vec<_> =
@@ -121,7 +121,7 @@ fn deliver(args: &AbArgs, found: &Interleaving, made: &[Block]) -> anyhow::Resul
         }));
     }
     let words = if args.quiet { format!("{}\n", answer(found)) } else { text(found) };
-    Ok(output::print_fitted(&words)?)
+    Ok(output::print(&words)?)
 }
 
 /// What is run in turns.
@@ -216,18 +216,76 @@ fn is_program(arm: &str) -> bool {
     is_file || experiments::text(arm).is_some()
 }
 
+/// What to write instead where a shell was meant: `ab` starts commands without one.
+fn shell_hint(line: &CommandLine) -> String {
+    const OF_SHELLS: [char; 9] = ['|', '&', ';', '<', '>', '$', '`', '*', '~'];
+    const SHELLS: [&str; 5] = ["sh", "bash", "dash", "ksh", "zsh"];
+    let program = Path::new(&line.words[0]).file_name().unwrap_or_default();
+    match line.typed.contains(OF_SHELLS) && !SHELLS.iter().any(|shell| program == *shell) {
+        true => format!("; it was started without a shell: sh -c {}", quoted(&line.typed)),
+        false => String::new(),
+    }
+}
+
+/// The text as one word of a shell.
+fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+/// Lines of what a failed command said that are told, and of how many bytes they are taken.
+const LAST_LINES: usize = 4;
+const LAST_BYTES: usize = 4_096;
+
+/// How long a failed command's last words are awaited: what it left running may keep its standard error open.
+const PATIENCE: Duration = Duration::from_millis(300);
+
+/// Reads what a command writes to standard error, in a thread that waits for the stream already.
+struct Listener {
+    stream: Sender<ChildStderr>,
+    last: Receiver<Vec<u8>>,
+}
+
+impl Listener {
+    fn new() -> Self {
+        let (stream, streams) = channel::<ChildStderr>();
+        let (tell, last) = channel();
+        std::thread::spawn(move || {
+            let Ok(mut stream) = streams.recv() else { return };
+            let (mut kept, mut piece) = (Vec::new(), [0; LAST_BYTES]);
+            while let Ok(read @ 1..) = stream.read(&mut piece) {
+                kept.extend_from_slice(&piece[..read]);
+                kept.drain(..kept.len().saturating_sub(LAST_BYTES));
+            }
+            // Nobody asks after a success.
+            let _ = tell.send(kept);
+        });
+        Self { stream, last }
+    }
+
+    /// The last lines, each in a line of its own.
+    fn last_words(&self) -> String {
+        let bytes = self.last.recv_timeout(PATIENCE).unwrap_or_default();
+        let text = String::from_utf8_lossy(&bytes);
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+        lines[lines.len().saturating_sub(LAST_LINES)..].iter().map(|line| format!("\n  {line}")).collect()
+    }
+}
+
 fn time_command(line: &CommandLine) -> anyhow::Result<f64> {
     let mut command = Command::new(&line.words[0]);
-    command.args(&line.words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    command.args(&line.words[1..]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let listener = Listener::new();
+    let hint = || shell_hint(line);
     let begin = Instant::now();
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start `{}`; for pipes and such write: sh -c '…'", line.words[0]))?;
+    let mut child = command.spawn().with_context(|| format!("cannot start `{}`{}", line.words[0], hint()))?;
+    if let Some(stream) = child.stderr.take() {
+        let _ = listener.stream.send(stream);
+    }
+    let status = child.wait().with_context(|| format!("cannot wait for `{}`", line.typed))?;
     let seconds = begin.elapsed().as_secs_f64();
     if !status.success() {
-        return Err(
-            BrokenInput(format!("`{}` failed ({status}); see what it says without ab", line.typed)).into()
-        );
+        let words = format!("`{}` failed ({status}){}{}", line.typed, hint(), listener.last_words());
+        return Err(BrokenInput(words).into());
     }
     Ok(seconds)
 }
@@ -290,5 +348,24 @@ impl Drop for Programs {
         if self.keep.is_none() {
             drop(std::fs::remove_dir_all(&self.folder));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_is_shown_to_be_slower_fails() {
+        let statuses = [
+            Some(Decision::Slower),
+            Some(Decision::Open),
+            Some(Decision::Same),
+            Some(Decision::Faster),
+            None,
+        ]
+        .map(|decision| [true, false].map(|fail_if_slower| status(decision, fail_if_slower)));
+        let ok = [Status::Ok, Status::Ok];
+        assert_eq!(statuses, [[Status::No, Status::Ok], ok, ok, ok, [Status::Incomplete, Status::Ok]]);
     }
 }

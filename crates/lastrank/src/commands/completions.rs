@@ -10,6 +10,6 @@ use crate::output;
 pub fn run(args: &CompletionsArgs) -> anyhow::Result<Status> {
     let mut bytes = Vec::new();
     clap_complete::generate(args.shell, &mut Cli::command(), "lastrank", &mut bytes);
-    output::print(&String::from_utf8_lossy(&bytes))?;
+    output::print_whole(&String::from_utf8_lossy(&bytes))?;
     Ok(Status::Ok)
 }

@@ -21,7 +21,7 @@ pub fn run(args: &ExperimentsArgs) -> anyhow::Result<Status> {
             output::print(&text)?;
         }
         Some(name) => match experiments::text(name) {
-            Some(text) => output::print(text)?,
+            Some(text) => output::print_whole(text)?,
             None => {
                 let names: Vec<_> = all.into_iter().map(|(name, _)| name).collect();
                 bail!("no experiment is called `{name}`; they are: {}", names.join(", "));

@@ -78,7 +78,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
             tree.as_ref(),
         ))?;
     } else {
-        output::print_fitted(&text)?;
+        output::print(&text)?;
     }
     let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());

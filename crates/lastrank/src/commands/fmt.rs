@@ -36,14 +36,14 @@ pub fn run(args: &FmtArgs) -> anyhow::Result<Status> {
         let same = formatted == found.text;
         changed += usize::from(!same);
         if args.diff && !same {
-            output::print(&difference(name, &found.text, &formatted))?;
+            output::print_whole(&difference(name, &found.text, &formatted))?;
         }
         if args.check {
             if !same {
                 eprintln!("{name}: not formatted");
             }
         } else if !args.diff && name == "-" {
-            output::print(&formatted)?;
+            output::print_whole(&formatted)?;
         } else if !args.diff && !same {
             replace(Path::new(name), &formatted)?;
         }

@@ -62,7 +62,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
             for note in &trace.notes {
                 eprintln!("note: {note}");
             }
-            output::print(&made.text)?;
+            output::print_whole(&made.text)?;
         }
     }
     Ok(Status::Ok)
@@ -85,7 +85,7 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
             let shown = path.display();
             eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
         }
-        None => output::print(program)?,
+        None => output::print_whole(program)?,
     }
     Ok(Status::Ok)
 }

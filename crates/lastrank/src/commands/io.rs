@@ -43,7 +43,7 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
     let words: Vec<String> = std::env::args().skip(2).filter(|word| word != "--print-program").collect();
     let text = program(&job, &found.place, &line::typed("io", &words))?;
     if args.print_program {
-        output::print(&text)?;
+        output::print_whole(&text)?;
         return Ok(Status::Ok);
     }
     args.run.clean |= !args.keep;

@@ -47,7 +47,7 @@ pub fn divide(words: &[String]) -> (OwnOptions, Vec<String>) {
 /// Prints the program, or runs it under `name`. What it makes is removed.
 pub fn run(name: &str, text: String, mut own: OwnOptions, keeps: bool) -> anyhow::Result<Status> {
     if own.print_program {
-        output::print(&text)?;
+        output::print_whole(&text)?;
         return Ok(Status::Ok);
     }
     own.run.clean |= !keeps;

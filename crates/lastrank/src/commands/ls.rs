@@ -19,6 +19,9 @@ use crate::working::Working;
 struct ListedRun {
     file: PathBuf,
     started: String,
+    /// A simulated run is of no date.
+    #[serde(skip)]
+    is_simulated: bool,
     host: Option<String>,
     program: String,
     ranks: u32,
@@ -53,14 +56,14 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": runs }))?;
     } else if args.csv {
-        output::print(&csv_of(&runs)?)?;
+        output::print_whole(&csv_of(&runs)?)?;
     } else if runs.is_empty() {
         output::print(&format!(
             "no run in {}; `lastrank run PROGRAM` keeps one\n",
             args.directory.display()
         ))?;
     } else {
-        output::print_fitted(&table(&args.directory, &runs))?;
+        output::print(&table(&args.directory, &runs))?;
     }
     Ok(Status::Ok)
 }
@@ -90,6 +93,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     ListedRun {
         file,
         started: facts.started.clone(),
+        is_simulated: facts.is_simulated(),
         host: facts.machine.as_ref().and_then(|machine| machine.host.clone()),
         program: facts.name.clone(),
         ranks: facts.ranks,
@@ -150,6 +154,10 @@ fn cells(run: &ListedRun) -> [String; 8] {
         (None, Some(rate)) => format!("{}/s", units::count(rate.round() as u64)),
         (None, None) => "–".into(),
     };
+    let started = match run.is_simulated {
+        true => "simulated".into(),
+        false => run.started.replace('T', " ").chars().take(16).collect(),
+    };
     let mut note = run.note.clone();
     if run.errors > 0 {
         note = format!("{} errors {note}", units::count(run.errors));
@@ -162,7 +170,7 @@ fn cells(run: &ListedRun) -> [String; 8] {
     }
     [
         run.file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()),
-        run.started.replace('T', " ").chars().take(16).collect(),
+        started,
         run.host.clone().unwrap_or_default(),
         run.program.clone(),
         throughput,

@@ -48,7 +48,7 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&Answer { machine: &shown, mpi: &mpi, findings: &findings, verdict })?;
     } else {
-        output::print_fitted(&text(&shown, &clock, &mpi, &findings, verdict))?;
+        output::print(&text(&shown, &clock, &mpi, &findings, verdict))?;
     }
     let fit = findings.iter().all(|finding| finding.severity < Severity::Problem);
     Ok(if fit { Status::Ok } else { Status::No })

@@ -17,7 +17,7 @@ pub fn run(args: &ManArgs) -> anyhow::Result<Status> {
             let Some(command) = cli.get_subcommands().find(|command| command.get_name() == name) else {
                 bail!("there is no command `{name}`; the commands are: {}", names.join(", "));
             };
-            output::print(&page(command)?)?;
+            output::print_whole(&page(command)?)?;
         }
         (None, Some(folder)) => {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;

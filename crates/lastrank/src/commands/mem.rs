@@ -47,7 +47,7 @@ pub fn run(args: MemArgs) -> anyhow::Result<Status> {
     let words: Vec<String> = std::env::args().skip(2).filter(|word| word != "--print-program").collect();
     let text = memory.program(&line::typed("mem", &words));
     if args.print_program {
-        output::print(&text)?;
+        output::print_whole(&text)?;
         return Ok(Status::Ok);
     }
     run::run_made("mem", text, args.run)

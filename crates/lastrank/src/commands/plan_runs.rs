@@ -72,7 +72,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             "plans": words::json(&plans)?,
         }))?;
     } else {
-        output::print_fitted(&text(args, &basis, inflation, &plans))?;
+        output::print(&text(args, &basis, inflation, &plans))?;
     }
     Ok(Status::Ok)
 }

@@ -2,24 +2,41 @@
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context;
 use engine::run::live::{LeftRun, LeftRuns, left};
+use samples::units;
 
-use super::run::complain;
 use crate::cli::RecoverArgs;
 use crate::exit::{Misplaced, Status};
 use crate::output;
 
+/// A run that has a file now.
+struct Recovered {
+    path: PathBuf,
+    samples: u64,
+    ranks: u32,
+    /// Files of the run that were removed.
+    removed: usize,
+    /// Those that could not be, and why.
+    stuck: Vec<(PathBuf, String)>,
+}
+
 /// Looks for what killed runs left, writes their run files into the folder, and removes the files that they had made.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     let into = args.directory.as_deref().unwrap_or(Path::new("."));
-    let found = left(args.directory.as_deref())?;
-    let (mut recovered, mut strange) = (0, 0);
+    let place = args.directory.as_deref().unwrap_or(Path::new("memory"));
+    let found = left(args.directory.as_deref())
+        .with_context(|| format!("cannot look for what runs left in {}", place.display()))?;
+    let (mut recovered, mut strange, mut failed) = (Vec::new(), 0, Ok(()));
     for one in found {
         match one {
-            LeftRuns::Left(run) => {
-                recover(*run, into)?;
-                recovered += 1;
-            }
+            LeftRuns::Left(run) => match recover(*run, into) {
+                Ok(run) => recovered.push(run),
+                Err(error) => {
+                    failed = Err(error);
+                    break;
+                }
+            },
             LeftRuns::UnderWay(folder) => {
                 output::print(&format!("{} belongs to a run that is under way\n", folder.display()))?;
             }
@@ -29,13 +46,35 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
             }
         }
     }
-    if recovered == 0 {
-        output::print("no run left samples behind\n")?;
+    output::print(&text(&recovered))?;
+    for (path, why) in recovered.iter().flat_map(|run| &run.stuck) {
+        eprintln!("warning: {} could not be removed: {why}", path.display());
     }
+    failed?;
     Ok(if strange > 0 { Status::Incomplete } else { Status::Ok })
 }
 
-fn recover(run: LeftRun, into: &Path) -> anyhow::Result<()> {
+/// One line a run. Why a run is incomplete stands in its file: for this command it is no failure.
+fn text(recovered: &[Recovered]) -> String {
+    let Some(first) = recovered.first() else { return "Nothing to recover.\n".into() };
+    let (runs, were, them) =
+        if recovered.len() == 1 { ("run", "was", "it") } else { ("runs", "were", "them") };
+    let mut text = format!("Recovered {} {runs} that {were} killed:\n", recovered.len());
+    for run in recovered {
+        let removed = match run.removed {
+            0 => String::new(),
+            1 => "; its test file was removed".into(),
+            n => format!("; its {} test files were removed", units::count(n as u64)),
+        };
+        let (samples, ranks) = (units::count(run.samples), run.ranks);
+        let plural = if ranks == 1 { "" } else { "s" };
+        text += &format!("  {}   {samples} samples of {ranks} rank{plural}{removed}\n", run.path.display());
+    }
+    text += &format!("Use {them} like any run; each is marked incomplete.\n");
+    text + &format!("Next:  lastrank report {}\n", first.path.display())
+}
+
+fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
     let outcome = run.outcome();
     let path = free_name(into, &run.manifest.run_file);
     if let Err(error) = store::write(&path, &outcome.run) {
@@ -44,12 +83,13 @@ fn recover(run: LeftRun, into: &Path) -> anyhow::Result<()> {
         ))
         .into());
     }
-    complain(&outcome, true);
-    let (count, ranks) = (outcome.run.samples.len(), outcome.run.facts.ranks);
-    let name = &run.manifest.facts.name;
-    output::print(&format!("{name}: {count} samples of {ranks} ranks\nRun:    {}\n", path.display()))?;
     run.remove();
-    Ok(())
+    let (removed, stuck) = outcome.cleaned.map_or((0, Vec::new()), |cleaned| {
+        let left = cleaned.left.into_iter().map(|(path, why)| (path, why.to_string()));
+        (cleaned.removed, left.collect())
+    });
+    let (samples, ranks) = (outcome.run.samples.len() as u64, outcome.run.facts.ranks);
+    Ok(Recovered { path, samples, ranks, removed, stuck })
 }
 
 /// The name that the run file was to have, in this folder, with a number where it is taken. The rest of the path that a

@@ -63,7 +63,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             "predictions": words::json(&predictions)?,
         }))?;
     } else {
-        output::print_fitted(&text(&sizes, several.as_ref(), &predictions, &periods, args.level))?;
+        output::print(&text(&sizes, several.as_ref(), &predictions, &periods, args.level))?;
     }
     Ok(if refused { Status::No } else { Status::Ok })
 }

@@ -4,55 +4,79 @@ use crate::table::width;
 use crate::wrap::is_unit;
 
 /// The text with lines of at most so many columns (60 at least): longer ones go on in the next, indented. Blanks inside a
-/// line stay as they are, so that columns of a table keep their places.
+/// line stay as they are, so that columns of a table keep their places. Colours (`ESC [ … m`) take no columns.
 pub fn fit_width(text: &str, columns: usize) -> String {
     let columns = columns.max(60);
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
-        if width(line) <= columns {
+        if shown_width(line) <= columns {
             out.push_str(line);
         } else {
-            out.push_str(&broken(line, columns));
+            out.push_str(&broken(line, columns).join("\n"));
         }
         out.push_str(end);
     }
     out
 }
 
+/// Columns that a text with colours takes.
+fn shown_width(text: &str) -> usize {
+    if !text.contains('\u{1b}') {
+        return width(text);
+    }
+    let mut parts = text.split('\u{1b}');
+    let first = parts.next().map_or(0, width);
+    first + parts.map(|part| width(part.split_once('m').map_or(part, |(_, shown)| shown))).sum::<usize>()
+}
+
 /// One line as several.
-fn broken(line: &str, columns: usize) -> String {
+pub(super) fn broken(line: &str, columns: usize) -> Vec<String> {
+    const DEEPEST: usize = 20;
     let leading = line.len() - line.trim_start_matches(' ').len();
-    let indent = " ".repeat((leading + 2).min(20));
+    // A cell that stands alone in a wide table has no room left behind its blanks.
+    let (line, leading) =
+        if leading + DEEPEST > columns { (&line[leading - DEEPEST..], DEEPEST) } else { (line, leading) };
+    let indent = " ".repeat((leading + 2).min(DEEPEST));
     let (mut lines, mut rest, mut first) = (Vec::new(), line, true);
     loop {
         let room = if first { columns } else { columns - indent.len() };
         let before = if first { "" } else { indent.as_str() };
         // Blanks before the first word are no place to break at.
         let from = if first { leading } else { 0 };
-        if width(rest) <= room {
+        if shown_width(rest) <= room {
             lines.push(format!("{before}{rest}"));
-            return lines.join("\n");
+            return lines;
         }
-        let fits = |at: &usize| *at > from && width(&rest[..*at]) <= room;
-        let blanks = || rest.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
-        // A number stays with the word before it, as in `shape 0.026`, and with its unit.
-        let before_word = |at: &usize| {
-            let (before, after) = (&rest[..*at], &rest[at + 1..]);
-            let has_unit = before.ends_with(|last: char| last.is_ascii_digit())
-                && after.split(' ').next().is_some_and(is_unit);
-            !after.starts_with(|next: char| next.is_ascii_digit()) && !has_unit
-        };
-        let whole = blanks().find(|at| fits(at) && before_word(at));
-        let Some(at) = whole.or_else(|| blanks().find(fits)) else {
-            // A word that is wider than the terminal is the terminal's to break.
-            lines.push(format!("{before}{rest}"));
-            return lines.join("\n");
-        };
+        let at = place_to_break(rest, from, room);
         lines.push(format!("{before}{}", rest[..at].trim_end()));
         rest = rest[at..].trim_start();
         first = false;
     }
+}
+
+/// Where a line that is too wide is broken: between words behind `from`; inside a word only where it is as wide as
+/// the line, behind a comma or a slash if it has one.
+fn place_to_break(line: &str, from: usize, room: usize) -> usize {
+    let fits = |at: &usize| *at > from && shown_width(&line[..*at]) <= room;
+    let blanks = || line.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
+    // A number stays with the word before it, as in `shape 0.026`, and with its unit.
+    let before_word = |at: &usize| {
+        let (before, after) = (&line[..*at], &line[at + 1..]);
+        let has_unit = before.ends_with(|last: char| last.is_ascii_digit())
+            && after.split(' ').next().is_some_and(is_unit);
+        !after.starts_with(|next: char| next.is_ascii_digit()) && !has_unit
+    };
+    let whole = blanks().find(|at| fits(at) && before_word(at));
+    if let Some(at) = whole.or_else(|| blanks().find(fits)) {
+        return at;
+    }
+    let ends = |wanted: fn(char) -> bool| {
+        let letters = line.char_indices().rev();
+        letters.filter(|(_, letter)| wanted(*letter)).map(|(at, letter)| at + letter.len_utf8()).find(fits)
+    };
+    let first_letter = line[from..].chars().next().map_or(line.len(), |letter| from + letter.len_utf8());
+    ends(|letter| matches!(letter, ',' | ';' | '/')).or_else(|| ends(|_| true)).unwrap_or(first_letter)
 }
 
 #[cfg(test)]
@@ -69,8 +93,20 @@ mod tests {
         assert!(lines[1].starts_with("  label  word") && lines[2].starts_with("    word"), "{found}");
         let measured = format!("{}took 6.454 ms, more", "word ".repeat(10));
         assert_eq!(fit_width(&measured, 60).lines().nth(1), Some("  took 6.454 ms, more"));
-        let long = "x".repeat(90);
-        assert_eq!(fit_width(&long, 60), long);
+        let long = format!("{}\n", "x".repeat(90));
+        assert_eq!(fit_width(&long, 60), format!("{}\n  {}\n", "x".repeat(60), "x".repeat(30)));
+        let cell = format!("{}cell of a table\n", " ".repeat(70));
+        assert_eq!(fit_width(&cell, 60), format!("{}cell of a table\n", " ".repeat(20)));
+        let path = format!("cannot read {}f.txt", "/folder".repeat(9));
+        assert!(fit_width(&path, 60).contains("/\n  folder"), "{}", fit_width(&path, 60));
+    }
+
+    #[test]
+    fn colours_take_no_columns() {
+        let line = format!("{}\u{1b}[31m✖\u{1b}[0m {}", "word ".repeat(8), "end ".repeat(4));
+        assert_eq!(fit_width(&line, 60), line);
+        let long = format!("\u{1b}[1m{}\u{1b}[0m", "word ".repeat(20));
+        assert!(fit_width(&long, 60).lines().all(|line| shown_width(line) <= 60));
     }
 
     proptest! {
@@ -81,6 +117,14 @@ mod tests {
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(words(&found), words(&text));
             prop_assert!(found.lines().all(|line| width(line.trim_end()) <= columns.max(60)));
+        }
+
+        #[test]
+        fn long_words_are_broken_without_loss(text in "([a-z大/,]{1,200} ){0,4}", columns in 60usize..100) {
+            let found = fit_width(&text, columns);
+            let letters = |text: &str| text.split_whitespace().collect::<String>();
+            prop_assert_eq!(letters(&found), letters(&text));
+            prop_assert!(found.lines().all(|line| width(line.trim_end()) <= columns));
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Lays out the lines of a first screen: width, wrapping and colour.
 
+use super::fit_width::broken;
 pub(crate) use crate::table::cut;
 use crate::table::width;
 use crate::wrap::wrapped_with_units;
@@ -66,15 +67,17 @@ impl Canvas {
         format!("\x1b[{code}m{text}\x1b[0m")
     }
 
-    /// A line as it is, without a tone; it fits by its making.
+    /// A line as it is, without a tone; one that is too wide goes on in the next.
     pub fn line(&mut self, text: impl AsRef<str>) {
-        self.lines.push(harmless(text.as_ref()));
+        self.lines.extend(broken(&harmless(text.as_ref()), self.width()));
     }
 
-    /// A line in a tone; it fits by its making.
+    /// A line in a tone; one that is too wide goes on in the next.
     pub fn toned(&mut self, tone: Tone, text: &str) {
-        let line = self.painted(tone, &harmless(text));
-        self.lines.push(line);
+        for line in broken(&harmless(text), self.width()) {
+            let line = self.painted(tone, &line);
+            self.lines.push(line);
+        }
     }
 
     /// A line with one text at its left and one at its right end. The left one is cut where both do not fit.
@@ -91,11 +94,14 @@ impl Canvas {
     /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
     pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
         let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
-        let mut lines = wrapped_with_units(&samples::visible(text), self.width() - indent);
+        let room = self.width() - indent;
+        let lines = wrapped_with_units(&samples::visible(text), room);
+        // A word may be wider than the screen.
+        let mut lines: Vec<String> = lines.iter().flat_map(|line| broken(line, room)).collect();
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
-                *last = format!("{} …", cut(last, self.width() - indent - 2));
+                *last = format!("{} …", cut(last, room - 2));
             }
         }
         for (at, line) in lines.iter().enumerate() {
@@ -131,6 +137,16 @@ mod tests {
         let text = canvas.text();
         assert!(text.lines().all(|line| width(line) <= 60), "{text}");
         assert_eq!(canvas.height(), 4);
+        let mut canvas = Canvas::new(ScreenOptions { width: 60, colour: true });
+        canvas.line(format!("Run:    {}", "/a/long/folder".repeat(9)));
+        canvas.said("⚠", Tone::Caution, &"x".repeat(150), 3);
+        canvas.toned(Tone::Strong, &"words ".repeat(20));
+        let shown = |line: &str| {
+            ["33", "1", "0"]
+                .iter()
+                .fold(line.to_owned(), |line, code| line.replace(&format!("\u{1b}[{code}m"), ""))
+        };
+        assert!(canvas.text().lines().all(|line| width(&shown(line)) <= 60), "{}", canvas.text());
         assert!(text.ends_with("…\n") && text.starts_with("long title"), "{text}");
     }
 
@@ -144,7 +160,7 @@ mod tests {
     #[test]
     fn colours_are_written_only_where_they_are_wanted() {
         let plain = Canvas::new(ScreenOptions::default()).painted(Tone::Good, "✔");
-        let mut canvas = Canvas::new(ScreenOptions { colour: true, width: 80 });
+        let canvas = Canvas::new(ScreenOptions { colour: true, width: 80 });
         let painted = canvas.painted(Tone::Good, "✔");
         assert_eq!((plain.as_str(), painted.as_str()), ("✔", "\u{1b}[32m✔\u{1b}[0m"));
     }

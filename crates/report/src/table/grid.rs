@@ -51,7 +51,7 @@ impl Table {
     }
 
     /// The table as text for a terminal, columns aligned, without colours or lines. Where it would be
-    /// wider than about 110 columns, its widest text column wraps.
+    /// wider than the terminal, or than about 110 columns, its widest text column wraps.
     pub fn text(&self) -> String {
         const WIDEST: usize = 110;
         let mut widths: Vec<usize> = self.columns.iter().map(|column| width(&column.name)).collect();
@@ -61,9 +61,10 @@ impl Table {
             }
         }
         let total: usize = widths.iter().map(|width| width + 2).sum();
+        let room = columns_for(WIDEST);
         let wrapping = (0..widths.len()).filter(|&at| !self.columns[at].number).max_by_key(|&at| widths[at]);
-        if let Some(at) = wrapping.filter(|_| total > WIDEST) {
-            widths[at] = widths[at].saturating_sub(total - WIDEST).max(24);
+        if let Some(at) = wrapping.filter(|_| total > room) {
+            widths[at] = widths[at].saturating_sub(total - room).max(widths[at].min(24));
         }
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let mut text = String::new();
@@ -148,7 +149,7 @@ impl Table {
 }
 
 /// The text, or its beginning and `…` where it takes more columns.
-pub(crate) fn cut(text: &str, columns: usize) -> String {
+pub fn cut(text: &str, columns: usize) -> String {
     if width(text) <= columns {
         return text.into();
     }

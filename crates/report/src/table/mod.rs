@@ -5,7 +5,7 @@ mod law;
 mod sites;
 
 pub(crate) use crate::wrap::width;
-pub(crate) use grid::cut;
+pub use grid::cut;
 pub use grid::{Column, Row, Table};
 pub use law::far_levels;
 pub(crate) use law::{independence, levels, models, parameters, tests};

@@ -26,7 +26,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
     if args.output.as_deref() == Some(Path::new("-")) {
         let mut text = Vec::new();
         write(args.to, &run, &mut text)?;
-        output::print(&String::from_utf8_lossy(&text))?;
+        output::print_whole(&String::from_utf8_lossy(&text))?;
         return Ok(Status::Ok);
     }
     let path = args.output.clone().unwrap_or_else(|| default_path(&args.run, args.to));

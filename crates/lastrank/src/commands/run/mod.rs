@@ -22,7 +22,7 @@ use ranks::{Pin, hold_signals};
 use samples::{ConfinedBy, Facts, Warning};
 
 pub use facts::versions;
-pub use results::{complain, stamped};
+pub use results::stamped;
 use until::{Until, Watcher};
 
 use super::parameters::{groups, pairs};
@@ -103,7 +103,7 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
 
 fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, false)?;
-    let machine = machine_before(planned, options)?;
+    let machine = machine_before(planned, options, true)?;
     if args.wait {
         await_signal()?;
     }
@@ -154,7 +154,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
 /// one that broke off or is large.
 fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, true)?;
-    let machine = machine_before(planned, options)?;
+    let machine = machine_before(planned, options, job.rank() == 0)?;
     if args.wait {
         await_signal()?;
     }
@@ -237,14 +237,20 @@ fn await_signal() -> anyhow::Result<()> {
     ranks::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
 }
 
-fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {
+fn machine_before(
+    planned: &Planned,
+    options: &Options,
+    speaks: bool,
+) -> anyhow::Result<facts::MachineBefore> {
     missing_space(&planned.plan, options).map_err(|error| match error {
         RunError::Space { .. } => {
             anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
         }
         other => anyhow!(other),
     })?;
-    crowded(planned, options);
+    if speaks {
+        crowded(planned, options);
+    }
     Ok(facts::MachineBefore::look(planned, options))
 }
 
@@ -261,8 +267,9 @@ fn crowded(planned: &Planned, options: &Options) {
         true => "; `--set by=async` has one rank start all and wait for the last",
         false => "; an `async` block starts several operations from one rank",
     };
+    let plural = if processors == 1 { "" } else { "s" };
     eprintln!(
-        "note: {ranks} ranks share {processors} processors: they wait for each other as well as for what they \
+        "note: {ranks} ranks share {processors} processor{plural}: they wait for each other as well as for what they \
          measure{otherwise}"
     );
 }

@@ -200,7 +200,7 @@ pub fn deliver(
         live.remove();
     }
     drop(held);
-    output::print(&outcome.printed)?;
+    output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.json || !args.quiet;
     let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
@@ -305,7 +305,7 @@ fn remove_earlier_parts(parts: &Path, job: &str) {
 }
 
 /// Prints what went wrong on standard error; failures of ranks only if this process reports them (`own`).
-pub fn complain(outcome: &RunOutcome, own: bool) {
+fn complain(outcome: &RunOutcome, own: bool) {
     for failure in outcome.run.facts.failures.iter().filter(|_| own) {
         eprintln!("error: {failure}");
     }

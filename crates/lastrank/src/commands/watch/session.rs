@@ -97,7 +97,7 @@ impl<'a> Session<'a> {
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
-        Ok(output::tell(&format!("{}\n", output::fitted(&text)))?)
+        Ok(output::tell(&format!("{text}\n"))?)
     }
 
     /// The factor that brings a plain number of the stream into the unit of the baseline.
