@@ -22,6 +22,7 @@ MOST_PARAMETERS = 5
 # Crate → the crates of this workspace that it may use, from the lowest floor up. Tests may use any.
 MAY_USE = {
     "samples": "",
+    "operations": "",
     "lanes": "",
     "tail": "lanes",
     "confine": "",
@@ -38,10 +39,10 @@ MAY_USE = {
     "perf": "samples clock machine",
     "record": "samples ppl perf",
     "probes": "samples clock machine perf",
-    "trace": "ppl store",
-    "tracer": "samples clock trace",
+    "trace": "operations ppl store",
+    "tracer": "samples operations clock trace",
     "engine": "samples ppl confine clock machine perf ranks mpi record probes",
-    "lastrank": "samples ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
+    "lastrank": "samples operations ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
 }
 
 # Crates that make system calls, share memory, hand it to Python or use instructions that not every processor has; every other one says `#![forbid(unsafe_code)]`.

@@ -103,6 +103,9 @@ ops! {
         Receive "receive"
         /// `bytes` went to a socket.
         Send "send"
+        /// `offset` calls, which `bytes` were moved or changed by, that no program repeats; `flags`: why, as an index into
+        /// [`crate::Trace::unrepeated`].
+        Unrepeated "not repeated"
     }
 }
 
@@ -114,10 +117,15 @@ pub const DEPTH_SHIFT: u32 = 8;
 pub const NO_FOLLOW: u32 = 2;
 /// In [`Call::flags`] of a stat, or of a change of attributes: it meant an open file, not a name.
 pub const BY_FILE: u32 = 4;
-/// In [`Call::flags`] of a readdir: a further call of one reading of a directory, which is one command.
+/// In [`Call::flags`] of a readdir: a further call of one reading of a directory, which is one command; of a rename, a link or an
+/// unlink: a further one of several that stand for one call.
 pub const AGAIN: u32 = 8;
 /// In [`Call::flags`] of a read and of the write behind it: one call of the system copied these bytes from file to file.
 pub const COPY: u32 = 16;
+
+/// In [`Call::flags`] of an open, a read, a write or a rename: the application's call was another one, of which this is the
+/// nearest. No flag of `open` has this bit.
+pub const NEAREST: u32 = 32;
 
 /// In [`Call::flags`] of a close: the system closed the file, by `execve`, `dup2` or at the end of the process.
 pub const IMPLIED: u32 = 1;

@@ -191,7 +191,7 @@ impl Call {
             column::START => self.start = value,
             column::DURATION => self.duration = unpack(value as u32),
             column::THREAD => self.thread = value as u32,
-            column::OP => self.op = Op::ALL.get(value as usize).copied().unwrap_or(Op::Exit),
+            column::OP => self.op = Op::ALL.get(value as usize).copied().unwrap_or(Op::Unrepeated),
             column::ERRNO => self.errno = value as u16,
             column::FLAGS => self.flags = value as u32,
             column::FILE => self.file = back(value),

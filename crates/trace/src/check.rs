@@ -133,7 +133,7 @@ fn expected_entry(
             open[at] = names[0].clone();
             entry("fopen", &[&names[0], &flags::mode(shape.flags)], &[])
         }
-        Verb::OpenFails => entry("fopen", &[&names[0], &flags::mode(shape.flags)], &[]),
+        Verb::OpenFails => entry("fopen", &[&names[0], &flags::failing_mode(shape.flags)], &[]),
         Verb::Close => on_file("fclose"),
         Verb::Read | Verb::ReadEnd => on_file("fread"),
         Verb::Write => on_file("fwrite"),

@@ -1,5 +1,7 @@
 //! System calls as a recorder or a parser gives them: descriptors are numbers, names may be relative.
 
+use std::borrow::Cow;
+
 use crate::call::Op;
 
 /// The directory from which a relative name counts.
@@ -55,16 +57,16 @@ impl AttributeChange {
 #[allow(missing_docs, reason = "fields are named after the arguments in the manual pages")]
 #[derive(Clone, Debug)]
 pub enum Asked<'a> {
-    /// `open` and its kin.
-    Open { path: Given<'a>, flags: u32, permissions: u32 },
+    /// `open` and its kin; flags by the numbers of x86-64. `less`: it has flags that a program cannot give.
+    Open { path: Given<'a>, flags: u32, permissions: u32, less: bool },
     /// `close`
     Close { descriptor: i32 },
-    /// `close_range`
-    CloseRange { first: u32, last: u32 },
-    /// `read` and its kin; `offset` where the call names one.
-    Read { descriptor: i32, offset: Option<u64> },
+    /// `close_range`; `on_exec`: at the next `execve`. `unshares`: of this thread alone.
+    CloseRange { first: u32, last: u32, on_exec: bool, unshares: bool },
+    /// `read` and its kin; `offset` where the call names one. `less`: it has flags that a program cannot give.
+    Read { descriptor: i32, offset: Option<u64>, less: bool },
     /// `write` and its kin.
-    Write { descriptor: i32, offset: Option<u64> },
+    Write { descriptor: i32, offset: Option<u64>, less: bool },
     /// `sendfile`, `copy_file_range`, `splice`; `offsets` in both where the call names them.
     Copy { from: i32, to: i32, offsets: (Option<u64>, Option<u64>) },
     /// `ioctl(FICLONE)` and `FICLONERANGE`: what lies in one file lies in another as well; `offsets` in both. The
@@ -98,10 +100,14 @@ pub enum Asked<'a> {
     Mkdir { path: Given<'a>, permissions: u32 },
     /// `getdents64`
     Readdir { descriptor: i32 },
-    /// `rename`
-    Rename { from: Given<'a>, to: Given<'a> },
+    /// `rename`; `new`: it fails where something has the new name (`RENAME_NOREPLACE`).
+    Rename { from: Given<'a>, to: Given<'a>, new: bool },
+    /// `renameat2(RENAME_EXCHANGE)`
+    Exchange { from: Given<'a>, to: Given<'a> },
     /// `link`
     Link { from: Given<'a>, to: Given<'a> },
+    /// `linkat` of what is open.
+    LinkOpen { descriptor: i32, to: Given<'a> },
     /// `symlink`
     Symlink { target: &'a [u8], path: Given<'a> },
     /// `readlink`; what it gave.
@@ -136,8 +142,22 @@ pub enum Asked<'a> {
     Socket,
     /// `socketpair`: the ends.
     SocketPair { one: i32, other: i32 },
-    /// A call on files that has no place in the model, by a reason.
-    Other { why: &'a str },
+    /// A call, or `count` of them, that no program repeats: what it is called, what it is about, whether files are others
+    /// afterwards, and the bytes that it moves or changes, where known.
+    Unrepeated { what: Cow<'static, str>, place: Concerns<'a>, changes: bool, count: u64, bytes: u64 },
+}
+
+/// What a call that no program repeats is about.
+#[derive(Clone, Copy, Debug)]
+pub enum Concerns<'a> {
+    /// That is not known.
+    Unknown,
+    /// An open file.
+    File(i32),
+    /// A name.
+    Name(Given<'a>),
+    /// Two names.
+    Names(Given<'a>, Given<'a>),
 }
 
 /// One system call.
@@ -173,7 +193,9 @@ impl Asked<'_> {
             | Self::Symlink { path, .. }
             | Self::Readlink { path, .. }
             | Self::Change { path, .. } => [path, path],
-            Self::Rename { from, to } | Self::Link { from, to } => [from, to],
+            Self::Rename { from, to, .. } | Self::Exchange { from, to } | Self::Link { from, to } => {
+                [from, to]
+            }
             _ => return false,
         };
         names.iter().any(|given| given.name.is_empty())

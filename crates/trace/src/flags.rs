@@ -1,5 +1,7 @@
 //! Flags of `open`, as numbers of Linux on x86-64 and as words.
 
+use crate::call::NEAREST;
+
 /// Opened for writing alone.
 pub const O_WRONLY: u32 = 1;
 /// Opened for reading and writing.
@@ -47,25 +49,14 @@ pub fn number(words: &str) -> u32 {
     words.split('|').map(one).fold(0, |all, bits| all | bits)
 }
 
+/// The flags that a program repeats.
+const REPEATED: [&str; 9] =
+    ["O_TMPFILE", "O_SYNC", "O_CREAT", "O_EXCL", "O_TRUNC", "O_APPEND", "O_DSYNC", "O_DIRECT", "O_NOFOLLOW"];
+
 /// The flags that a program repeats, as the language spells them.
 pub fn mode(flags: u32) -> String {
-    const REPEATED: [&str; 9] = [
-        "O_TMPFILE",
-        "O_SYNC",
-        "O_CREAT",
-        "O_EXCL",
-        "O_TRUNC",
-        "O_APPEND",
-        "O_DSYNC",
-        "O_DIRECT",
-        "O_NOFOLLOW",
-    ];
-    let access = match flags & 3 {
-        0 => "O_RDONLY",
-        1 => "O_WRONLY",
-        _ => "O_RDWR",
-    };
-    let shorter = match flags & !(O_CLOEXEC | O_DIRECTORY | 0o100_000) {
+    let access = access(flags);
+    let shorter = match flags & !(O_CLOEXEC | O_DIRECTORY | 0o100_000 | NEAREST) {
         0 => Some("r"),
         2 => Some("r+"),
         0o1101 => Some("w"),
@@ -77,14 +68,32 @@ pub fn mode(flags: u32) -> String {
     if let Some(short) = shorter {
         return short.to_owned();
     }
+    joined(access, flags, false)
+}
+
+/// The flags of an open that failed, as the language spells them: it may have, since it was to be a directory.
+pub fn failing_mode(flags: u32) -> String {
+    if flags & O_DIRECTORY == 0 { mode(flags) } else { joined(access(flags), flags, true) }
+}
+
+fn joined(access: &str, flags: u32, with_directory: bool) -> String {
     let (mut words, mut left) = (vec![access], flags);
-    for (word, bits) in WORDS.iter().filter(|(word, _)| REPEATED.contains(word)) {
+    let is_repeated = |word: &str| REPEATED.contains(&word) || with_directory && word == "O_DIRECTORY";
+    for (word, bits) in WORDS.iter().filter(|(word, _)| is_repeated(word)) {
         if left & bits == *bits {
             words.push(word);
             left &= !bits;
         }
     }
     words.join("|")
+}
+
+fn access(flags: u32) -> &'static str {
+    match flags & 3 {
+        0 => "O_RDONLY",
+        1 => "O_WRONLY",
+        _ => "O_RDWR",
+    }
 }
 
 /// Whether such an open writes.
@@ -103,5 +112,7 @@ mod tests {
         assert_eq!(mode(number("O_RDWR|O_CREAT|O_EXCL|O_NOFOLLOW")), "O_RDWR|O_CREAT|O_EXCL|O_NOFOLLOW");
         assert_eq!(mode(number("O_WRONLY|O_SYNC")), "O_WRONLY|O_SYNC");
         assert_eq!(mode(number("O_WRONLY|O_DSYNC")), "O_WRONLY|O_DSYNC");
+        assert_eq!(failing_mode(number("O_RDONLY|O_DIRECTORY|O_CLOEXEC")), "O_RDONLY|O_DIRECTORY");
+        assert_eq!(failing_mode(number("O_RDONLY")), "r");
     }
 }

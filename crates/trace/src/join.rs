@@ -86,6 +86,8 @@ impl Joined {
 
     /// Adds the calls of a recording that began `later`; when each name was used first.
     fn calls(&mut self, part: &Trace, later: u64, named: &dyn Fn(u32) -> u32) -> BTreeMap<u32, u64> {
+        let unrepeated: Vec<u32> =
+            part.unrepeated.iter().map(|one| self.trace.unrepeated(&one.what, one.changes)).collect();
         let threads = self.trace.threads.len() as u32;
         let (mut files, mut pipes) = (self.files, self.pipes);
         let mut uses = BTreeMap::new();
@@ -102,7 +104,12 @@ impl Joined {
                 let first = uses.entry(name).or_insert(start);
                 *first = start.min(*first);
             }
-            self.trace.calls.push(Call { start, thread: call.thread + threads, file, path, other, ..call });
+            let flags = match call.op {
+                Op::Unrepeated => unrepeated.get(call.flags as usize).copied().unwrap_or(call.flags),
+                _ => call.flags,
+            };
+            let thread = call.thread + threads;
+            self.trace.calls.push(Call { start, thread, file, path, other, flags, ..call });
         }
         (self.files, self.pipes) = (files, pipes);
         uses

@@ -22,6 +22,7 @@
 #![forbid(unsafe_code)]
 
 pub mod access;
+pub mod asked;
 pub mod before;
 mod call;
 mod calls;
@@ -42,6 +43,7 @@ pub mod import;
 pub mod input;
 pub mod join;
 pub mod lanes;
+pub mod ledger;
 mod maps;
 pub mod model;
 pub mod moments;

@@ -43,6 +43,15 @@ pub struct Sighting {
     pub permissions: Option<u32>,
 }
 
+/// What a call is that no program repeats.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct Unrepeated {
+    /// The call, with what makes it one that no program repeats.
+    pub what: String,
+    /// Whether files are others afterwards, or hold something else.
+    pub changes: bool,
+}
+
 /// A traced application.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
@@ -58,8 +67,10 @@ pub struct Trace {
     pub sightings: BTreeMap<u32, Sighting>,
     /// What the recorder saw of names when the application had ended, by number.
     pub after: BTreeMap<u32, Sighting>,
-    /// Calls that no program can repeat: their number by reason.
+    /// Calls that are in no program, and change nothing in it: their number by reason.
     pub left_out: BTreeMap<String, u64>,
+    /// What the calls are that no program repeats ([`Op::Unrepeated`]), by the numbers in their flags.
+    pub unrepeated: Vec<Unrepeated>,
     /// Notes about the trace for the reader of the program.
     pub notes: Vec<String>,
     /// What recording one call cost, in nanoseconds, where the recorder measured it.
@@ -76,5 +87,15 @@ impl Trace {
             Some(count) => *count += 1,
             None => drop(self.left_out.insert(why.to_owned(), 1)),
         }
+    }
+
+    /// The number of what a call is that no program repeats; `changes`: files are others afterwards.
+    pub fn unrepeated(&mut self, what: &str, changes: bool) -> u32 {
+        let known = self.unrepeated.iter().position(|known| known.what == what && known.changes == changes);
+        let at = known.unwrap_or_else(|| {
+            self.unrepeated.push(Unrepeated { what: what.to_owned(), changes });
+            self.unrepeated.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
     }
 }

@@ -16,7 +16,7 @@ use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use serde::{Deserialize, Serialize};
 
-use crate::model::{Call, NONE, NameTable, Op, Sighting, Thread, Trace, UNKNOWN};
+use crate::model::{Call, NONE, NameTable, Op, Sighting, Thread, Trace, UNKNOWN, Unrepeated};
 use crate::names::{escape, unescape};
 
 /// Rows of a row group.
@@ -60,6 +60,9 @@ struct Footer {
     /// Texts of the links in `sightings` and `after`.
     targets: BTreeMap<u32, String>,
     left_out: BTreeMap<String, u64>,
+    /// Recordings of earlier versions do not tell.
+    #[serde(default)]
+    unrepeated: Vec<Unrepeated>,
     notes: Vec<String>,
     cost_ns: Option<u64>,
     /// Recordings of earlier versions do not tell.
@@ -136,6 +139,7 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
         after: trace.after.iter().map(|(name, sighting)| (text(*name), *sighting)).collect(),
         targets,
         left_out: trace.left_out.clone(),
+        unrepeated: trace.unrepeated.clone(),
         notes: trace.notes.clone(),
         cost_ns: trace.cost_ns,
         added_ns: trace.added_ns,
@@ -245,6 +249,7 @@ pub fn read_from<R: ChunkReader + 'static>(source: R, again: &R) -> Result<(Trac
         format: footer.format,
         threads: footer.threads,
         left_out: footer.left_out,
+        unrepeated: footer.unrepeated,
         notes: footer.notes,
         cost_ns: footer.cost_ns,
         added_ns: footer.added_ns,
@@ -341,6 +346,9 @@ fn call(
     let of_thread = matches!(op, Op::Spawn | Op::Wait);
     if call.thread >= threads || (of_thread && call.file >= threads) {
         return Err(damaged("a call is of a thread that it does not name"));
+    }
+    if op == Op::Unrepeated && call.flags as usize >= trace.unrepeated.len() {
+        return Err(damaged("a call that no program repeats does not say what it is"));
     }
     if op == Op::Read && call.bytes == UNKNOWN {
         return Err(damaged("a read has no size"));

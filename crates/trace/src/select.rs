@@ -1,5 +1,7 @@
 //! Chooses the calls that a program is to do, and counts what is left out.
 
+use std::collections::BTreeMap;
+
 use crate::flags::O_DIRECTORY;
 use crate::maps::HashMap;
 use crate::model::column::{ERRNO, FILE, FLAGS, OP, OTHER, PATH};
@@ -71,7 +73,7 @@ impl Choice {
     }
 
     /// Whether the program is to touch `name`, and otherwise why not.
-    fn wanted(&self, name: &[u8]) -> Result<(), &'static str> {
+    pub(crate) fn wanted(&self, name: &[u8]) -> Result<(), &'static str> {
         let below = |directories: &[&[u8]]| directories.iter().any(|directory| is_below(name, directory));
         if !self.only.is_empty() {
             let wanted = self.only.iter().any(|only| is_below(name, only));
@@ -120,11 +122,15 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
     let mut kept = Packed::default();
     let mut files = directories(trace);
     let (mut mapped, mut copies) = (0_u64, false);
+    let mut unrepeated: BTreeMap<u32, u64> = BTreeMap::new();
     let mut reader = CallReader::of(&[OP, ERRNO, FLAGS, FILE, PATH, OTHER]);
     for at in trace.calls.by_start() {
         let call = reader.get(&trace.calls, at);
         if call.op.command().is_none() {
             mapped += u64::from(call.op == Op::Map && of(call.path).is_ok());
+            if call.op == Op::Unrepeated && of(call.path).is_ok() {
+                *unrepeated.entry(call.flags).or_default() += trace.calls.get(at as usize).offset;
+            }
             continue;
         }
         let known = if call.file == NONE { 0 } else { files.get(call.file) };
@@ -154,6 +160,11 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
             }
             Err(why) => *counts.entry(why).or_default() += 1,
         }
+    }
+    for (what, count) in unrepeated {
+        let what = trace.unrepeated.get(what as usize).map_or("a call", |one| &one.what);
+        let why = format!("{what}, which no program repeats");
+        *trace.left_out.entry(why).or_default() += count;
     }
     if mapped > 0 {
         counts.insert("mappings of files, whose reads and writes of memory are in no trace", mapped);
@@ -191,7 +202,8 @@ fn part_copies(trace: &mut Trace, kept: &Packed, choice: &Choice) {
     }
 }
 
-fn repeatable(call: &Call) -> Result<(), &'static str> {
+/// Whether a program can do what a call did, and otherwise why not.
+pub(crate) fn repeatable(call: &Call) -> Result<(), &'static str> {
     let on_open_file = call.file != NONE && call.op != Op::Open;
     match call.errno {
         0 => Ok(()),

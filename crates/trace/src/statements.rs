@@ -10,7 +10,9 @@ use crate::file_facts::FileFacts;
 use crate::flags::{EXECUTABLE, O_APPEND, O_CREAT, O_TMPFILE};
 use crate::lanes::Lanes;
 use crate::maps::HashMap;
-use crate::model::{COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NONE, Op, Trace, UNKNOWN, only_orders};
+use crate::model::{
+    COPY, Call, CallReader, DEPTH_SHIFT, EXPLICIT, NEAREST, NONE, Op, Trace, UNKNOWN, only_orders,
+};
 use crate::names::link_text;
 use crate::order::Order;
 use crate::packed::Packed;
@@ -385,7 +387,7 @@ impl Maker<'_> {
         let name = [call.path, NONE];
         match call.op {
             Op::Open if errno != 0 => {
-                let shape = Shape { errno, flags: call.flags, ..plain(Verb::OpenFails) };
+                let shape = Shape { errno, flags: call.flags & !NEAREST, ..plain(Verb::OpenFails) };
                 self.push(shape, name, [0; 2], gap);
             }
             Op::Open => {
@@ -393,7 +395,8 @@ impl Maker<'_> {
                 let bits = call.offset & !u64::from(EXECUTABLE);
                 let permissions = if creates { unusual(bits, [0o666, 0o644]) } else { None };
                 let variable = self.scope.take(call.file);
-                let shape = Shape { variable, flags: call.flags, permissions, ..plain(Verb::Open) };
+                let shape =
+                    Shape { variable, flags: call.flags & !NEAREST, permissions, ..plain(Verb::Open) };
                 self.push(shape, name, [0; 2], gap);
             }
             Op::Close => {

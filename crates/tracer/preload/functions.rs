@@ -6,7 +6,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use crate::life::{counted, has_transferred};
 use crate::sight::{look, opened, sight, sight_of_open};
 use crate::{
-    AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, abort, dirfd, dlsym, done, now, put, ring, text,
+    AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, O_DIRECTORY, abort, dirfd, dlsym, done, now, put, ring, text,
 };
 
 pub const AT_SYMLINK_NOFOLLOW: c_int = 0x100;
@@ -122,9 +122,9 @@ stands_before! {
     "preadv64" preadv64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
         Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
     "preadv2" preadv2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
-        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+        Kind::Read => |_| [n(file), at, n(flags), 0], |_| NO;
     "preadv64v2" preadv64v2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
-        Kind::Read => |_| [n(file), at, 0, 0], |_| NO;
+        Kind::Read => |_| [n(file), at, n(flags), 0], |_| NO;
     "write" write(file: c_int, buffer: *const c_void, count: usize) -> isize;
         Kind::Write => |_| [n(file), -1, 0, 0], |_| NO;
     "pwrite" pwrite(file: c_int, buffer: *const c_void, count: usize, at: i64) -> isize;
@@ -137,9 +137,9 @@ stands_before! {
     "pwritev64" pwritev64(file: c_int, parts: Buffer, count: c_int, at: i64) -> isize;
         Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
     "pwritev2" pwritev2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
-        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+        Kind::Write => |_| [n(file), at, n(flags), 0], |_| NO;
     "pwritev64v2" pwritev64v2(file: c_int, parts: Buffer, count: c_int, at: i64, flags: c_int) -> isize;
-        Kind::Write => |_| [n(file), at, 0, 0], |_| NO;
+        Kind::Write => |_| [n(file), at, n(flags), 0], |_| NO;
     "sendfile" sendfile(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
         Kind::Copy => |r| [n(from), n(to), before(at, r), -1], |_| NO;
     "sendfile64" sendfile64(to: c_int, from: c_int, at: *mut i64, count: usize) -> isize;
@@ -159,13 +159,9 @@ stands_before! {
     "truncate64" truncate64(path: Path, to: i64) -> c_int, before sight(AT_FDCWD, path);
         Kind::TruncateName => |_| [HERE, to, 0, 0], |r| [text(path), &[]];
     "fallocate" fallocate(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;
-        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+        Kind::Allocate => |_| [n(file), at, count, n(mode)], |_| NO;
     "fallocate64" fallocate64(file: c_int, mode: c_int, at: i64, count: i64) -> c_int;
-        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
-    "posix_fallocate" posix_fallocate(file: c_int, at: i64, count: i64) -> c_int;
-        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
-    "posix_fallocate64" posix_fallocate64(file: c_int, at: i64, count: i64) -> c_int;
-        Kind::Allocate => |_| [n(file), at, count, 0], |_| NO;
+        Kind::Allocate => |_| [n(file), at, count, n(mode)], |_| NO;
     "dup" dup(file: c_int) -> c_int; Kind::Duplicate => |_| [n(file), 0, 0, 0], |_| NO;
     "dup2" dup2(file: c_int, new: c_int) -> c_int; Kind::Duplicate => |_| [n(file), 0, 0, 0], |_| NO;
     "dup3" dup3(file: c_int, new: c_int, flags: c_int) -> c_int;
@@ -204,11 +200,11 @@ stands_before! {
         Kind::Rename => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
     "renameat2" renameat2(at: c_int, from: Path, there: c_int, to: Path, flags: c_uint) -> c_int,
         before { sight(at, from); sight(there, to) };
-        Kind::Rename => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
+        Kind::Rename => |_| [n(at), n(there), n(flags), 0], |r| [text(from), text(to)];
     "link" hard_link(from: Path, to: Path) -> c_int, before sight(AT_FDCWD, from);
         Kind::Link => |_| [HERE, HERE, 0, 0], |r| [text(from), text(to)];
     "linkat" linkat(at: c_int, from: Path, there: c_int, to: Path, flags: c_int) -> c_int, before sight(at, from);
-        Kind::Link => |_| [n(at), n(there), 0, 0], |r| [text(from), text(to)];
+        Kind::Link => |_| [n(at), n(there), n(flags), 0], |r| [text(from), text(to)];
     "symlink" symlink(target: Path, path: Path) -> c_int;
         Kind::Symlink => |_| [HERE, 0, 0, 0], |r| [text(path), text(target)];
     "symlinkat" symlinkat(target: Path, at: c_int, path: Path) -> c_int;
@@ -233,7 +229,7 @@ stands_before! {
     "wait3" wait3(status: Buffer, options: c_int, usage: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
     "wait4" wait4(which: c_int, status: Buffer, options: c_int, usage: Buffer) -> c_int; Kind::Wait => |_| [0; 4], |_| NO;
     "close_range" close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
-        Kind::CloseRange => |_| [n(first), n(last), 0, 0], |_| NO;
+        Kind::CloseRange => |_| [n(first), n(last), n(flags), 0], |_| NO;
     "mmap" mmap(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
         Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
     "mmap64" mmap64(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
@@ -394,8 +390,7 @@ pub unsafe extern "C" fn opendir(path: Path) -> Buffer {
     unsafe {
         let stream = real(path);
         let file = if stream.is_null() { -1 } else { dirfd(stream) };
-        // O_DIRECTORY
-        done(Kind::Open, start, n(file), [HERE, 0o2_200_000, 0, 0], [text(path), &[]]);
+        done(Kind::Open, start, n(file), [HERE, n(O_DIRECTORY | O_CLOEXEC), 0, 0], [text(path), &[]]);
         if file >= 0 {
             done(Kind::Readdir, now(), 0, [n(file), 0, 0, 0], NO);
         }

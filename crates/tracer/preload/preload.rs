@@ -3,7 +3,7 @@
 //! of records on into one of the same name in `LASTRANK_SPOOL`, on a disk. The file is mapped, so that what a killed process
 //! wrote stays. No allocation, no lock, no descriptor that stays open.
 //!
-//! `functions.rs`, `attributes.rs`, `clone.rs` and `temporary.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
+//! `functions.rs`, `attributes.rs`, `clone.rs`, `reserve.rs` and `temporary.rs` hold the functions, `stdio.rs` those of streams, `files.rs` maps the files,
 //! `life.rs` says what happens when processes and threads begin and end, `inherited.rs` what is open by then, `sight.rs` what names referred to before calls, `clock.rs` what time it is; here are rings and records.
 //! A record is a `Head`, the bytes of two names, and zeros up to a multiple of 8. `crates/tracer/src/spool.rs` reads it.
 #![no_std]
@@ -23,6 +23,7 @@ mod inherited;
 mod life;
 mod number;
 mod older;
+mod reserve;
 mod sight;
 mod stdio;
 mod temporary;

@@ -1,82 +1,10 @@
-//! The system calls that are recorded, and what each asks for.
+//! The system calls that are recorded, by the table of operations, and what each asks for.
 
-use trace::event::{Asked, AttributeChange, Attributes, From, Given};
+use operations::{At, Entry, Name, Operation, Processor, Stops};
+use trace::asked::Told;
+use trace::event::{Asked, Attributes};
 
 use crate::memory::{string, value};
-
-/// The kind of a system call, with the positions of its arguments.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    Open,
-    OpenAt,
-    OpenAt2,
-    Creat,
-    Close,
-    CloseRange,
-    Read,
-    ReadAt,
-    Write,
-    WriteAt,
-    SendFile,
-    CopyRange,
-    Seek,
-    Sync,
-    DataSync,
-    Truncate,
-    Allocate,
-    Dup,
-    Dup2,
-    Dup3,
-    Fcntl,
-    Stat,
-    Lstat,
-    Fstat,
-    StatAt,
-    Statx,
-    Access,
-    AccessAt,
-    Unlink,
-    UnlinkAt,
-    Rmdir,
-    Mkdir,
-    MkdirAt,
-    Readdir,
-    Rename,
-    RenameAt,
-    Link,
-    LinkAt,
-    Symlink,
-    SymlinkAt,
-    Readlink,
-    ReadlinkAt,
-    Chmod,
-    ChmodAt,
-    ChmodAt2,
-    ChmodOpen,
-    Map,
-    Clone,
-    Exec,
-    Chdir,
-    ChdirOpen,
-    Pipe,
-    Socket,
-    SocketPair,
-    Wait,
-    WaitId,
-    RingSetup,
-    Rings,
-    Submit,
-    Reap,
-    Bind,
-    TruncateName,
-    Chown,
-    Lchown,
-    ChownAt,
-    ChownOpen,
-    Utimes,
-    UtimesAt,
-    FutimesAt,
-}
 
 /// Calls in which a thread sleeps for as long as it asks. They are not recorded, but the recorder is told of them: such a
 /// thread does not wait for others.
@@ -96,51 +24,16 @@ const CLONE: u64 = 0x4004_9409;
 const CLONE_RANGE: u64 = 0x4020_940d;
 pub const CLONES: [u64; 2] = [CLONE, CLONE_RANGE];
 
-macro_rules! listed {
-    ($($number:ident $kind:ident,)* ; $($old:ident $old_kind:ident,)*) => {
-        /// The recorded calls by number. The filter stops these, `mmap` of a file, and [`CLONES`].
-        pub const LISTED: &[(libc::c_long, Kind)] = &[
-            $((libc::$number, Kind::$kind),)*
-            $(#[cfg(target_arch = "x86_64")] (libc::$old, Kind::$old_kind),)*
-        ];
-    };
-}
-
-listed! {
-    SYS_openat OpenAt, SYS_openat2 OpenAt2, SYS_close Close, SYS_close_range CloseRange, SYS_read Read,
-    SYS_readv Read, SYS_pread64 ReadAt, SYS_preadv ReadAt, SYS_preadv2 ReadAt, SYS_write Write, SYS_writev Write,
-    SYS_pwrite64 WriteAt, SYS_pwritev WriteAt, SYS_pwritev2 WriteAt, SYS_sendfile SendFile,
-    SYS_copy_file_range CopyRange, SYS_splice CopyRange, SYS_lseek Seek, SYS_fsync Sync, SYS_fdatasync DataSync,
-    SYS_ftruncate Truncate, SYS_fallocate Allocate, SYS_dup Dup, SYS_dup3 Dup3, SYS_fcntl Fcntl, SYS_fstat Fstat,
-    SYS_newfstatat StatAt, SYS_statx Statx, SYS_faccessat AccessAt, SYS_faccessat2 AccessAt, SYS_unlinkat UnlinkAt,
-    SYS_mkdirat MkdirAt, SYS_getdents64 Readdir, SYS_renameat RenameAt, SYS_renameat2 RenameAt, SYS_linkat LinkAt,
-    SYS_symlinkat SymlinkAt, SYS_readlinkat ReadlinkAt, SYS_fchmodat ChmodAt, SYS_fchmod ChmodOpen,
-    SYS_chdir Chdir, SYS_fchdir ChdirOpen, SYS_pipe2 Pipe, SYS_socket Socket, SYS_accept Socket, SYS_accept4 Socket,
-    SYS_socketpair SocketPair, SYS_wait4 Wait, SYS_waitid WaitId, SYS_io_uring_setup RingSetup, SYS_io_uring_enter Rings, SYS_io_submit Submit, SYS_io_getevents Reap, SYS_bind Bind,
-    SYS_execve Exec, SYS_execveat Exec, SYS_truncate TruncateName, SYS_fchownat ChownAt, SYS_fchown ChownOpen,
-    SYS_utimensat UtimesAt, SYS_fchmodat2 ChmodAt2,
-    ;
-    SYS_open Open, SYS_creat Creat, SYS_dup2 Dup2, SYS_stat Stat, SYS_lstat Lstat, SYS_access Access,
-    SYS_unlink Unlink, SYS_rmdir Rmdir, SYS_mkdir Mkdir, SYS_getdents Readdir, SYS_rename Rename, SYS_link Link,
-    SYS_symlink Symlink, SYS_readlink Readlink, SYS_chmod Chmod, SYS_pipe Pipe, SYS_chown Chown, SYS_lchown Lchown,
-    SYS_utime Utimes, SYS_utimes Utimes, SYS_futimesat FutimesAt,
-}
-
-/// The kind of a call that stopped.
-pub fn kind(number: u64) -> Option<Kind> {
-    if number == libc::SYS_mmap as u64 {
-        return Some(Kind::Map);
-    }
-    if number == libc::SYS_ioctl as u64 {
-        return Some(Kind::Clone);
-    }
-    LISTED.iter().find(|(known, _)| *known as u64 == number).map(|(_, kind)| *kind)
+/// The numbers of calls at which the filter stops in any case.
+pub fn listed() -> impl Iterator<Item = u16> {
+    let stops = |entry: &&Entry| entry.stops == Stops::Always && entry.number() != operations::NO_NUMBER;
+    operations::ENTRIES.iter().filter(stops).map(Entry::number)
 }
 
 /// A call that began.
 #[derive(Clone, Debug)]
 pub struct Begun {
-    pub kind: Kind,
+    pub entry: &'static Entry,
     pub arguments: [u64; 6],
     /// Its first and its second name, read when it began.
     pub one: Vec<u8>,
@@ -149,8 +42,6 @@ pub struct Begun {
     pub start: u64,
     /// For how long its thread had been held by the recorder until then, in nanoseconds.
     pub held: u64,
-    /// Numbers in memory: `open_how` of `openat2`.
-    pub how: [u64; 3],
     /// What `io_submit` submits.
     pub submitted: Vec<Submitted>,
 }
@@ -196,116 +87,38 @@ fn bound(thread: libc::pid_t, address: u64, length: u64) -> Vec<u8> {
     name.split(|byte| *byte == 0).next().unwrap_or(&[]).to_vec()
 }
 
-/// The positions of a name: the argument with the directory's descriptor, if there is one, and that with the name.
-pub fn names(kind: Kind) -> [Option<(Option<usize>, usize)>; 2] {
-    let here = |name| Some((None, name));
-    let at = |base: usize| Some((Some(base), base + 1));
-    match kind {
-        Kind::Open
-        | Kind::Creat
-        | Kind::Stat
-        | Kind::Lstat
-        | Kind::Access
-        | Kind::Unlink
-        | Kind::Rmdir
-        | Kind::Mkdir
-        | Kind::Readlink
-        | Kind::Chmod
-        | Kind::Chown
-        | Kind::Lchown
-        | Kind::Utimes
-        | Kind::TruncateName
-        | Kind::Chdir => [here(0), None],
-        Kind::OpenAt
-        | Kind::OpenAt2
-        | Kind::StatAt
-        | Kind::Statx
-        | Kind::AccessAt
-        | Kind::UnlinkAt
-        | Kind::MkdirAt
-        | Kind::ReadlinkAt
-        | Kind::ChmodAt
-        | Kind::ChmodAt2
-        | Kind::ChownAt
-        | Kind::FutimesAt
-        | Kind::UtimesAt => [at(0), None],
-        Kind::Rename | Kind::Link => [here(0), here(1)],
-        Kind::RenameAt | Kind::LinkAt => [at(0), at(2)],
-        // The text of the link comes second.
-        Kind::Symlink => [here(1), here(0)],
-        Kind::SymlinkAt => [at(1), here(0)],
-        Kind::Close
-        | Kind::CloseRange
-        | Kind::Read
-        | Kind::ReadAt
-        | Kind::Write
-        | Kind::WriteAt
-        | Kind::SendFile
-        | Kind::CopyRange
-        | Kind::Seek
-        | Kind::Sync
-        | Kind::DataSync
-        | Kind::Truncate
-        | Kind::Allocate
-        | Kind::Dup
-        | Kind::Dup2
-        | Kind::Dup3
-        | Kind::Fcntl
-        | Kind::Fstat
-        | Kind::Readdir
-        | Kind::ChmodOpen
-        | Kind::ChownOpen
-        | Kind::Map
-        | Kind::Clone
-        | Kind::Exec
-        | Kind::ChdirOpen
-        | Kind::Pipe
-        | Kind::Socket
-        | Kind::SocketPair
-        | Kind::Wait
-        | Kind::WaitId
-        | Kind::RingSetup
-        | Kind::Rings
-        | Kind::Submit
-        | Kind::Reap
-        | Kind::Bind => [None, None],
-    }
-}
-
-/// The directory from which a relative name is resolved.
-pub fn from(arguments: &[u64; 6], base: Option<usize>) -> From {
-    match base.map(|base| arguments[base] as i32) {
-        Some(number) if number != libc::AT_FDCWD => From::Descriptor(number),
-        _ => From::Here,
-    }
+/// The names of a call. What `execve` and `getcwd` name is told otherwise.
+pub fn names(entry: &Entry) -> [Option<Name>; 2] {
+    if entry.operation == Operation::Exec { [None; 2] } else { entry.names() }
 }
 
 /// A call at its entry: names are read now, since the application may change its memory.
-pub fn begun(thread: libc::pid_t, kind: Kind, arguments: [u64; 6], start: u64) -> Begun {
-    let [one, two] = names(kind);
-    let read = |at: Option<(Option<usize>, usize)>| at.map(|(_, name)| string(thread, arguments[name]));
-    let how = match kind {
-        Kind::OpenAt2 => value(thread, arguments[2]).unwrap_or_default(),
-        _ => [0; 3],
-    };
-    let submitted = match kind {
-        Kind::Submit => submitted(thread, arguments[1], arguments[2]),
+pub fn begun(thread: libc::pid_t, entry: &'static Entry, mut arguments: [u64; 6]) -> Begun {
+    let [one, two] = names(entry)
+        .map(|name| name.map_or_else(Vec::new, |name| string(thread, arguments[usize::from(name.name)])));
+    // `openat2` has a structure of three numbers in place of flags and permissions.
+    if entry.name == "openat2" {
+        let [flags, mode, _] = value::<[u64; 3]>(thread, arguments[2]).unwrap_or_default();
+        (arguments[2], arguments[3]) = (flags, mode);
+    }
+    let submitted = match entry.operation {
+        Operation::Submit => submitted(thread, arguments[1], arguments[2]),
         _ => Vec::new(),
     };
-    let one = match kind {
-        Kind::Bind => bound(thread, arguments[1], arguments[2]),
-        _ => read(one).unwrap_or_default(),
+    let one = match entry.operation {
+        Operation::Bind => bound(thread, arguments[1], arguments[2]),
+        _ => one,
     };
-    Begun { kind, arguments, one, submitted, two: read(two).unwrap_or_default(), start, held: 0, how }
+    Begun { entry, arguments, one, two, submitted, start: 0, held: 0 }
 }
 
-fn attributes(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes> {
-    let found: libc::stat = done.then(|| value(thread, address)).flatten()?;
+fn attributes(thread: libc::pid_t, address: u64) -> Option<Attributes> {
+    let found: libc::stat = value(thread, address)?;
     Some(Attributes { mode: found.st_mode, size: found.st_size as u64 })
 }
 
-fn extended(thread: libc::pid_t, address: u64, done: bool) -> Option<Attributes> {
-    let found: libc::statx = done.then(|| value(thread, address)).flatten()?;
+fn extended(thread: libc::pid_t, address: u64) -> Option<Attributes> {
+    let found: libc::statx = value(thread, address)?;
     Some(Attributes { mode: u32::from(found.stx_mode), size: found.stx_size })
 }
 
@@ -325,106 +138,43 @@ pub fn asked<'a>(
     result: i64,
     target: &'a mut Vec<u8>,
 ) -> Option<Asked<'a>> {
-    let arguments = &call.arguments;
-    let descriptor = |at: usize| arguments[at] as i32;
-    let bits = |at: usize| arguments[at] as u32;
-    let done = result >= 0;
-    let [one, two] = names(call.kind);
-    let path = Given { from: from(arguments, one.and_then(|(base, _)| base)), name: &call.one };
-    if let Some(changed) = changed(call, path) {
-        return Some(changed);
+    let (entry, arguments, done) = (call.entry, &call.arguments, result >= 0);
+    // How programs begin, and what threads begin, is told by stops of its own.
+    if matches!(entry.operation, Operation::Exec) {
+        return None;
     }
-    let to = Given { from: from(arguments, two.and_then(|(base, _)| base)), name: &call.two };
-    Some(match call.kind {
-        Kind::Open => Asked::Open { path, flags: bits(1), permissions: bits(2) },
-        Kind::Creat => Asked::Open { path, flags: 0o1101, permissions: bits(1) },
-        Kind::OpenAt => Asked::Open { path, flags: bits(2), permissions: bits(3) },
-        Kind::OpenAt2 => Asked::Open { path, flags: call.how[0] as u32, permissions: call.how[1] as u32 },
-        Kind::Close => Asked::Close { descriptor: descriptor(0) },
-        Kind::CloseRange => Asked::CloseRange { first: bits(0), last: bits(1) },
-        Kind::Read => Asked::Read { descriptor: descriptor(0), offset: None },
-        Kind::ReadAt => Asked::Read { descriptor: descriptor(0), offset: Some(arguments[3]) },
-        Kind::Write => Asked::Write { descriptor: descriptor(0), offset: None },
-        Kind::WriteAt => Asked::Write { descriptor: descriptor(0), offset: Some(arguments[3]) },
-        Kind::SendFile => {
-            let offsets = (offset_before(thread, arguments[2], result), None);
-            Asked::Copy { from: descriptor(1), to: descriptor(0), offsets }
-        }
-        Kind::CopyRange => {
-            let offset = |at: usize| offset_before(thread, arguments[at], result);
-            Asked::Copy { from: descriptor(0), to: descriptor(2), offsets: (offset(1), offset(3)) }
-        }
-        Kind::Seek => Asked::Seek { descriptor: descriptor(0) },
-        Kind::Sync => Asked::Sync { descriptor: descriptor(0), data_only: false },
-        Kind::DataSync => Asked::Sync { descriptor: descriptor(0), data_only: true },
-        Kind::Truncate => Asked::Truncate { descriptor: descriptor(0), length: arguments[1] },
-        Kind::Allocate => {
-            Asked::Allocate { descriptor: descriptor(0), offset: arguments[2], length: arguments[3] }
-        }
-        Kind::Dup | Kind::Dup2 => Asked::Duplicate { descriptor: descriptor(0), close_on_exec: false },
-        Kind::Dup3 => Asked::Duplicate {
-            descriptor: descriptor(0),
-            close_on_exec: bits(2) & libc::O_CLOEXEC as u32 != 0,
-        },
-        Kind::Fcntl => return fcntl(arguments),
-        Kind::Stat | Kind::Lstat => Asked::Stat {
-            path,
-            follow: call.kind == Kind::Stat,
-            found: attributes(thread, arguments[1], done),
-        },
-        Kind::Fstat => {
-            Asked::StatOpen { descriptor: descriptor(0), found: attributes(thread, arguments[1], done) }
-        }
-        Kind::StatAt | Kind::Statx => stat_at(thread, call, path, done),
-        Kind::Access | Kind::AccessAt => Asked::Lookup { path },
-        Kind::UnlinkAt if descriptor(2) & libc::AT_REMOVEDIR != 0 => Asked::Rmdir { path },
-        Kind::Unlink | Kind::UnlinkAt => Asked::Unlink { path },
-        Kind::Rmdir => Asked::Rmdir { path },
-        Kind::Mkdir => Asked::Mkdir { path, permissions: bits(1) },
-        Kind::MkdirAt => Asked::Mkdir { path, permissions: bits(2) },
-        Kind::Readdir => Asked::Readdir { descriptor: descriptor(0) },
-        Kind::Rename | Kind::RenameAt => Asked::Rename { from: path, to },
-        Kind::Link | Kind::LinkAt => Asked::Link { from: path, to },
-        Kind::Symlink | Kind::SymlinkAt => Asked::Symlink { target: &call.two, path },
-        Kind::Readlink | Kind::ReadlinkAt => {
-            let buffer = if call.kind == Kind::Readlink { 1 } else { 2 };
-            *target = crate::memory::bytes(thread, arguments[buffer], usize::try_from(result).unwrap_or(0));
-            Asked::Readlink { path, target: done.then_some(target.as_slice()) }
-        }
-        Kind::Clone if done => cloned(thread, arguments)?,
-        Kind::Map => Asked::Map {
-            descriptor: descriptor(4),
-            length: arguments[1],
-            shared_write: bits(3) & 1 != 0 && bits(2) & 2 != 0,
-        },
-        Kind::Chdir => Asked::Chdir { path },
-        Kind::ChdirOpen => Asked::ChdirOpen { descriptor: descriptor(0) },
-        Kind::Pipe => {
-            let [read, write] = value::<[i32; 2]>(thread, arguments[0])?;
-            Asked::Pipe { read, write }
-        }
-        Kind::SocketPair => {
-            let [one, other] = value::<[i32; 2]>(thread, arguments[3])?;
-            Asked::SocketPair { one, other }
-        }
-        Kind::Socket => Asked::Socket,
-        Kind::Wait => Asked::Wait,
-        Kind::Bind if !call.one.is_empty() => Asked::Bind { path },
-        Kind::Rings => Asked::Other { why: "submissions of io_uring, whose transfers are not recorded" },
-        Kind::TruncateName => Asked::TruncateName { path, length: arguments[1] },
-        // The others are told otherwise, or not at all.
-        _ => return None,
-    })
-}
-
-fn fcntl<'a>(arguments: &[u64; 6]) -> Option<Asked<'a>> {
-    let descriptor = arguments[0] as i32;
-    match arguments[1] as i32 {
-        libc::F_DUPFD => Some(Asked::Duplicate { descriptor, close_on_exec: false }),
-        libc::F_DUPFD_CLOEXEC => Some(Asked::Duplicate { descriptor, close_on_exec: true }),
-        libc::F_SETFD => Some(Asked::CloseOnExec { descriptor, on: arguments[2] & 1 != 0 }),
-        _ => None,
+    if entry.operation == Operation::Control {
+        return if done { cloned(thread, arguments) } else { None };
     }
+    let mut told = Told { names: [&call.one, &call.two], result, ..Told::default() };
+    let mut pointed = told.pointed.iter_mut();
+    for at in entry.at {
+        match *at {
+            At::Pointed(at) => {
+                if let Some(place) = pointed.next() {
+                    *place = offset_before(thread, arguments[usize::from(at)], result);
+                }
+            }
+            At::Memory(at) if done => {
+                let address = arguments[usize::from(at)];
+                match entry.operation {
+                    Operation::Readlink => {
+                        *target = crate::memory::bytes(thread, address, usize::try_from(result).unwrap_or(0));
+                    }
+                    Operation::Pipe | Operation::SocketPair => {
+                        told.pair = value::<[i32; 2]>(thread, address).map(|[one, other]| (one, other));
+                    }
+                    _ if entry.name == "statx" => told.found = extended(thread, address),
+                    _ => told.found = attributes(thread, address),
+                }
+            }
+            _ => {}
+        }
+    }
+    if entry.operation == Operation::Readlink && done {
+        told.target = Some(target.as_slice());
+    }
+    trace::asked::asked(entry, arguments, Processor::HERE, &told)
 }
 
 /// A clone that succeeded.
@@ -444,41 +194,63 @@ fn cloned<'a>(thread: libc::pid_t, arguments: &[u64; 6]) -> Option<Asked<'a>> {
     Some(Asked::Clone { from, to, offsets, length })
 }
 
-/// A change of an attribute. Where a directory comes before the name, an empty name, or none, means what is open there.
-fn changed<'a>(call: &Begun, path: Given<'a>) -> Option<Asked<'a>> {
-    let arguments = &call.arguments;
-    let permissions = |at: usize| AttributeChange::Permissions(arguments[at] as u32);
-    // With its flags, and whether the first argument is a descriptor.
-    let (change, flags, by_descriptor) = match call.kind {
-        Kind::Chmod => (permissions(1), 0, false),
-        Kind::ChmodAt => (permissions(2), 0, true),
-        Kind::ChmodAt2 => (permissions(2), arguments[3], true),
-        Kind::ChmodOpen => (permissions(1), 0, true),
-        Kind::Chown => (AttributeChange::Owner, 0, false),
-        Kind::Lchown => (AttributeChange::Owner, libc::AT_SYMLINK_NOFOLLOW as u64, false),
-        Kind::ChownAt => (AttributeChange::Owner, arguments[4], true),
-        Kind::ChownOpen => (AttributeChange::Owner, 0, true),
-        Kind::Utimes => (AttributeChange::Times, 0, false),
-        Kind::UtimesAt => (AttributeChange::Times, arguments[3], true),
-        Kind::FutimesAt => (AttributeChange::Times, 0, true),
-        _ => return None,
-    };
-    if by_descriptor && call.one.is_empty() {
-        return Some(Asked::ChangeOpen { descriptor: arguments[0] as i32, change });
-    }
-    Some(Asked::Change { path, follow: flags as i32 & libc::AT_SYMLINK_NOFOLLOW == 0, change })
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// `newfstatat` or `statx`; with an empty name they refer to an open file.
-fn stat_at<'a>(thread: libc::pid_t, call: &'a Begun, path: Given<'a>, done: bool) -> Asked<'a> {
-    let arguments = &call.arguments;
-    let (flags, found) = match call.kind {
-        Kind::Statx => (arguments[2] as i32, extended(thread, arguments[4], done)),
-        _ => (arguments[3] as i32, attributes(thread, arguments[2], done)),
-    };
-    if call.one.is_empty() {
-        Asked::StatOpen { descriptor: arguments[0] as i32, found }
-    } else {
-        Asked::Stat { path, follow: flags & libc::AT_SYMLINK_NOFOLLOW == 0, found }
+    #[test]
+    fn the_numbers_of_the_table_are_those_of_the_system() {
+        macro_rules! same {
+            ($($name:ident $number:ident)*) => { $(
+                let entry = operations::by_name(stringify!($name).as_bytes()).expect(stringify!($name));
+                assert_eq!(libc::c_long::from(entry.number()), libc::$number, stringify!($name));
+            )* };
+        }
+        same! {
+            openat SYS_openat openat2 SYS_openat2 open_by_handle_at SYS_open_by_handle_at close SYS_close
+            close_range SYS_close_range read SYS_read readv SYS_readv pread64 SYS_pread64 preadv SYS_preadv
+            preadv2 SYS_preadv2 write SYS_write writev SYS_writev pwrite64 SYS_pwrite64 pwritev SYS_pwritev
+            pwritev2 SYS_pwritev2 sendfile SYS_sendfile copy_file_range SYS_copy_file_range splice SYS_splice
+            ioctl SYS_ioctl lseek SYS_lseek fsync SYS_fsync fdatasync SYS_fdatasync
+            sync_file_range SYS_sync_file_range syncfs SYS_syncfs sync SYS_sync ftruncate SYS_ftruncate
+            truncate SYS_truncate fallocate SYS_fallocate dup SYS_dup dup3 SYS_dup3 fcntl SYS_fcntl
+            newfstatat SYS_newfstatat statx SYS_statx fstat SYS_fstat faccessat SYS_faccessat
+            faccessat2 SYS_faccessat2 unlinkat SYS_unlinkat mkdirat SYS_mkdirat mknodat SYS_mknodat
+            getdents64 SYS_getdents64 renameat SYS_renameat renameat2 SYS_renameat2 linkat SYS_linkat
+            symlinkat SYS_symlinkat readlinkat SYS_readlinkat fchmodat SYS_fchmodat fchmodat2 SYS_fchmodat2
+            fchmod SYS_fchmod fchownat SYS_fchownat fchown SYS_fchown utimensat SYS_utimensat
+            setxattr SYS_setxattr lsetxattr SYS_lsetxattr fsetxattr SYS_fsetxattr removexattr SYS_removexattr
+            lremovexattr SYS_lremovexattr fremovexattr SYS_fremovexattr getxattr SYS_getxattr
+            lgetxattr SYS_lgetxattr fgetxattr SYS_fgetxattr listxattr SYS_listxattr llistxattr SYS_llistxattr
+            flistxattr SYS_flistxattr mmap SYS_mmap chdir SYS_chdir fchdir SYS_fchdir getcwd SYS_getcwd
+            clone SYS_clone clone3 SYS_clone3 execve SYS_execve execveat SYS_execveat wait4 SYS_wait4
+            waitid SYS_waitid pipe2 SYS_pipe2 socket SYS_socket accept SYS_accept accept4 SYS_accept4
+            eventfd2 SYS_eventfd2 timerfd_create SYS_timerfd_create signalfd4 SYS_signalfd4
+            inotify_init1 SYS_inotify_init1 memfd_create SYS_memfd_create socketpair SYS_socketpair bind SYS_bind
+            io_uring_setup SYS_io_uring_setup io_uring_enter SYS_io_uring_enter io_submit SYS_io_submit
+            io_getevents SYS_io_getevents
+        }
+        #[cfg(target_arch = "x86_64")]
+        same! {
+            open SYS_open creat SYS_creat dup2 SYS_dup2 stat SYS_stat lstat SYS_lstat access SYS_access
+            unlink SYS_unlink rmdir SYS_rmdir mkdir SYS_mkdir mknod SYS_mknod getdents SYS_getdents
+            rename SYS_rename link SYS_link symlink SYS_symlink readlink SYS_readlink chmod SYS_chmod
+            chown SYS_chown lchown SYS_lchown utime SYS_utime utimes SYS_utimes futimesat SYS_futimesat
+            fork SYS_fork vfork SYS_vfork pipe SYS_pipe eventfd SYS_eventfd
+        }
+    }
+
+    #[test]
+    fn flags_of_the_table_are_those_of_the_system() {
+        let (_, open) = operations::by_name(b"openat").and_then(Entry::flags).unwrap();
+        let same = |word: &str, bits: i32| {
+            assert_eq!(open.of_processor(bits.cast_unsigned(), Processor::HERE), open.number(word), "{word}");
+        };
+        same("O_DIRECT", libc::O_DIRECT);
+        same("O_DIRECTORY", libc::O_DIRECTORY);
+        same("O_NOFOLLOW", libc::O_NOFOLLOW);
+        same("O_TMPFILE", libc::O_TMPFILE);
+        same("O_SYNC", libc::O_SYNC);
+        same("O_CREAT|O_EXCL|O_TRUNC", libc::O_CREAT | libc::O_EXCL | libc::O_TRUNC);
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::calls::{CLONES, LISTED, PROCESSORS, SELECTS, SLEEPS};
+use crate::calls::{CLONES, PROCESSORS, SELECTS, SLEEPS, listed};
 use crate::signals::SignalsPassedOn;
 
 #[cfg(target_arch = "x86_64")]
@@ -45,8 +45,8 @@ pub fn filter() -> Vec<libc::sock_filter> {
     let clones = CLONES.iter().zip((1..=CLONES.len() as u8).rev());
     all.extend(clones.map(|(request, behind)| step(EQUAL, *request as u32, behind, 0)));
     all.extend([allow, stop]);
-    for number in LISTED.iter().map(|(number, _)| number).chain(&SLEEPS).chain(&PROCESSORS) {
-        all.push(step(EQUAL, *number as u32, 0, 1));
+    for number in listed().map(libc::c_long::from).chain(SLEEPS).chain(PROCESSORS) {
+        all.push(step(EQUAL, number as u32, 0, 1));
         all.push(stop);
     }
     // The first argument is the number of descriptors.

@@ -1,10 +1,11 @@
 //! Reads what the preloaded library wrote: records of each thread, merged by their times, become events.
 
+mod asked;
 pub(crate) mod files;
 
 use std::collections::{HashMap, HashSet};
 
-use trace::event::{Asked, AttributeChange, Attributes, Event, From, Given};
+use trace::event::{Asked, Event, From, Given};
 use trace::follow::Follower;
 use trace::model::{Sighting, Was};
 
@@ -379,7 +380,7 @@ impl Reader {
             _ => 0,
         };
         let mode = self.looked_at.remove(&record.thread).unwrap_or(0);
-        let asked = match asked(record) {
+        let asked = match asked::asked(record) {
             // `remove` works on directories as well.
             Some(Asked::Unlink { path }) if record.result == 0 && mode & libc::S_IFMT == libc::S_IFDIR => {
                 Some(Asked::Rmdir { path })
@@ -387,7 +388,7 @@ impl Reader {
             asked => asked,
         };
         if let Some(asked) = asked {
-            for given in names(&asked) {
+            for given in asked::names(&asked) {
                 if let Some(name) = self.follower.name(record.thread, given) {
                     self.touched.insert(name);
                 }
@@ -396,100 +397,6 @@ impl Reader {
             self.follower.take(&event);
         }
     }
-}
-
-/// The names of an event whose meaning before the call is not that of after it.
-fn names<'a>(asked: &Asked<'a>) -> Vec<Given<'a>> {
-    match asked {
-        Asked::Mkdir { path, .. } | Asked::Symlink { path, .. } => vec![*path],
-        Asked::Link { to, .. } | Asked::Rename { to, .. } => vec![*to],
-        // The library does not look at what these tell.
-        Asked::Stat { path, .. } => vec![*path],
-        Asked::Open { path, flags, .. } if *flags as i32 & NEW == NEW => vec![*path],
-        _ => Vec::new(),
-    }
-}
-
-fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
-    let [a, b, c, d] = record.numbers;
-    let descriptor = a as i32;
-    let path = Reader::given(a, record.one);
-    let found = |mode: i64, size: i64| {
-        (mode >= 0).then_some(Attributes { mode: mode as u32, size: u64::try_from(size).unwrap_or(0) })
-    };
-    let offset = u64::try_from(b).ok();
-    Some(match record.kind {
-        RecordKind::Open => Asked::Open { path, flags: b as u32, permissions: c as u32 },
-        RecordKind::Close => Asked::Close { descriptor },
-        RecordKind::CloseRange => Asked::CloseRange { first: a as u32, last: b as u32 },
-        RecordKind::Read => Asked::Read { descriptor, offset },
-        RecordKind::Write => Asked::Write { descriptor, offset },
-        RecordKind::Copy => {
-            let offsets = (u64::try_from(c).ok(), u64::try_from(d).ok());
-            Asked::Copy { from: descriptor, to: b as i32, offsets }
-        }
-        RecordKind::Clone => Asked::Clone {
-            from: descriptor,
-            to: b as i32,
-            offsets: (u64::try_from(c).ok()?, u64::try_from(d).ok()?),
-            length: u64::try_from(record.result).ok(),
-        },
-        RecordKind::Seek => Asked::Seek { descriptor },
-        RecordKind::Sync => Asked::Sync { descriptor, data_only: b != 0 },
-        RecordKind::Truncate => Asked::Truncate { descriptor, length: offset? },
-        RecordKind::TruncateName => Asked::TruncateName { path, length: offset? },
-        RecordKind::Allocate => {
-            Asked::Allocate { descriptor, offset: offset?, length: u64::try_from(c).ok()? }
-        }
-        RecordKind::Duplicate => Asked::Duplicate { descriptor, close_on_exec: b != 0 },
-        RecordKind::CloseOnExec => Asked::CloseOnExec { descriptor, on: b != 0 },
-        RecordKind::Stat => Asked::Stat { path, follow: b != 0, found: found(c, d) },
-        RecordKind::StatOpen => Asked::StatOpen { descriptor, found: found(c, d) },
-        RecordKind::Lookup => Asked::Lookup { path },
-        RecordKind::Unlink => Asked::Unlink { path },
-        RecordKind::Rmdir => Asked::Rmdir { path },
-        RecordKind::Mkdir => Asked::Mkdir { path, permissions: b as u32 },
-        RecordKind::Readdir => Asked::Readdir { descriptor },
-        RecordKind::Rename => Asked::Rename { from: path, to: Reader::given(b, record.two) },
-        RecordKind::Link => Asked::Link { from: path, to: Reader::given(b, record.two) },
-        RecordKind::Symlink => Asked::Symlink { target: record.two, path },
-        RecordKind::Readlink => Asked::Readlink { path, target: (record.result >= 0).then_some(record.two) },
-        RecordKind::Chmod => {
-            Asked::Change { path, follow: c == 0, change: AttributeChange::Permissions(b as u32) }
-        }
-        RecordKind::ChmodOpen => {
-            Asked::ChangeOpen { descriptor, change: AttributeChange::Permissions(b as u32) }
-        }
-        RecordKind::Chown => Asked::Change { path, follow: c == 0, change: AttributeChange::Owner },
-        RecordKind::ChownOpen => Asked::ChangeOpen { descriptor, change: AttributeChange::Owner },
-        RecordKind::Utimes => Asked::Change { path, follow: c == 0, change: AttributeChange::Times },
-        RecordKind::UtimesOpen => Asked::ChangeOpen { descriptor, change: AttributeChange::Times },
-        RecordKind::Map if descriptor >= 0 => {
-            Asked::Map { descriptor, length: u64::try_from(b).unwrap_or(0), shared_write: c != 0 }
-        }
-        RecordKind::Chdir => Asked::Chdir { path },
-        RecordKind::ChdirOpen => Asked::ChdirOpen { descriptor },
-        RecordKind::Wait => Asked::Wait,
-        RecordKind::Pipe => Asked::Pipe { read: descriptor, write: b as i32 },
-        RecordKind::Socket => Asked::Socket,
-        RecordKind::SocketPair => Asked::SocketPair { one: descriptor, other: b as i32 },
-        RecordKind::Bind if record.one.is_empty() => return None,
-        RecordKind::Bind => Asked::Bind { path },
-        RecordKind::Spawn => {
-            Asked::Spawn { shares_memory: false, shares_descriptors: false, shares_directory: false }
-        }
-        RecordKind::Map
-        | RecordKind::Begin
-        | RecordKind::Forked
-        | RecordKind::Thread
-        | RecordKind::ThreadEnd
-        | RecordKind::End
-        | RecordKind::Executes
-        | RecordKind::Inherit
-        | RecordKind::Sight
-        | RecordKind::Calibration
-        | RecordKind::Own => return None,
-    })
 }
 
 #[cfg(test)]

@@ -4,10 +4,12 @@ use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
 use std::time::Instant;
 
-use trace::event::{Asked, Event, Given};
+use operations::Operation;
+use trace::asked::from;
+use trace::event::{Asked, Concerns, Event, Given};
 use trace::follow::Follower;
 
-use crate::calls::{self, Begun, Kind, Submitted};
+use crate::calls::{self, Begun, Submitted};
 use crate::look::look;
 use crate::one_processor::OneProcessor;
 use crate::ptrace;
@@ -138,32 +140,31 @@ impl State {
 
     /// A call begins: examines the files behind its names before it changes them.
     pub fn begin(&mut self, thread: libc::pid_t, number: u64, arguments: [u64; 6]) -> bool {
-        let Some(kind) = calls::kind(number) else { return false };
-        if kind == Kind::Exec {
+        let Some(entry) = operations::by_number(number) else { return false };
+        let operation = entry.operation;
+        if operation == Operation::Exec {
             self.before_exec.insert(thread, counts(thread));
         }
-        let call = calls::begun(thread, kind, arguments, 0);
-        for (at, name) in calls::names(kind).into_iter().zip([&call.one, &call.two]) {
-            let Some((base, _)) = at else { continue };
-            // The target text of a symbolic link is not a name.
-            let is_text = matches!(kind, Kind::Symlink | Kind::SymlinkAt) && std::ptr::eq(name, &call.two);
-            if !name.is_empty() && !is_text {
-                let given = Given { from: calls::from(&arguments, base), name };
-                self.sight(thread, given);
-            }
+        let call = calls::begun(thread, entry, arguments);
+        for (at, name) in calls::names(entry).into_iter().zip([&call.one, &call.two]) {
+            let Some(at) = at.filter(|at| at.is_file && !name.is_empty()) else { continue };
+            let base = at.base.map_or(operations::AT_FDCWD, |base| arguments[usize::from(base)] as i32);
+            self.sight(thread, Given { from: from(base), name });
         }
-        if kind == Kind::Rings && !self.rings.is_empty() {
+        if operation == Operation::RingEnter && !self.rings.is_empty() {
             let process = self.group(thread);
             let entered = self.rings.entering(thread, process, arguments[0] as i32, arguments[1]);
             self.entered.extend(entered.map(|entered| (thread, entered)));
         }
-        if kind == Kind::Close {
+        if operation == Operation::Close {
             self.follower.begin_close(thread as u32, arguments[0] as i32);
         }
         let now = self.now();
         // A recorder makes even signals that are ignored interrupt a wait: made again, it is still the same call.
         let (start, held) = match self.interrupted.remove(&thread) {
-            Some(first) if first.kind == kind && first.arguments == arguments => (first.start, first.held),
+            Some(first) if first.entry.name == entry.name && first.arguments == call.arguments => {
+                (first.start, first.held)
+            }
             _ => (now, self.stops.until(thread, now)),
         };
         self.under_way.insert(thread, Begun { start, held, ..call });
@@ -192,28 +193,26 @@ impl State {
             self.interrupted.insert(thread, call);
             return;
         }
-        self.transfers += match call.kind {
-            Kind::Read | Kind::ReadAt | Kind::Write | Kind::WriteAt => 1,
+        self.transfers += match call.entry.operation {
+            Operation::Read | Operation::Write => 1,
             // Linux counts a read and a write if bytes were copied.
-            Kind::SendFile | Kind::CopyRange if result > 0 => 2,
+            Operation::Copy if result > 0 => 2,
             _ => 0,
         };
-        match (call.kind, u32::try_from(result)) {
-            (Kind::Submit | Kind::Reap, Ok(count)) => return self.submitted(thread, &call, count, times),
-            (Kind::RingSetup, Ok(_)) => {
+        match (call.entry.operation, u32::try_from(result)) {
+            (Operation::Submit | Operation::Reap, Ok(count)) => {
+                return self.submitted(thread, &call, count, times);
+            }
+            (Operation::RingSetup, Ok(_)) => {
                 let process = self.group(thread);
                 self.rings.set_up(thread, process, result as i32, call.arguments[1]);
             }
-            (Kind::Rings, Ok(count)) => {
+            (Operation::RingEnter, Ok(count)) => {
                 if let Some(entered) = self.entered.remove(&thread) {
                     return self.entered(thread, &call, (entered, count), times);
                 }
-                // Without submissions it waits for completions.
-                if call.arguments[1] == 0 {
-                    return;
-                }
             }
-            (Kind::Map, _) if result > 0 && !self.rings.is_empty() => {
+            (Operation::Map, _) if result > 0 && !self.rings.is_empty() => {
                 let (process, file) = (self.group(thread), call.arguments[4] as i32);
                 self.rings.mapped(process, file, call.arguments[5], result.cast_unsigned());
             }
@@ -229,7 +228,7 @@ impl State {
     fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, times: Times) {
         let context = (self.group(thread), call.arguments[0]);
         let in_flight = self.in_flight.entry(context).or_default();
-        if call.kind == Kind::Reap {
+        if call.entry.operation == Operation::Reap {
             *in_flight = in_flight.saturating_sub(count);
             return;
         }
@@ -247,10 +246,17 @@ impl State {
         for one in entered.transfers.iter().take(count as usize) {
             match one {
                 Some(one) => self.transfer(thread, times, one, entered.in_flight.saturating_add(count)),
-                None => self
-                    .follower
-                    .trace
-                    .leave_out("submissions to io_uring that are no transfers by descriptor"),
+                None => {
+                    let what = "submissions to io_uring that are no transfers by descriptor".into();
+                    let asked = Asked::Unrepeated {
+                        what,
+                        place: Concerns::Unknown,
+                        changes: true,
+                        count: 1,
+                        bytes: 0,
+                    };
+                    self.take(thread, times, (0, 0), asked);
+                }
             }
         }
     }

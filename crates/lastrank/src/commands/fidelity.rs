@@ -10,12 +10,13 @@ use report::{ReplayPage, SideOverTime, Table, duration, percent};
 use samples::{Run, SiteKind};
 use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
+use trace::ledger::{Ledger, Missing};
 use trace::names::escape;
 use trace::program::SETUP;
 use trace::select::{Choice, ToldChoice};
 use trace::undisturbed::Undisturbed;
 
-use super::import;
+use super::{import, ledger};
 use crate::cli::FidelityArgs;
 use crate::exit::{BrokenInput, Status};
 use crate::output;
@@ -42,7 +43,10 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let known = Known { cost_ns, further: &further, overlapping: &made.overlapping };
     let found = compare(&mut application, &mut replays, known);
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
-    let mut answer = words(&found, &application, further.len()) + &of_program;
+    let ledger = Ledger::of(&trace, &about, &options.choice, Some(&made.done));
+    let missing = ledger.missing();
+    let mut answer = words((&found, missing), &application, further.len()) + &of_program;
+    answer += &ledger::words(&ledger);
     let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());
     if ran > 0 {
         answer += &format!(
@@ -72,7 +76,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     }
     if args.json {
         output::json(&document(
-            (&found, &options.choice),
+            (&found, &options.choice, &ledger),
             &application,
             (ran, about.elapsed_ns),
             tree.as_ref(),
@@ -82,7 +86,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     }
     let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
-    Ok(if same && same_tree { Status::Ok } else { Status::No })
+    Ok(if same && same_tree { ledger::status(&ledger) } else { Status::No })
 }
 
 /// Which calls of the application count: those that the user chose, or else those that were chosen for the program of the
@@ -120,7 +124,7 @@ fn choice(args: &FidelityArgs, told: &[ToldChoice]) -> anyhow::Result<(Choice, S
 
 /// What was found, as documented in `docs/json.md`; times in seconds.
 fn document(
-    (found, choice): (&Fidelity, &Choice),
+    (found, choice, ledger): (&Fidelity, &Choice, &Ledger),
     application: &Side,
     (ran, recorded): (u64, u64),
     tree: Option<&tree::Tree>,
@@ -174,6 +178,7 @@ fn document(
         "failed_as_recorded": found.failed_as_recorded,
         "more_failures": found.failures,
         "more_successes": found.successes,
+        "calls": ledger::document(ledger),
         "same_tree": tree.map(|tree| tree.differences.is_empty()),
         "operations": operations,
     })
@@ -259,7 +264,7 @@ fn side(run: &Run) -> Side {
     side
 }
 
-fn words(found: &Fidelity, application: &Side, further: usize) -> String {
+fn words((found, missing): (&Fidelity, Missing), application: &Side, further: usize) -> String {
     let replays = found.elapsed.len();
     let order = match found.same_order {
         Some(true) => " in the same order",
@@ -273,7 +278,18 @@ fn words(found: &Fidelity, application: &Side, further: usize) -> String {
                 1 => "1 fails, as it did in the application".to_owned(),
                 more => format!("{more} fail, as they did in the application"),
             };
-            format!("The replay does the same operations{order} and moves the same bytes, and {failed}.")
+            match missing {
+                Missing::Nothing => {
+                    format!(
+                        "The replay does the same operations{order} and moves the same bytes, and {failed}."
+                    )
+                }
+                Missing::Reads | Missing::Changes => format!(
+                    "The replay does the operations that a program repeats{order}, and {failed}; what it does not repeat \
+                     {}.",
+                    if missing == Missing::Reads { "read files" } else { "changed files" }
+                ),
+            }
         }
         (true, failures) => format!("The replay does the same operations{order}, but {failures} more fail."),
         (false, failures) => format!(

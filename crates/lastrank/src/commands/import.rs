@@ -16,9 +16,11 @@ use trace::description::Description;
 use trace::format::Reading;
 use trace::formats;
 use trace::import::{Imported, Options};
+use trace::ledger::Ledger;
 use trace::recording::{self, About, RecordingError};
 use trace::select::Choice;
 
+use super::ledger;
 use super::redact::redact_text;
 use crate::cli::{ImportArgs, TraceChoice};
 use crate::exit::Status;
@@ -39,7 +41,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         let program = if args.redact { redacted_program(args, &program)? } else { program };
         return deliver_workload(args, &program);
     }
-    let (mut trace, _) = read(&args.trace, &args.choice)?;
+    let (mut trace, about) = read(&args.trace, &args.choice)?;
     let options = Options {
         choice: choice(&args.choice)?,
         anonymise: args.anonymise || args.redact,
@@ -51,21 +53,26 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     };
     let made = trace::import(&mut trace, &options);
     usable(&made, &args.trace)?;
+    let ledger = Ledger::of(&trace, &about, &options.choice, Some(&made.done));
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
             store::replace(path, made.text.as_bytes())
                 .with_context(|| format!("cannot write {}", path.display()))?;
-            tell(path, &trace, &made);
+            tell(path, &trace, (&made, &ledger));
         }
         None => {
             for note in &trace.notes {
                 eprintln!("note: {note}");
             }
+            if let Some(warning) = ledger::warning(&ledger) {
+                eprint!("{}", ledger::words(&ledger));
+                eprintln!("warning: {warning}");
+            }
             output::print_whole(&made.text)?;
         }
     }
-    Ok(Status::Ok)
+    Ok(ledger::status(&ledger))
 }
 
 /// The program of a job file or a command line without the paths that stand there.
@@ -120,7 +127,7 @@ pub fn usable(made: &Imported, path: &Path) -> anyhow::Result<()> {
 }
 
 /// What came of it, on standard error.
-fn tell(path: &Path, trace: &Trace, made: &Imported) {
+fn tell(path: &Path, trace: &Trace, (made, ledger): (&Imported, &Ledger)) {
     for note in &trace.notes {
         eprintln!("note: {note}");
     }
@@ -137,8 +144,14 @@ fn tell(path: &Path, trace: &Trace, made: &Imported) {
             if made.modelled == 1 { "distribution stands" } else { "distributions stand" }
         ),
     }
-    for (why, count) in &trace.left_out {
+    eprint!("{}", ledger::words(ledger));
+    let told =
+        |why: &str| ledger.lines.iter().any(|line| !line.what.is_empty() && why.starts_with(&line.what));
+    for (why, count) in trace.left_out.iter().filter(|(why, _)| !told(why)) {
         eprintln!("left out: {count} {why}");
+    }
+    if let Some(warning) = ledger::warning(ledger) {
+        eprintln!("warning: {warning}");
     }
     eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
 }
@@ -219,6 +232,11 @@ fn read_one(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
             }
         };
         return read.unwrap_or_else(|_| Err(damaged())).with_context(|| format!("{}", path.display()));
+    }
+    if reading.description.is_none()
+        && let Some(what) = formats::refused(&head)
+    {
+        bail!("{} is {what}", path.display());
     }
     let Some(format) = formats::detect(&head, &reading) else {
         let known: Vec<String> =

@@ -18,6 +18,7 @@ mod import;
 mod io;
 #[cfg(target_os = "linux")]
 mod ior;
+mod ledger;
 #[cfg(target_os = "linux")]
 mod line;
 #[cfg(not(target_os = "linux"))]

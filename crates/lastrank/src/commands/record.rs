@@ -6,14 +6,14 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use anyhow::{Context, bail};
 use ranks::launcher::this_launcher;
 use store::Replacement;
+use trace::ledger::Ledger;
 use trace::recording::{self, About};
-use tracer::{Recorded, Seen};
+use trace::select::Choice;
+use tracer::Recorded;
 
+use super::ledger;
 use crate::cli::RecordArgs;
 use crate::exit::Status;
-
-/// Below this share of reads and writes a recording is refused as incomplete.
-const ENOUGH: f64 = 0.95;
 
 /// From this share of the time on that stops took, the quiet recorder is named.
 const DISTURBED: f64 = 0.1;
@@ -47,12 +47,10 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     file.commit().with_context(|| format!("cannot write {}", path.display()))?;
     let shown = path.display();
     let threads = trace.threads.len();
-    eprintln!(
-        "{shown}: {} calls of {threads} {}; {} were seen",
-        trace.calls.len(),
-        if threads == 1 { "thread" } else { "threads" },
-        share(seen)
-    );
+    let who = if threads == 1 { "thread" } else { "threads" };
+    eprintln!("{shown}: {} calls of {threads} {who}", trace.calls.len());
+    let ledger = Ledger::of(&trace, &about, &Choice::default(), None);
+    eprint!("{}", ledger::words(&ledger));
     eprintln!(
         "recording cost {} a call; calls that have nothing to do with files ran freely",
         report::duration(cost_ns as f64 / 1e9)
@@ -72,11 +70,11 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     if exit_status(status) != Some(0) {
         eprintln!("warning: the application {}", ended(status));
     }
-    let is_enough = seen.counted == 0 || seen.recorded as f64 >= ENOUGH * seen.counted as f64;
     if cut > 0 {
         eprintln!("warning: these calls are missing; set TMPDIR to a directory with more room");
-    } else if !is_enough {
-        eprintln!("warning: too few reads and writes were seen for a faithful replay");
+    }
+    if let Some(warning) = ledger::warning(&ledger) {
+        eprintln!("warning: {warning}");
         if args.quiet {
             eprintln!(
                 "the quiet recorder does not see calls that pass the C library by; without --quiet everything is recorded"
@@ -86,7 +84,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     if unseen > 0 {
         eprintln!("warning: what these programs did is missing; without --quiet everything is recorded");
     }
-    let is_whole = is_enough && cut == 0 && unseen == 0;
+    let is_whole = ledger::status(&ledger) == Status::Ok && cut == 0 && unseen == 0;
     Ok(if is_whole && exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
 }
 
@@ -106,15 +104,6 @@ fn of_this_rank(path: PathBuf) -> anyhow::Result<PathBuf> {
             None => Ok(path),
         },
     }
-}
-
-/// `99.9 % (1,000 of 1,001) of its reads and writes`.
-fn share(seen: Seen) -> String {
-    if seen.counted == 0 {
-        return format!("{} reads and writes", seen.recorded);
-    }
-    let percent = 100.0 * seen.recorded as f64 / seen.counted as f64;
-    format!("{:.1} % ({} of {}) of its reads and writes", percent.min(100.0), seen.recorded, seen.counted)
 }
 
 /// The exit status of a process that ended by itself.

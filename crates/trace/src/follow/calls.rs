@@ -1,9 +1,10 @@
 //! Calls on open files and on names.
 
 use super::state::{Follower, Kind, Living, call};
+use super::unrepeated::BELOW_UNKNOWN;
 use crate::event::{Asked, AttributeChange, Attributes, Event};
 use crate::flags::{O_APPEND, O_CREAT, O_EXCL, O_WRONLY};
-use crate::model::{AGAIN, BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NO_FOLLOW, NONE, Op, UNKNOWN};
+use crate::model::{AGAIN, BY_FILE, Call, DEPTH_SHIFT, EXPLICIT, NEAREST, NO_FOLLOW, NONE, Op, UNKNOWN};
 
 impl Follower {
     /// A copy is a read and a write of one time; where both are of files they are marked as parts of one call.
@@ -25,7 +26,7 @@ impl Follower {
         }
         let told = self.slot(living, from).and_then(|at| self.descriptions[at].told);
         let Some(length) = length.or_else(|| told.map(|size| size.saturating_sub(offsets.0))) else {
-            return self.trace.leave_out("clones of files whose size is not told");
+            return self.missed(living, event, "clones of files whose size is not told");
         };
         if length == 0 {
             return;
@@ -44,7 +45,7 @@ impl Follower {
     ) {
         let (offset, writes) = how;
         let Some(at) = self.description(living, event, descriptor) else {
-            return self.trace.leave_out("transfers on descriptors that were open before the trace began");
+            return self.unknown_transfer(living, event, descriptor);
         };
         let bytes = u64::try_from(event.result).unwrap_or(0);
         let description = &mut self.descriptions[at];
@@ -73,7 +74,8 @@ impl Follower {
                 here
             }
         };
-        let flags = if offset.is_some() { EXPLICIT } else { 0 };
+        let less = matches!(event.asked, Asked::Read { less: true, .. } | Asked::Write { less: true, .. });
+        let flags = if offset.is_some() { EXPLICIT } else { 0 } | if less { NEAREST } else { 0 };
         self.push(Call { file: at, path, bytes, flags, offset: place, ..call(op, living, event) });
     }
 
@@ -81,7 +83,7 @@ impl Follower {
     pub(super) fn submitted(&mut self, living: Living, event: &Event<'_>) {
         let Asked::Submit { descriptor, writes, offset, depth } = event.asked else { return };
         let Some(at) = self.description(living, event, descriptor) else {
-            return self.trace.leave_out("transfers on descriptors that were open before the trace began");
+            return self.unknown_transfer(living, event, descriptor);
         };
         if self.descriptions[at].kind != Kind::File {
             return;
@@ -111,7 +113,7 @@ impl Follower {
         let Asked::TruncateName { path: given, length } = event.asked else { return };
         match self.resolved(living, given) {
             Some(path) => self.open_and_close(living, event, path, O_WRONLY, Some(length)),
-            None => self.trace.leave_out("names below a directory that was opened before the trace began"),
+            None => self.missed(living, event, BELOW_UNKNOWN),
         }
     }
 
@@ -191,7 +193,6 @@ impl Follower {
             Asked::Unlink { path } => (path, Op::Unlink),
             Asked::Rmdir { path } => (path, Op::Rmdir),
             Asked::Mkdir { path, .. } => (path, Op::Mkdir),
-            Asked::Rename { from, .. } => (from, Op::Rename),
             Asked::Link { from, .. } => (from, Op::Link),
             Asked::Symlink { path, .. } => (path, Op::Symlink),
             Asked::Readlink { path, .. } => (path, Op::Readlink),
@@ -199,7 +200,7 @@ impl Follower {
             _ => return,
         };
         let Some(path) = self.resolved(living, given) else {
-            return self.trace.leave_out("names below a directory that was opened before the trace began");
+            return self.missed(living, event, BELOW_UNKNOWN);
         };
         let mut made = Call { path, ..call(op, living, event) };
         match event.asked {
@@ -212,7 +213,7 @@ impl Follower {
                 made.flags = if follow { 0 } else { NO_FOLLOW };
                 permissions(&mut made, change);
             }
-            Asked::Rename { to, .. } | Asked::Link { to, .. } => {
+            Asked::Link { to, .. } => {
                 let Some(other) = self.resolved(living, to) else { return };
                 made.other = other;
             }
@@ -220,26 +221,7 @@ impl Follower {
             Asked::Readlink { target: Some(target), .. } => made.other = self.trace.names.intern(target),
             _ => {}
         }
-        if op == Op::Rename && event.result >= 0 {
-            self.renamed(made.path, made.other);
-        }
         self.push(made);
-    }
-
-    /// Open files and working directories below a directory that got another name.
-    pub(super) fn renamed(&mut self, from: u32, to: u32) {
-        let (from_name, to_name) = (self.trace.names.get(from).to_vec(), self.trace.names.get(to).to_vec());
-        let mut below = from_name.clone();
-        below.push(b'/');
-        for directory in &mut self.directories {
-            if *directory == from_name || directory.starts_with(&below) {
-                let rest = directory[from_name.len()..].to_vec();
-                *directory = [to_name.as_slice(), &rest].concat();
-            }
-        }
-        for description in self.descriptions.iter_mut().filter(|one| one.path == from) {
-            description.path = to;
-        }
     }
 }
 

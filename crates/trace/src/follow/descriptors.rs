@@ -1,9 +1,10 @@
 //! Descriptors: what opens, copies, passes on and closes them.
 
 use super::state::{Follower, Kind, Living, OpenDescription, Slot, call};
+use super::unrepeated::BELOW_UNKNOWN;
 use crate::event::{Asked, Event, From};
-use crate::flags::{O_CLOEXEC, O_DIRECTORY, O_PATH};
-use crate::model::{Call, IMPLIED, NONE, Op, Sighting, UNKNOWN, Was};
+use crate::flags::{O_CLOEXEC, O_CREAT, O_DIRECTORY, O_EXCL, O_PATH, O_TMPFILE};
+use crate::model::{AGAIN, Call, IMPLIED, NEAREST, NONE, Op, Sighting, UNKNOWN, Was};
 use crate::names::resolve;
 
 impl Follower {
@@ -51,8 +52,16 @@ impl Follower {
     }
 
     pub(super) fn bind(&mut self, living: Living, descriptor: i32, kind: Kind, path: u32, flags: u32) -> u32 {
-        let description =
-            OpenDescription { kind, path, flags, position: 0, references: 1, listed: false, told: None };
+        let description = OpenDescription {
+            kind,
+            path,
+            flags,
+            position: 0,
+            references: 1,
+            listed: false,
+            told: None,
+            unnamed: false,
+        };
         let number = self.descriptions.add(description);
         let slot = Slot { description: number, close_on_exec: flags & O_CLOEXEC != 0 };
         if let Some(old) = self.tables[living.table as usize].insert(descriptor, slot) {
@@ -62,7 +71,7 @@ impl Follower {
     }
 
     pub(super) fn open(&mut self, living: Living, event: &Event<'_>) {
-        let Asked::Open { path, flags, permissions } = event.asked else { return };
+        let Asked::Open { path, flags, permissions, less } = event.asked else { return };
         // `strace -y` says where the new descriptor leads: names need no working directory then.
         let told = event.leads_to.filter(|to| event.result >= 0 && to.first() == Some(&b'/'));
         if let (Some(to), From::Here) = (told, path.from)
@@ -71,8 +80,11 @@ impl Follower {
             self.told(living, if directory.is_empty() { b"/" } else { directory });
         }
         let Some(name) = self.resolved(living, path) else {
-            return self.trace.leave_out("opens below a directory that was opened before the trace began");
+            return self.missed(living, event, BELOW_UNKNOWN);
         };
+        if flags & O_TMPFILE == O_TMPFILE && event.result >= 0 {
+            return self.open_unnamed(living, event, name);
+        }
         let directory = flags & O_DIRECTORY != 0 || flags & O_PATH == O_PATH || self.is_directory(name);
         let (file, kind) = match event.result {
             0.. => {
@@ -85,12 +97,63 @@ impl Follower {
         let opened = Call {
             path: name,
             file,
-            flags: flags | kind,
+            flags: flags | kind | if less { NEAREST } else { 0 },
             offset: u64::from(permissions & 0o7777),
             bytes: UNKNOWN,
             ..call(Op::Open, living, event)
         };
         self.push(opened);
+    }
+
+    /// A file without a name gets one for as long as it is open: a program has no other way to give it a name later.
+    fn open_unnamed(&mut self, living: Living, event: &Event<'_>, directory: u32) {
+        let Asked::Open { flags, permissions, .. } = event.asked else { return };
+        self.unnamed += 1;
+        let name = format!(".unnamed-{}", self.unnamed);
+        let whole = resolve(self.trace.names.get(directory), name.as_bytes());
+        let path = self.trace.names.intern(&whole);
+        let flags = flags & !O_TMPFILE | O_CREAT | O_EXCL;
+        let file = self.bind(living, event.result as i32, Kind::File, path, flags);
+        self.descriptions[file].unnamed = true;
+        let offset = u64::from(permissions & 0o7777);
+        let flags = flags | NEAREST;
+        self.push(Call { path, file, flags, offset, bytes: UNKNOWN, ..call(Op::Open, living, event) });
+    }
+
+    /// A range of descriptors is closed, at once or by the next `execve`.
+    pub(super) fn close_range(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::CloseRange { first, last, on_exec, unshares } = event.asked else { return };
+        let living = if unshares { self.own_table(living, event.thread) } else { living };
+        let in_range = |number: &i32| *number >= 0 && (first..=last).contains(&(*number as u32));
+        let table = &mut self.tables[living.table as usize];
+        if on_exec {
+            table
+                .iter_mut()
+                .filter(|(number, _)| in_range(number))
+                .for_each(|(_, slot)| slot.close_on_exec = true);
+            return;
+        }
+        let mut numbers: Vec<i32> = table.keys().copied().filter(in_range).collect();
+        numbers.sort_unstable();
+        for number in numbers {
+            self.close(living, event, number, IMPLIED);
+        }
+    }
+
+    /// A table of descriptors that other threads share becomes this thread's own.
+    fn own_table(&mut self, mut living: Living, thread: u32) -> Living {
+        if self.users[living.table as usize] > 1 {
+            self.users[living.table as usize] -= 1;
+            let copy = self.tables[living.table as usize].clone();
+            for slot in copy.values() {
+                self.descriptions[slot.description].references += 1;
+            }
+            self.tables.push(copy);
+            self.users.push(1);
+            living.table = self.tables.len() as u32 - 1;
+            self.living.insert(thread, living);
+        }
+        living
     }
 
     pub(super) fn is_directory(&self, name: u32) -> bool {
@@ -100,9 +163,14 @@ impl Follower {
     pub(super) fn close(&mut self, living: Living, event: &Event<'_>, descriptor: i32, flags: u32) {
         let Some(slot) = self.tables[living.table as usize].remove(&descriptor) else { return };
         let at = slot.description;
+        let unnamed = self.descriptions.is_unnamed(at);
         let (kind, path, last) = self.descriptions.release(at);
         match kind {
             Kind::File | Kind::Directory if last => {
+                if unnamed {
+                    let flags = AGAIN;
+                    self.push(Call { path, flags, duration: 0, ..call(Op::Unlink, living, event) });
+                }
                 self.push(Call { file: at, path, flags, ..call(Op::Close, living, event) });
             }
             Kind::File if flags == 0 => self.trace.leave_out("closes of copies of a descriptor"),
@@ -160,19 +228,7 @@ impl Follower {
     pub(super) fn exec(&mut self, living: Living, event: &Event<'_>, path: &[u8]) {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         self.trace.threads[living.thread as usize].name = String::from_utf8_lossy(name).into_owned();
-        // A table that others share is copied first.
-        let mut living = living;
-        if self.users[living.table as usize] > 1 {
-            self.users[living.table as usize] -= 1;
-            let copy = self.tables[living.table as usize].clone();
-            for slot in copy.values() {
-                self.descriptions[slot.description].references += 1;
-            }
-            self.tables.push(copy);
-            self.users.push(1);
-            living.table = self.tables.len() as u32 - 1;
-            self.living.insert(event.thread, living);
-        }
+        let living = self.own_table(living, event.thread);
         let mut closed: Vec<i32> = self.tables[living.table as usize]
             .iter()
             .filter(|(_, slot)| slot.close_on_exec)

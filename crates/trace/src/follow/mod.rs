@@ -3,11 +3,13 @@
 
 mod calls;
 mod descriptors;
+mod renames;
 mod state;
+mod unrepeated;
 
 use crate::event::{Asked, Event, From, Given};
 use crate::maps::HashMap;
-use crate::model::{Call, IMPLIED, NONE, NameTable, Op, Sighting, Thread, Trace, Was};
+use crate::model::{Call, NONE, NameTable, Op, Sighting, Thread, Trace, Was};
 use crate::names::resolve;
 use state::{Descriptions, Kind, Living, call};
 
@@ -28,6 +30,8 @@ impl Follower {
             descriptions: Descriptions::default(),
             pipes: HashMap::default(),
             pipe_count: 0,
+            unnamed: 0,
+            exchanges: 0,
             start_directory: directory.map_or_else(|| UNTOLD.to_vec(), |known| resolve(b"/", known)),
             told: None,
             last_thread: HashMap::default(),
@@ -146,15 +150,7 @@ impl Follower {
                 let is_begun = self.tables[living.table as usize].contains_key(&begun);
                 self.close(living, event, if is_begun { begun } else { *descriptor }, 0);
             }
-            Asked::CloseRange { first, last } if !failed => {
-                let in_range = |number: &i32| (*first..=*last).contains(&(*number as u32));
-                let mut numbers: Vec<i32> =
-                    self.tables[living.table as usize].keys().copied().filter(in_range).collect();
-                numbers.sort_unstable();
-                for number in numbers {
-                    self.close(living, event, number, IMPLIED);
-                }
-            }
+            Asked::CloseRange { .. } if !failed => self.close_range(living, event),
             Asked::Duplicate { descriptor, close_on_exec } if !failed => {
                 self.duplicate(living, event, *descriptor, *close_on_exec);
             }
@@ -194,7 +190,7 @@ impl Follower {
                 self.bind(living, *one, Kind::Socket, NONE, 0);
                 self.bind(living, *other, Kind::Socket, NONE, 0);
             }
-            Asked::Other { why } => self.trace.leave_out(why),
+            Asked::Unrepeated { .. } => self.unrepeated(living, event),
             Asked::Close { .. }
             | Asked::CloseRange { .. }
             | Asked::Duplicate { .. }
@@ -206,13 +202,20 @@ impl Follower {
             | Asked::Pipe { .. }
             | Asked::Socket
             | Asked::SocketPair { .. } => {}
-            Asked::Read { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, false)),
-            Asked::Write { descriptor, offset } => self.transfer(living, event, *descriptor, (*offset, true)),
+            Asked::Read { descriptor, offset, .. } => {
+                self.transfer(living, event, *descriptor, (*offset, false));
+            }
+            Asked::Write { descriptor, offset, .. } => {
+                self.transfer(living, event, *descriptor, (*offset, true));
+            }
             Asked::TruncateName { .. } => self.truncate_by_name(living, event),
             Asked::Bind { .. } => self.bound(living, event),
             Asked::Submit { .. } => self.submitted(living, event),
             Asked::Copy { .. } => self.copy(living, event),
             Asked::Clone { .. } => self.cloned(living, event),
+            Asked::Rename { .. } => self.rename(living, event),
+            Asked::Exchange { .. } => self.exchange(living, event),
+            Asked::LinkOpen { .. } => self.link_open(living, event),
             Asked::Seek { .. }
             | Asked::Sync { .. }
             | Asked::Truncate { .. }
@@ -226,7 +229,6 @@ impl Follower {
             | Asked::Unlink { .. }
             | Asked::Rmdir { .. }
             | Asked::Mkdir { .. }
-            | Asked::Rename { .. }
             | Asked::Link { .. }
             | Asked::Symlink { .. }
             | Asked::Readlink { .. }

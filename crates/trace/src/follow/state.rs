@@ -27,6 +27,8 @@ pub(super) struct OpenDescription {
     pub(super) listed: bool,
     /// The size that `fstat` told last.
     pub(super) told: Option<u64>,
+    /// It has no name in the application, and one in the program as long as it is open.
+    pub(super) unnamed: bool,
 }
 
 /// The descriptions that a descriptor has, by number. Each has as many references as there are slots with its number, or more.
@@ -60,6 +62,11 @@ impl Descriptions {
             self.open.remove(&number);
         }
         (kind, path, last)
+    }
+
+    /// Whether it is a file without a name.
+    pub(super) fn is_unnamed(&self, number: u32) -> bool {
+        self.open.get(&number).is_some_and(|one| one.unnamed)
     }
 
     /// All of them.
@@ -116,6 +123,9 @@ pub struct Follower {
     pub(super) descriptions: Descriptions,
     pub(super) pipes: HashMap<Vec<u8>, u32>,
     pub(super) pipe_count: u32,
+    /// How many files without a name there were, and exchanges of two names.
+    pub(super) unnamed: u32,
+    pub(super) exchanges: u32,
     /// The working directory of a thread whose start is not in the trace.
     pub(super) start_directory: Vec<u8>,
     pub(super) told: Option<Vec<u8>>,

@@ -100,6 +100,10 @@ impl Reader {
     /// Takes a line, with the parts of its call if it is a whole one; whether it is one of strace.
     fn line(&mut self, head: &Head<'_>, call: Option<&LineParts<'_>>) -> bool {
         let time = match head.time {
+            Some(time) if head.is_relative => {
+                self.now = self.now.saturating_add(time);
+                self.now
+            }
             Some(time) => time,
             None => {
                 self.without_times = true;

@@ -413,7 +413,7 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::Open => {
             format!("{file} = fopen({}, \"{}\"{permissions});", names[0], flags::mode(shape.flags))
         }
-        Verb::OpenFails => format!("$none = fopen({}, \"{}\");", names[0], flags::mode(shape.flags)),
+        Verb::OpenFails => format!("$none = fopen({}, \"{}\");", names[0], flags::failing_mode(shape.flags)),
         Verb::Close => format!("fclose({file});"),
         Verb::Read => format!("fread({});", arguments()),
         Verb::ReadEnd => return format!("expect errno == ENODATA fread({});", arguments()),

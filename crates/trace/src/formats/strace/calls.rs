@@ -1,38 +1,69 @@
-//! What each system call asks for.
+//! What each system call asks for: its words become registers, and these are read by the table of operations.
+
+use std::borrow::Cow;
+
+use operations::{AT_FDCWD, At, Entry, Operation, Processor, by_name, means_nothing};
 
 use super::line::{LineParts, number};
-use crate::event::{Asked, AttributeChange, Attributes, Event, From, Given};
-use crate::flags::{O_CREAT, O_TRUNC, O_WRONLY, number as open_flags};
+use crate::asked::{Told, asked};
+use crate::event::{Asked, Attributes, Concerns, Event, From, Given};
 use crate::follow::Follower;
 
-/// Strings of one call, which the event borrows.
-struct Strings {
-    one: Option<Vec<u8>>,
-    two: Option<Vec<u8>>,
-}
-
-/// Gives a call to the follower; one that has nothing to do with files changes nothing.
+/// Gives a call to the follower; one that means nothing to files changes nothing.
 pub fn take(follower: &mut Follower, (thread, start): (u32, u64), parts: &LineParts<'_>, result: i64) {
-    let place = place_of_names(parts.name);
-    let strings = Strings {
-        one: place.and_then(|(at, _)| parts.string(at.name)),
-        two: place.and_then(|(_, at)| parts.string(at?.name)),
+    let Some(entry) = by_name(parts.name) else {
+        return unknown(follower, (thread, start), parts, result);
     };
-    if let Some((at, _)) = place
-        && parts.words(at.base.unwrap_or(usize::MAX)).starts_with("AT_FDCWD<")
-        && let Some(here) = at.base.and_then(|base| parts.path_of(base))
+    let names = entry.names().map(|name| {
+        let name = name?;
+        parts.string(usize::from(name.name))
+    });
+    let is_below = |at: &At| if let At::Below(base) = at { Some(usize::from(*base)) } else { None };
+    if let Some(base) = entry.at.iter().find_map(is_below)
+        && parts.words(base).starts_with("AT_FDCWD<")
+        && let Some(here) = parts.path_of(base)
     {
         let told = Asked::WorkingDirectory { path: &here };
         follower.take(&event((thread, start), parts, result, None, told));
     }
-    let asked = match place {
-        // Without a name it is about the open file.
-        Some((at, _)) if parts.name == b"utimensat" && parts.words(at.name) == "NULL" => unnamed(parts),
-        Some((at, second)) => named(parts, at, second, &strings),
-        None => unnamed(parts),
+    let result = match (entry.operation, parts.name) {
+        // It gives the new position at an address.
+        (Operation::Seek, b"_llseek" | b"llseek") if result >= 0 => {
+            parts.pointed(2).and_then(|at| i64::try_from(at).ok()).unwrap_or(result)
+        }
+        _ => result,
+    };
+    let further = further(entry, parts);
+    let registers = registers(entry, parts);
+    let told = Told {
+        names: [names[0].as_deref().or(further.name.as_deref()), names[1].as_deref()]
+            .map(Option::unwrap_or_default),
+        found: further.found,
+        pair: further.pair,
+        pointed: further.pointed,
+        target: further.target.as_deref(),
+        result,
+    };
+    let asked = match (&registers, entry.operation) {
+        (_, Operation::Control) => control(parts),
+        (_, Operation::Spawn) => Some(Asked::Spawn {
+            shares_memory: parts.mentions(b"CLONE_THREAD"),
+            shares_descriptors: parts.mentions(b"CLONE_FILES"),
+            shares_directory: parts.mentions(b"CLONE_FS"),
+        }),
+        // A call that did not come so far as to be told its arguments.
+        (None, _) if result < 0 => None,
+        (None, _) => Some(Asked::Unrepeated {
+            what: Cow::Owned(format!("{} with arguments that are not understood", entry.name)),
+            place: Concerns::Unknown,
+            changes: entry.operation.row().touches.changes(),
+            count: 1,
+            bytes: 0,
+        }),
+        (Some(registers), _) => asked(entry, registers, Processor::X86, &told),
     };
     let Some(asked) = asked else { return };
-    let first = parts.path_of(usize::from(parts.name == b"mmap") * 4);
+    let first = parts.path_of(usize::from(entry.operation == Operation::Map) * 4);
     let leads_to = match &asked {
         Asked::Open { .. } => parts.leads_to.as_deref(),
         _ => first.as_deref(),
@@ -51,199 +82,149 @@ fn event<'a>(
     Event { thread, start, duration: parts.duration, result, errno, leads_to, asked }
 }
 
-/// Where a name stands among the arguments.
-#[derive(Clone, Copy)]
-struct NamePlace {
-    /// The argument with the descriptor from which it counts.
-    base: Option<usize>,
-    name: usize,
-}
-
-/// Where the names of a call stand.
-fn place_of_names(call: &[u8]) -> Option<(NamePlace, Option<NamePlace>)> {
-    let here = |name| NamePlace { base: None, name };
-    let at = |base| NamePlace { base: Some(base), name: base + 1 };
-    Some(match call {
-        b"open" | b"creat" | b"stat" | b"lstat" | b"access" | b"unlink" | b"rmdir" | b"mkdir" | b"chmod"
-        | b"chdir" | b"getcwd" | b"truncate" | b"execve" | b"readlink" | b"chown" | b"lchown" | b"utime"
-        | b"utimes" | b"statfs" | b"getxattr" | b"lgetxattr" | b"setxattr" | b"lsetxattr" => {
-            (here(0), (call == b"readlink").then_some(here(1)))
-        }
-        b"openat" | b"openat2" | b"newfstatat" | b"fstatat64" | b"statx" | b"faccessat" | b"faccessat2"
-        | b"unlinkat" | b"mkdirat" | b"fchmodat" | b"fchmodat2" | b"fchownat" | b"futimesat"
-        | b"utimensat" | b"execveat" => (at(0), None),
-        b"readlinkat" => (at(0), Some(here(2))),
-        b"rename" | b"link" => (here(0), Some(here(1))),
-        b"renameat" | b"renameat2" | b"linkat" => (at(0), Some(at(2))),
-        b"symlink" => (here(1), Some(here(0))),
-        b"symlinkat" => (at(1), Some(here(0))),
-        _ => return None,
-    })
-}
-
-fn named<'a>(
-    parts: &LineParts<'_>,
-    at: NamePlace,
-    second: Option<NamePlace>,
-    strings: &'a Strings,
-) -> Option<Asked<'a>> {
-    let from = |place: NamePlace| match place.base.and_then(|base| parts.descriptor(base)) {
-        Some(number) => From::Descriptor(number),
-        None => From::Here,
+/// A call of which nothing is known: told by its name, and about the name or the descriptor that it has.
+fn unknown(follower: &mut Follower, at: (u32, u64), parts: &LineParts<'_>, result: i64) {
+    if means_nothing(parts.name) {
+        return;
+    }
+    let name = (0..2).find_map(|at| parts.string(at));
+    let place = match (&name, parts.descriptor(0)) {
+        (Some(name), _) => Concerns::Name(Given { from: From::Here, name }),
+        (None, Some(file)) => Concerns::File(file),
+        (None, None) => Concerns::Unknown,
     };
-    let name = strings.one.as_deref()?;
-    let path = Given { from: from(at), name };
-    let permissions = |at: usize, or: u32| parts.number(at).map_or(or, |bits| bits as u32);
-    let flags = parts.words(at.name + 1);
-    Some(match parts.name {
-        b"creat" => {
-            Asked::Open { path, flags: O_WRONLY | O_CREAT | O_TRUNC, permissions: permissions(1, 0o666) }
-        }
-        b"open" | b"openat" => {
-            Asked::Open { path, flags: open_flags(flags), permissions: permissions(at.name + 2, 0) }
-        }
-        b"openat2" => {
-            let words = field(parts.argument(2), b"flags=")
-                .map_or("", |text| std::str::from_utf8(text).unwrap_or(""));
-            let mode = field(parts.argument(2), b"mode=").and_then(number).unwrap_or(0);
-            Asked::Open { path, flags: open_flags(words), permissions: mode as u32 }
-        }
-        // With an empty name the call is about an open file.
-        b"newfstatat" | b"fstatat64" | b"statx" if name.is_empty() => {
-            let shown = if parts.name == b"statx" { 4 } else { 2 };
-            Asked::StatOpen { descriptor: parts.descriptor(0)?, found: attributes(parts.argument(shown)) }
-        }
-        b"stat" | b"lstat" => {
-            Asked::Stat { path, follow: parts.name == b"stat", found: attributes(parts.argument(1)) }
-        }
-        b"newfstatat" | b"fstatat64" => {
-            let follow = !parts.mentions(b"AT_SYMLINK_NOFOLLOW");
-            Asked::Stat { path, follow, found: attributes(parts.argument(2)) }
-        }
-        b"statx" => {
-            let follow = !parts.mentions(b"AT_SYMLINK_NOFOLLOW");
-            Asked::Stat { path, follow, found: attributes(parts.argument(4)) }
-        }
-        b"access" | b"faccessat" | b"faccessat2" => Asked::Lookup { path },
-        b"unlink" => Asked::Unlink { path },
-        b"unlinkat" if parts.mentions(b"AT_REMOVEDIR") => Asked::Rmdir { path },
-        b"unlinkat" => Asked::Unlink { path },
-        b"rmdir" => Asked::Rmdir { path },
-        b"mkdir" | b"mkdirat" => Asked::Mkdir { path, permissions: permissions(at.name + 1, 0o777) },
-        b"chmod" | b"fchmodat" | b"fchmodat2" | b"chown" | b"lchown" | b"fchownat" | b"utime" | b"utimes"
-        | b"futimesat" | b"utimensat" => {
-            let change = match parts.name {
-                b"chmod" | b"fchmodat" | b"fchmodat2" => {
-                    AttributeChange::Permissions(permissions(at.name + 1, 0o644))
-                }
-                b"chown" | b"lchown" | b"fchownat" => AttributeChange::Owner,
-                _ => AttributeChange::Times,
-            };
-            let follow = parts.name != b"lchown" && !parts.mentions(b"AT_SYMLINK_NOFOLLOW");
-            match name.is_empty().then(|| parts.descriptor(0)).flatten() {
-                Some(descriptor) => Asked::ChangeOpen { descriptor, change },
-                None => Asked::Change { path, follow, change },
-            }
-        }
-        b"chdir" => Asked::Chdir { path },
-        b"getcwd" => Asked::WorkingDirectory { path: name },
-        b"execve" | b"execveat" => Asked::Exec { path: name },
-        b"rename" | b"renameat" | b"renameat2" | b"link" | b"linkat" => {
-            let to = Given { from: from(second?), name: strings.two.as_deref()? };
-            if parts.name.starts_with(b"link") {
-                Asked::Link { from: path, to }
-            } else {
-                Asked::Rename { from: path, to }
-            }
-        }
-        b"symlink" | b"symlinkat" => Asked::Symlink { target: strings.two.as_deref()?, path },
-        b"readlink" | b"readlinkat" => Asked::Readlink { path, target: strings.two.as_deref() },
-        b"truncate" => Asked::TruncateName { path, length: parts.number(1)? },
-        _ => return None,
-    })
+    let what = Cow::Owned(String::from_utf8_lossy(parts.name).into_owned());
+    let asked = Asked::Unrepeated { what, place, changes: true, count: 1, bytes: 0 };
+    follower.take(&event(at, parts, result, None, asked));
 }
 
-fn unnamed<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
-    let descriptor = || parts.descriptor(0);
-    Some(match parts.name {
-        b"close" => Asked::Close { descriptor: descriptor()? },
-        b"close_range" => {
-            let last = parts.number(1).unwrap_or(u64::from(u32::MAX));
-            Asked::CloseRange { first: parts.number(0)? as u32, last: last.min(u64::from(u32::MAX)) as u32 }
+/// The arguments of a call as the registers hold them; `None` where one is not understood.
+fn registers(entry: &Entry, parts: &LineParts<'_>) -> Option<[u64; 6]> {
+    let mut out = [0_u64; 6];
+    let mut set = |at: u8, value: u64| out[usize::from(at)] = value;
+    // `openat2` has a structure of three numbers.
+    let how = |name: &[u8]| field(parts.argument(2), name);
+    for at in entry.at {
+        match *at {
+            // Without a name it is about the open file.
+            At::File(at) | At::OtherFile(at) => {
+                set(at, i64::from(parts.descriptor(at.into())?).cast_unsigned());
+            }
+            At::Below(at) => {
+                let from = parts.descriptor(at.into()).unwrap_or(AT_FDCWD);
+                set(at, i64::from(from).cast_unsigned());
+            }
+            At::Length(at) if entry.operation == Operation::Descriptor => {
+                let closes = u64::from(parts.mentions(b"FD_CLOEXEC"));
+                set(at, parts.number(at.into()).unwrap_or(closes));
+            }
+            At::Length(at) | At::Offset(at) | At::OffsetOrHere(at) => {
+                set(at, whole(parts.argument(at.into()))?)
+            }
+            At::Mode(at) if entry.name == "openat2" => {
+                set(at, how(b"mode=").and_then(number).unwrap_or(0));
+            }
+            At::Mode(at) if entry.operation == Operation::Descriptor => set(at, request(parts, at)),
+            At::Mode(at) => set(at, parts.number(at.into()).unwrap_or_else(|| permissions(entry.operation))),
+            At::Flags(at, flags) if entry.name == "openat2" => {
+                let words = how(b"flags=").and_then(|text| std::str::from_utf8(text).ok());
+                set(at, u64::from(flags.number(words.unwrap_or(""))));
+            }
+            // What lies between the offset and the flags in registers is not written.
+            At::Flags(at, flags) if matches!(entry.name, "preadv2" | "pwritev2") => {
+                set(at, u64::from(flags.number(parts.words(4))));
+            }
+            At::Flags(at, flags) => set(at, u64::from(flags.number(parts.words(at.into())))),
+            At::Here(_) | At::Text(_) | At::Memory(_) | At::Pointed(_) | At::Fixed(_) => {}
         }
-        b"read" | b"readv" => Asked::Read { descriptor: descriptor()?, offset: None },
-        b"pread64" | b"preadv" | b"preadv2" => {
-            Asked::Read { descriptor: descriptor()?, offset: parts.number(3) }
+    }
+    if entry.operation == Operation::Map {
+        let has = |at: usize, word: &str, bits: u64| match parts.number(at) {
+            Some(flags) => flags & bits,
+            None => u64::from(parts.words(at).contains(word)) * bits,
+        };
+        (out[2], out[3]) = (has(2, "PROT_WRITE", 2), has(3, "MAP_SHARED", 1));
+    }
+    Some(out)
+}
+
+/// A number that may be -1, or one of a word (`~0U`).
+fn whole(text: &[u8]) -> Option<u64> {
+    match text {
+        [b'-', rest @ ..] => Some(number(rest)?.wrapping_neg()),
+        b"~0U" | b"UINT_MAX" => Some(u64::from(u32::MAX)),
+        text => number(text),
+    }
+}
+
+/// The permissions of a call that does not tell them.
+fn permissions(operation: Operation) -> u64 {
+    match operation {
+        Operation::Mkdir => 0o777,
+        Operation::Chmod | Operation::ChmodOpen => 0o644,
+        _ => 0,
+    }
+}
+
+/// The request of `fcntl`; one that means nothing to files where it is none of these.
+fn request(parts: &LineParts<'_>, at: u8) -> u64 {
+    match parts.words(at.into()) {
+        "F_DUPFD" => 0,
+        "F_DUPFD_CLOEXEC" => 1030,
+        "F_SETFD" => 2,
+        _ => parts.number(at.into()).unwrap_or(u64::from(u32::MAX)),
+    }
+}
+
+/// What a line tells of a call besides its registers.
+#[derive(Default)]
+struct Further {
+    /// A name that is no argument of its own.
+    name: Option<Vec<u8>>,
+    found: Option<Attributes>,
+    pair: Option<(i32, i32)>,
+    pointed: [Option<u64>; 2],
+    target: Option<Vec<u8>>,
+}
+
+fn further(entry: &Entry, parts: &LineParts<'_>) -> Further {
+    let mut out = Further::default();
+    let mut pointed = 0;
+    for at in entry.at {
+        match *at {
+            At::Pointed(at) => {
+                if let Some(place) = out.pointed.get_mut(pointed) {
+                    *place = parts.pointed(at.into());
+                }
+                pointed += 1;
+            }
+            At::Memory(at) => match entry.operation {
+                Operation::Readlink => out.target = parts.string(at.into()),
+                Operation::Pipe | Operation::SocketPair => out.pair = pair(parts.argument(at.into())),
+                _ => out.found = attributes(parts.argument(at.into())),
+            },
+            _ => {}
         }
-        b"write" | b"writev" => Asked::Write { descriptor: descriptor()?, offset: None },
-        b"pwrite64" | b"pwritev" | b"pwritev2" => {
-            Asked::Write { descriptor: descriptor()?, offset: parts.number(3) }
-        }
-        b"sendfile" => {
-            Asked::Copy { from: parts.descriptor(1)?, to: descriptor()?, offsets: (parts.pointed(2), None) }
-        }
-        b"copy_file_range" | b"splice" => {
-            let offsets = (parts.pointed(1), parts.pointed(3));
-            Asked::Copy { from: descriptor()?, to: parts.descriptor(2)?, offsets }
-        }
-        b"ioctl" if parts.words(1).contains("FICLONE") => cloned(parts)?,
-        b"lseek" => Asked::Seek { descriptor: descriptor()? },
-        b"fsync" => Asked::Sync { descriptor: descriptor()?, data_only: false },
-        b"fdatasync" => Asked::Sync { descriptor: descriptor()?, data_only: true },
-        b"ftruncate" => Asked::Truncate { descriptor: descriptor()?, length: parts.number(1)? },
-        b"fallocate" => {
-            Asked::Allocate { descriptor: descriptor()?, offset: parts.number(2)?, length: parts.number(3)? }
-        }
-        b"dup" | b"dup2" => Asked::Duplicate { descriptor: descriptor()?, close_on_exec: false },
-        b"dup3" => {
-            Asked::Duplicate { descriptor: descriptor()?, close_on_exec: parts.mentions(b"O_CLOEXEC") }
-        }
-        b"fcntl" => match parts.words(1) {
-            "F_DUPFD" => Asked::Duplicate { descriptor: descriptor()?, close_on_exec: false },
-            "F_DUPFD_CLOEXEC" => Asked::Duplicate { descriptor: descriptor()?, close_on_exec: true },
-            "F_SETFD" => Asked::CloseOnExec { descriptor: descriptor()?, on: parts.mentions(b"FD_CLOEXEC") },
-            _ => return None,
-        },
-        b"fstat" => Asked::StatOpen { descriptor: descriptor()?, found: attributes(parts.argument(1)) },
-        b"fchmod" | b"fchown" | b"utimensat" => {
-            let change = match parts.name {
-                b"fchmod" => AttributeChange::Permissions(parts.number(1).unwrap_or(0o644) as u32),
-                b"fchown" => AttributeChange::Owner,
-                _ => AttributeChange::Times,
-            };
-            Asked::ChangeOpen { descriptor: descriptor()?, change }
-        }
-        b"getdents64" | b"getdents" => Asked::Readdir { descriptor: descriptor()? },
-        b"mmap" => Asked::Map {
-            descriptor: parts.descriptor(4).filter(|number| *number >= 0)?,
-            length: parts.number(1)?,
-            shared_write: parts.words(3).contains("MAP_SHARED") && parts.words(2).contains("PROT_WRITE"),
-        },
-        b"fchdir" => Asked::ChdirOpen { descriptor: descriptor()? },
-        b"clone" | b"clone3" | b"fork" | b"vfork" => Asked::Spawn {
-            shares_memory: parts.mentions(b"CLONE_THREAD"),
-            shares_descriptors: parts.mentions(b"CLONE_FILES"),
-            shares_directory: parts.mentions(b"CLONE_FS"),
-        },
-        b"wait4" | b"waitpid" | b"waitid" => Asked::Wait,
-        b"pipe" | b"pipe2" => {
-            let (read, write) = pair(parts.argument(0))?;
-            Asked::Pipe { read, write }
-        }
-        b"socketpair" => {
-            let (one, other) = pair(parts.argument(3))?;
-            Asked::SocketPair { one, other }
-        }
-        b"socket" | b"accept" | b"accept4" => Asked::Socket,
-        b"io_uring_enter" | b"io_submit" => {
-            Asked::Other { why: "submissions of io_uring or AIO, whose transfers are not in the trace" }
-        }
-        _ => return None,
-    })
+    }
+    if entry.operation == Operation::Bind {
+        out.name = socket_name(parts.argument(1));
+    }
+    out
+}
+
+/// The name in `{sa_family=AF_UNIX, sun_path="/run/app"}`; one that begins with `@` is none of a file.
+fn socket_name(address: &[u8]) -> Option<Vec<u8>> {
+    let name = field(address, b"sun_path=")?.strip_prefix(b"\"")?.strip_suffix(b"\"")?;
+    Some(super::line::unescape(name))
 }
 
 /// `ioctl(4, BTRFS_IOC_CLONE or FICLONE, 3)`, or with a range in place of the `3`.
-fn cloned<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
+fn control<'a>(parts: &LineParts<'_>) -> Option<Asked<'a>> {
+    const CLONE: u64 = 0x4004_9409;
+    const CLONE_RANGE: u64 = 0x4020_940d;
+    if !parts.words(1).contains("FICLONE") && !matches!(parts.number(1), Some(CLONE | CLONE_RANGE)) {
+        return None;
+    }
     let to = parts.descriptor(0)?;
     let range = parts.argument(2);
     let part = |name: &[u8]| field(range, name).and_then(number);

@@ -27,6 +27,8 @@ pub struct Head<'a> {
     pub thread: u32,
     /// Nanoseconds, where the line has a time.
     pub time: Option<u64>,
+    /// They are since the line before (`strace -r`).
+    pub is_relative: bool,
     /// The call.
     pub rest: &'a [u8],
 }
@@ -81,12 +83,33 @@ pub fn head(line: &[u8]) -> Option<Head<'_>> {
     }
     let (first, after) = word(rest)?;
     match clock(first) {
-        Some(time) => Some(Head { thread, time: Some(time), rest: after }),
+        Some(time) => {
+            let is_relative = is_relative(line, rest, first);
+            Some(Head { thread, time: Some(time), is_relative, rest: without_relative(after) })
+        }
         None if first[0].is_ascii_alphabetic() || matches!(first[0], b'<' | b'+' | b'-' | b'_') => {
-            Some(Head { thread, time: None, rest })
+            Some(Head { thread, time: None, is_relative: false, rest })
         }
         None => None,
     }
+}
+
+/// Whether `first`, with which `rest` of a line begins, is a time since the line before: seconds are padded to six signs then.
+fn is_relative(line: &[u8], rest: &[u8], first: &[u8]) -> bool {
+    const WIDTH: usize = 6;
+    let seconds = first.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let end = line.trim_ascii_end().len();
+    let before = &line[..end.saturating_sub(rest.len())];
+    let padded = before.iter().rev().take_while(|byte| **byte == b' ').count();
+    first.get(seconds) == Some(&b'.') && padded > 1 && padded + seconds >= WIDTH && seconds <= WIDTH
+}
+
+/// What follows a time without the one since the line before: `(+     0.000012) openat(`.
+fn without_relative(after: &[u8]) -> &[u8] {
+    let inside = after.strip_prefix(b"(+");
+    let behind =
+        inside.and_then(|inside| inside.iter().position(|byte| *byte == b')').map(|end| &inside[end + 1..]));
+    behind.map_or(after, trim)
 }
 
 /// The first word and what follows it.
@@ -282,10 +305,13 @@ impl<'a> LineParts<'a> {
         number(self.argument(at).strip_prefix(b"[")?.split(|byte| *byte == b']').next()?)
     }
 
-    /// An argument that is a descriptor: `3`, or `3</path>` with `-y`.
+    /// An argument that is a descriptor: `3`, or `3</path>` with `-y`; `0xffffff9c` with `-X raw`.
     pub fn descriptor(&self, at: usize) -> Option<i32> {
-        let digits = self.argument(at).split(|byte| *byte == b'<').next()?;
-        i32::try_from(signed(digits)?).ok()
+        let digits = self.argument(at).split(|byte| matches!(byte, b'<' | b' ')).next()?;
+        match digits.strip_prefix(b"0x") {
+            Some(_) => number(digits).map(|bits| bits as i32),
+            None => i32::try_from(signed(digits)?).ok(),
+        }
     }
 
     /// Where a descriptor argument leads, with `-y`.

@@ -1,0 +1,111 @@
+//! What becomes of the calls of an application, in the words that `record`, `import` and `fidelity` share.
+
+use trace::ledger::{Fate, Ledger, LedgerLine, Missing};
+
+use crate::exit::Status;
+
+/// Lines of one fate that are told one by one.
+const TOLD: usize = 8;
+
+/// Three lines where all is well; more where something is not repeated, or nearly.
+pub fn words(ledger: &Ledger) -> String {
+    let (calls, bytes) = ledger.sum(Fate::Exactly);
+    let mut out = format!("repeated exactly: {} of {bytes} bytes\n", counted(calls, "call"));
+    out += &of_fate(ledger, Fate::Nearly, "nearly");
+    out += &of_fate(ledger, Fate::NotRepeated, "not repeated");
+    if let Some((recorded, counted)) = ledger.counted {
+        out += &format!("reads and writes of its threads: {recorded} recorded, {counted} counted by Linux\n");
+    }
+    out
+}
+
+fn of_fate(ledger: &Ledger, fate: Fate, head: &str) -> String {
+    let lines: Vec<&LedgerLine> = ledger.of_fate(fate).collect();
+    let told: Vec<String> = lines.iter().take(TOLD).map(|line| of_line(line)).collect();
+    match (told.as_slice(), lines.len().saturating_sub(TOLD)) {
+        ([], _) => format!("{head}: none\n"),
+        ([one], 0) => format!("{head}: {one}\n"),
+        (_, more) => {
+            let rest: u64 = lines.iter().skip(TOLD).map(|line| line.calls).sum();
+            let further =
+                if more > 0 { format!("  {rest} of {more} further kinds\n") } else { String::new() };
+            let lines: String = told.iter().map(|line| format!("  {line}\n")).collect();
+            format!("{head}: {}\n{lines}{further}", counted(ledger.sum(fate).0, "call"))
+        }
+    }
+}
+
+fn of_line(line: &LedgerLine) -> String {
+    let bytes = if line.bytes > 0 { format!(", {} bytes", line.bytes) } else { String::new() };
+    format!("{} {}{bytes}", line.calls, line.what)
+}
+
+fn counted(number: u64, what: &str) -> String {
+    if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
+}
+
+/// What is missing of what files hold, in a sentence; `None` where nothing is.
+pub fn warning(ledger: &Ledger) -> Option<&'static str> {
+    match ledger.missing() {
+        Missing::Nothing => None,
+        Missing::Reads => Some("files were read in ways that no program repeats"),
+        Missing::Changes => {
+            Some("files were changed in ways that no program repeats: a replay leaves other files")
+        }
+    }
+}
+
+/// 3 where files were changed in ways that no program repeats.
+pub fn status(ledger: &Ledger) -> Status {
+    if ledger.missing() == Missing::Changes { Status::Incomplete } else { Status::Ok }
+}
+
+/// The lines of all fates, as documented in `docs/json.md`.
+pub fn document(ledger: &Ledger) -> serde_json::Value {
+    let lines = ledger.lines.iter().map(|line| {
+        let fate = match line.fate {
+            Fate::Exactly => "exactly",
+            Fate::Nearly => "nearly",
+            Fate::NotRepeated => "not repeated",
+        };
+        let missing = match line.missing {
+            Missing::Nothing => "nothing",
+            Missing::Reads => "reads",
+            Missing::Changes => "changes",
+        };
+        serde_json::json!({
+            "fate": fate, "missing": missing, "what": line.what, "calls": line.calls, "bytes": line.bytes,
+        })
+    });
+    serde_json::Value::Array(lines.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_repeated_is_named_and_nothing_is_said_in_shares() {
+        let line = |fate, missing, what: &str, calls| LedgerLine {
+            fate,
+            missing,
+            what: what.to_owned(),
+            calls,
+            bytes: 0,
+        };
+        let mut ledger = Ledger { counted: Some((18, 14)), ..Ledger::default() };
+        ledger.lines.push(line(Fate::Exactly, Missing::Nothing, "", 1));
+        let well = "repeated exactly: 1 call of 0 bytes\nnearly: none\nnot repeated: none\n";
+        let counts = "reads and writes of its threads: 18 recorded, 14 counted by Linux\n";
+        assert_eq!(words(&ledger), format!("{well}{counts}"));
+        assert_eq!((warning(&ledger), status(&ledger)), (None, Status::Ok));
+        ledger.lines.push(line(Fate::NotRepeated, Missing::Reads, "mappings", 2));
+        assert!(words(&ledger).contains("\nnot repeated: 2 mappings\n"));
+        assert_eq!(status(&ledger), Status::Ok);
+        assert!(warning(&ledger).is_some());
+        ledger.lines.push(line(Fate::NotRepeated, Missing::Changes, "setxattr", 3));
+        assert!(words(&ledger).contains("\nnot repeated: 5 calls\n  2 mappings\n  3 setxattr\n"));
+        assert_eq!(status(&ledger), Status::Incomplete);
+        assert!(!words(&ledger).contains('%'));
+    }
+}
