@@ -185,9 +185,9 @@ rows! {
 }
 
 impl Touches {
-    /// Whether files are others afterwards, or hold something else.
+    /// Whether other files are there afterwards, or they hold something else.
     pub const fn changes(self) -> bool {
-        matches!(self, Self::Changes | Self::Names | Self::Attributes)
+        matches!(self, Self::Changes | Self::Names)
     }
 }
 
