@@ -66,7 +66,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
                 eprintln!("note: {note}");
             }
             if let Some(warning) = ledger::warning(&ledger) {
-                eprint!("{}", ledger::words(&ledger));
+                ledger::tell(&ledger);
                 eprintln!("warning: {warning}");
             }
             output::print_whole(&made.text)?;
@@ -144,7 +144,7 @@ fn tell(path: &Path, trace: &Trace, (made, ledger): (&Imported, &Ledger)) {
             if made.modelled == 1 { "distribution stands" } else { "distributions stand" }
         ),
     }
-    eprint!("{}", ledger::words(ledger));
+    ledger::tell(ledger);
     let told =
         |why: &str| ledger.lines.iter().any(|line| !line.what.is_empty() && why.starts_with(&line.what));
     for (why, count) in trace.left_out.iter().filter(|(why, _)| !told(why)) {

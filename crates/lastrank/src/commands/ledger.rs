@@ -19,6 +19,13 @@ pub fn words(ledger: &Ledger) -> String {
     out
 }
 
+/// Says them on standard error.
+pub fn tell(ledger: &Ledger) {
+    for line in words(ledger).lines() {
+        eprintln!("{line}");
+    }
+}
+
 fn of_fate(ledger: &Ledger, fate: Fate, head: &str) -> String {
     let lines: Vec<&LedgerLine> = ledger.of_fate(fate).collect();
     let told: Vec<String> = lines.iter().take(TOLD).map(|line| of_line(line)).collect();

@@ -50,7 +50,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let who = if threads == 1 { "thread" } else { "threads" };
     eprintln!("{shown}: {} calls of {threads} {who}", trace.calls.len());
     let ledger = Ledger::of(&trace, &about, &Choice::default(), None);
-    eprint!("{}", ledger::words(&ledger));
+    ledger::tell(&ledger);
     eprintln!(
         "recording cost {} a call; calls that have nothing to do with files ran freely",
         report::duration(cost_ns as f64 / 1e9)
