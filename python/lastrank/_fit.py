@@ -10,7 +10,7 @@ from . import _html
 from ._errors import Error
 from ._executable import call, document
 from ._native import visible
-from ._source import Data, Nan, Source, column
+from ._source import Data, Nan, Source, column, frame_of, has_column
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes  # type: ignore[import-not-found,unused-ignore]
@@ -45,14 +45,14 @@ class Estimate(_Fields):
 
 class ReturnLevel(_Fields):
     """The level that one in ``period`` values exceeds: ``level``, ``lower``, ``upper``, ``standard_error``, ``observed``
-    (whether the values reach so far)."""
+    (whether the values reach so far; None of levels at given covariates)."""
 
     period: float
     level: float
     lower: float | None
     upper: float | None
     standard_error: float | None
-    observed: bool
+    observed: bool | None
 
 
 class Verdict(_Fields):
@@ -164,20 +164,22 @@ class Fit:
             raise Error(f"--model {self.model} has no verdict: see `document`")
         return Verdict(self.document["verdict"])
 
-    def return_levels(self, periods: Iterable[float] | None = None) -> ReturnLevels:
-        """The levels that are exceeded once in so many values or blocks, each with its interval.
+    def return_levels(self, periods: float | Iterable[float] | None = None) -> ReturnLevels:
+        """The levels that are exceeded once in so many values or blocks, each with its interval: those at ``at`` where the
+        fit has covariates and was told at which, else those of the law of all values.
 
-        :param periods: numbers above 1; those of the fit where none are given. Others are computed by the same fit.
+        :param periods: numbers above 1, or one; those of the fit where none are given. Others are computed by the same fit.
         """
         verdict = self.document.get("verdict", {})
         caution = "" if verdict.get("code") in _USABLE else str(verdict.get("text", ""))
+        at, known = _levels_of(self.document)
         if periods is None:
-            return ReturnLevels(map(ReturnLevel, self.document["return_levels"]), caution)
-        wanted = [float(period) for period in periods]
-        known = {level["period"]: level for level in self.document["return_levels"]}
-        if any(period not in known for period in wanted):
-            known |= {level["period"]: level for level in self._document(wanted)["return_levels"]}
-        return ReturnLevels((ReturnLevel(known[period]) for period in wanted), caution)
+            return ReturnLevels(known, caution, at)
+        wanted = [float(period) for period in ([periods] if isinstance(periods, (int, float)) else periods)]
+        by_period = {level.period: level for level in known}
+        if any(period not in by_period for period in wanted):
+            by_period |= {level.period: level for level in _levels_of(self._document(wanted))[1]}
+        return ReturnLevels((by_period[period] for period in wanted), caution, at)
 
     def groups(self) -> Groups:
         """The groups of ``by``, the slowest median first, with p-values adjusted for their number.
@@ -217,26 +219,55 @@ class Fit:
         return _html.screen(repr(self))
 
 
+def _levels_of(document: Mapping[str, Any]) -> tuple[dict[str, float] | None, list[ReturnLevel]]:
+    """The covariates that stay at given values, and the levels then; None and the levels of all values without such.
+
+    The covariates are empty where the fit has some and no value of them was given.
+    """
+    regressed = document.get("covariates")
+    conditional = (regressed or {}).get("levels_at")
+    if conditional is None:
+        return (None if regressed is None else {}), list(map(ReturnLevel, document["return_levels"]))
+    levels = []
+    for one in conditional["levels"]:
+        ends = {end: (one.get("interval") or {}).get(end) for end in ("lower", "upper")}
+        levels.append(ReturnLevel({"observed": None, **one, **ends}))
+    return dict(conditional["at"]), levels
+
+
 class ReturnLevels(list[ReturnLevel]):
-    """A list of return levels that shows itself as a table, below the verdict where the law must not be used.
+    """A list of return levels that shows itself as a table, below what they are of and the verdict where the law must not
+    be used.
 
     :ivar caution: that verdict; empty where the law may be used.
+    :ivar at: the values at which the covariates stay; empty where the levels take no account of the fit's covariates, None
+        of a fit without any.
     """
 
-    def __init__(self, levels: Iterable[ReturnLevel], caution: str = "") -> None:
+    def __init__(self, levels: Iterable[ReturnLevel], caution: str = "", at: Mapping[str, float] | None = None) -> None:
         super().__init__(levels)
         self.caution = caution
+        self.at = None if at is None else dict(at)
+
+    @property
+    def _above(self) -> list[str]:
+        """What a reader must know first."""
+        words = [self.caution] if self.caution else []
+        if self.at:
+            words.append("At " + ", ".join(f"{name} {value:g}" for name, value in self.at.items()))
+        elif self.at is not None:
+            words.append("Of all values, whatever their covariates; with at={...} they follow the covariates")
+        return words
 
     def _rows(self) -> list[list[str]]:
         return [[f"{one.period:g}", _shown(one.level), _shown(one.lower), _shown(one.upper)] for one in self]
 
     def __repr__(self) -> str:
-        table = _text_table(_LEVELS, self._rows())
-        return f"{visible(self.caution)}\n\n{table}" if self.caution else table
+        return "\n\n".join([*map(visible, self._above), _text_table(_LEVELS, self._rows())])
 
     def _repr_html_(self) -> str:
-        caution = f"<p><b>{html.escape(self.caution)}</b></p>" if self.caution else ""
-        return caution + _html.table(_LEVELS, self._rows())
+        above = "".join(f"<p><b>{html.escape(words)}</b></p>" for words in self._above)
+        return above + _html.table(_LEVELS, self._rows())
 
 
 class Groups(list[Group]):
@@ -316,8 +347,9 @@ def fit(
     Introduction to Statistical Modeling of Extreme Values* (2001), with his sign of the shape.
 
     :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), a data frame with ``value``, a run or a
-        place of it (``run["fsync"]``), or the path of a run, CSV or text file. Durations of pandas are seconds.
-    :param value: the column of a data frame or CSV file.
+        place of it (``run["fsync"]``), or the path of a run, CSV or text file, or of a Parquet table (PyArrow reads it).
+        Durations of pandas are seconds.
+    :param value: the column of a data frame, CSV file or Parquet table.
     :param by: the column that names groups, for :meth:`Fit.groups`; ``"rank"`` of a run.
     :param unit: ``s``, ``ms``, ``us`` or ``ns`` of plain numbers, which the results have in seconds.
     :param model: the law; ``auto`` is the law of maxima.
@@ -351,19 +383,20 @@ def fit(
         names = list(covariates)
     else:
         names = [covariates] if isinstance(covariates, str) else list(covariates)
-    is_frame = value is not None and not isinstance(data, str) and hasattr(data, "__getitem__") and not hasattr(data, "__fspath__")
+    frame = frame_of(data, value)
     values: Any = data
-    if is_frame:
-        values = column(data, str(value))
+    if frame is not None:
+        values = column(frame, str(value))
         if by is not None:
-            columns[by] = column(data, by)
+            columns[by] = column(frame, by)
         for name in names:
             plain = name.split(":")[-1]
-            if plain not in columns and plain not in ("trend", "hour", "load"):
-                columns[plain] = column(data, plain)
+            # A frame's own column comes before what the program makes of times and waits.
+            if plain not in columns and (has_column(frame, plain) or plain not in ("trend", "hour", "load")):
+                columns[plain] = column(frame, plain)
     elif value is not None:
         options.append(f"--column={value}")
-    source = Source.of(values, options, unit, columns, nan, value if is_frame else None)
+    source = Source.of(values, options, unit, columns, nan, None if frame is None else value)
     arguments: list[str] = []
     for option, given in (
         ("--by", by), ("--block", block), ("--threshold", threshold), ("--r", r), ("--label", label),

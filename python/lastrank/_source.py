@@ -18,7 +18,7 @@ from ._native import visible
 if TYPE_CHECKING:
     from ._run import Place, Run
 
-__all__ = ["Data", "Nan", "Source", "column", "together"]
+__all__ = ["Data", "Nan", "Source", "column", "frame_of", "has_column", "together"]
 
 #: What can be analysed: numbers, a data frame, a run or a place of it, or the path of a run, CSV or text file.
 Data: TypeAlias = "Iterable[Any] | Run | Place | str | os.PathLike[str]"
@@ -122,11 +122,56 @@ def column(frame: Any, name: str) -> Any:
 
     :raises Error: where there is none of that name.
     """
-    # Arrow has the columns themselves in `columns`.
-    names = [str(known) for known in getattr(frame, "column_names", getattr(frame, "columns", frame))]
-    if name not in names:
-        raise Error(visible(f"there is no column `{name}`; there are {', '.join(names)}"))
+    if not has_column(frame, name):
+        raise Error(visible(f"there is no column `{name}`; there are {', '.join(_columns(frame))}"))
     return frame[name]
+
+
+def frame_of(data: Any, value: str | None) -> Any:
+    """The data frame of which `value` is a column: what was given, or the table in a Parquet file of another tool (as
+    Arrow has it). None of whatever else was given.
+
+    :raises Error: of such a file without `value`, and where PyArrow is not installed, with another way.
+    """
+    if not isinstance(data, (str, os.PathLike)):
+        return data if value is not None and hasattr(data, "__getitem__") else None
+    path = Path(os.fspath(data))
+    if not _is_foreign_parquet(path):
+        return None
+    try:
+        from pyarrow import parquet  # type: ignore[import-untyped,import-not-found,unused-ignore]
+    except ImportError:
+        words = f"{path} is a Parquet table and no run: install pyarrow, or give a data frame and value="
+        raise Error(visible(words)) from None
+    if value is None:
+        names = ", ".join(map(str, parquet.read_schema(path).names))
+        raise Error(visible(f"{path} is no run: say with value= which of {names}"))
+    return parquet.read_table(path)
+
+
+def _is_foreign_parquet(path: Path) -> bool:
+    """Whether the footer of a Parquet file lacks what a run file has in it."""
+    try:
+        with path.open("rb") as file:
+            if file.read(4) != b"PAR1":
+                return False
+            file.seek(-8, os.SEEK_END)
+            end = file.read(8)
+            file.seek(-8 - int.from_bytes(end[:4], "little"), os.SEEK_END)
+            return end[4:] == b"PAR1" and b"lastrank.schema" not in file.read()
+    except OSError:
+        # The program says what is wrong with it.
+        return False
+
+
+def has_column(frame: Any, name: str) -> bool:
+    """Whether a data frame has a column of that name."""
+    return name in _columns(frame)
+
+
+def _columns(frame: Any) -> list[str]:
+    # Arrow has the columns themselves in `columns`.
+    return [str(known) for known in getattr(frame, "column_names", getattr(frame, "columns", frame))]
 
 
 def _in_seconds(data: Any) -> Any:
