@@ -132,26 +132,6 @@ fn a_variable_that_may_be_set_later_in_a_loop_is_checked_when_it_runs() {
 }
 
 #[test]
-fn a_rate_keeps_its_schedule_even_after_a_late_start() {
-    // Each command takes 1 µs; the think time of 5 ms in the third body delays the next ones.
-    let outcome = execute(&plan_of("repeat $i 6 rate 1000/s { stat(\"f\"); if $i == 2 { think 5ms; } }"));
-    assert_eq!(outcome.intended, [0, 1_000_000, 2_000_000, 3_000_000, 4_000_000, 5_000_000]);
-}
-
-#[test]
-fn a_rate_restarts_with_the_enclosing_loop() {
-    let outcome = execute(&plan_of("repeat 2 { repeat 2 { rate 1000/s { stat(\"f\"); } } think 1s; }"));
-    assert_eq!(outcome.intended[..2], [0, 1_000_000]);
-    assert!(outcome.intended[2] > 1_000_000_000 && outcome.intended[3] - outcome.intended[2] == 1_000_000);
-}
-
-#[test]
-fn a_timed_loop_ends_with_its_time() {
-    let outcome = execute(&plan_of("for 10us { stat(\"f\"); }"));
-    assert_eq!(outcome.commands["stat"].1, 10);
-}
-
-#[test]
 fn random_programs_are_the_same_for_the_same_seed_and_differ_between_ranks() {
     let program = "repeat 5 { print(uniform(0, 1000), zipf(100, 1.1), $$rand, $$crand); choose { 70: print(\"a\"); 30: print(\"b\"); } }";
     let lines = |seed, ranks| {

@@ -9,7 +9,6 @@ use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
 use crate::chapter::Chapter;
 use crate::report::Report;
-use crate::screen::answer;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
@@ -107,8 +106,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
+    let numbers = numbers(&results, main.as_ref(), &run.facts, options);
     if !is_tour {
-        let main = subject.and_then(|subject| answer::operation_of(subject, &results));
+        let main = numbers.parts.first().map(|part| &results[part.row]);
         // Behind what the program itself asks to show.
         let at = chapters.iter().position(|chapter| chapter.id == "durations").unwrap_or(0);
         let mut chapter = throughput::chapter(&results, main);
@@ -124,7 +124,6 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
     let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
-    let numbers = numbers(&results, main.as_ref(), &run.facts, options);
     Report {
         title,
         facts: run.facts.clone(),

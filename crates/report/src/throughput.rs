@@ -7,6 +7,7 @@ use crate::chapter::Chapter;
 use crate::figures::rates;
 use crate::percent;
 use crate::screen::number::{bandwidth, between, three, time, unit_of_rates};
+use crate::screen::rate_in;
 use crate::table::Table;
 
 /// Name of the chapter.
@@ -46,7 +47,8 @@ fn with_ends(value: Option<f64>, interval: Option<&QuantileInterval>) -> String 
 
 fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
     let largest = rows.iter().filter_map(|row| row.bytes_per_second).fold(0.0, f64::max);
-    let (unit, factor) = unit_of_rates(largest);
+    let of_main = main.and_then(|row| row.bytes_per_second).filter(|rate| *rate > 0.0);
+    let (unit, factor) = unit_of_rates(of_main.unwrap_or(largest));
     let failed = rows.iter().any(|row| row.errors > 0);
     let mut columns =
         vec!["<operation", "count", "/s", unit, "depth", "p50 (95 %)", "p99 (95 %)", "p99.9 (95 %)", "max"];
@@ -62,7 +64,7 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
             row.name(),
             units::count(row.operations.unwrap_or(row.timings)),
             optional(row.operations_per_second, three),
-            optional(row.bytes_per_second.filter(|rate| *rate > 0.0), |rate| three(rate / factor)),
+            optional(row.bytes_per_second.filter(|rate| *rate > 0.0), |rate| rate_in(rate, (unit, factor))),
             optional(row.achieved_depth, three),
             at(0.5, |found| Some(found.p50)),
             at(0.99, |found| found.p99),
@@ -74,8 +76,9 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
         }
         table.push(main.is_some_and(|main| std::ptr::eq(main, *row)), cells);
     }
-    table.note = "Wall time is that between the first operation and the end of the last over all ranks, within each pass of the block \
-                  around an operation; pauses between passes do not count. Intervals need no law and allow for slow \
+    table.note = "Wall time is that inside the timed block around an operation, from its first begin to its last end over all \
+                  ranks, without such a block that between the first operation and the end of the last; pauses between \
+                  passes do not count. Intervals need no law and allow for slow \
                   operations that come together."
         .into();
     table

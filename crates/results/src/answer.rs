@@ -87,6 +87,9 @@ pub struct AnswerPart {
     pub quantiles_seconds: Option<Quantiles>,
     /// Their intervals.
     pub intervals: Vec<QuantileInterval>,
+    /// Whether the values are those of a block, not of the operation.
+    #[serde(skip)]
+    pub is_block: bool,
     /// The row of the operation.
     #[serde(skip)]
     pub row: usize,
@@ -120,7 +123,7 @@ impl AnswerNumbers {
         };
         let parts: Vec<AnswerPart> =
             chosen.iter().map(|one| AnswerPart::of(rows, *one, facts)).take(MOST_PARTS).collect();
-        let shown = shown(rows, &parts);
+        let shown = shown(rows, &parts, declared && wish.of.is_none());
         let asked = || shown.iter().map(|at| &rows[*at]);
         let operations = || rows.iter().filter(|row| row.kind == SiteKind::Operation);
         AnswerNumbers {
@@ -226,9 +229,9 @@ fn together(rows: &[ResultRow], parts: &[AnswerPart]) -> Option<f64> {
     parts.iter().map(|part| part.operations_per_second).sum()
 }
 
-/// The rows that were asked for, in the order of the program: below the labels of what the run is about, or without such
+/// The rows that were asked for, in the order of the program: all where the program declares its answer; below the labels of what the run is about, or without such
 /// labels all that does not prepare or tidy up; and all of which an operation failed.
-fn shown(rows: &[ResultRow], parts: &[AnswerPart]) -> Vec<usize> {
+fn shown(rows: &[ResultRow], parts: &[AnswerPart], declared: bool) -> Vec<usize> {
     let labels: Vec<&[String]> = parts
         .iter()
         .map(|part| rows[part.row].labels.as_slice())
@@ -244,7 +247,7 @@ fn shown(rows: &[ResultRow], parts: &[AnswerPart]) -> Vec<usize> {
     let failed = |at: usize| rows[at].errors + rows[at].failed_as_expected > 0;
     let all =
         |is: &dyn Fn(usize) -> bool| operations.iter().copied().filter(|at| is(*at)).collect::<Vec<_>>();
-    let found = all(&|at| is_part(at) || is_asked(at) || failed(at));
+    let found = all(&|at| declared || is_part(at) || is_asked(at) || failed(at));
     // Where there is nothing else, what prepares is what was asked for.
     if found.iter().any(|at| rows[*at].timings > 0) { found } else { operations }
 }
@@ -296,6 +299,7 @@ impl AnswerPart {
             bytes_per_operation: row.bytes_per_operation,
             quantiles_seconds: quantiles.clone(),
             intervals: intervals.clone(),
+            is_block: main.is_block(),
             row: operation,
         }
     }

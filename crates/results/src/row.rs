@@ -10,7 +10,7 @@ use crate::iterations::Iterations;
 use crate::of_ranks::RankResult;
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
-use crate::safe::Safe;
+use crate::safe::{SYNCS, Safe};
 use crate::series::Series;
 use crate::steady::Steadiness;
 use crate::steps::Steps;
@@ -122,6 +122,11 @@ impl ResultRow {
             SiteKind::Time | SiteKind::CommandTime | SiteKind::Phase => true,
             SiteKind::Operation | SiteKind::Barrier => false,
         }
+    }
+
+    /// Whether it makes what was written durable.
+    pub fn is_sync(&self) -> bool {
+        self.kind == SiteKind::Operation && SYNCS.contains(&self.operation.as_str())
     }
 
     /// Whether `wanted` names it: its innermost label, its operation, or `label/operation`.

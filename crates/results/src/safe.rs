@@ -11,7 +11,7 @@ use crate::quantiles::Quantiles;
 use crate::summary::quantiles;
 
 /// Calls after which what was written is safe.
-const SYNCS: [&str; 3] = ["fsync", "fdatasync", "sync"];
+pub(crate) const SYNCS: [&str; 3] = ["fsync", "fdatasync", "sync"];
 
 /// Fewest calls that make data durable: one at the end of a job is part of its time, not of each write.
 const FEWEST: usize = 2;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use report::Table;
-use results::{Columns, ResultRow};
-use samples::{Facts, units};
+use results::{AnswerNumbers, Columns, Wish};
+use samples::units;
 use serde::Serialize;
 
 use crate::cli::LsArgs;
@@ -28,13 +28,15 @@ struct ListedRun {
     complete: bool,
     note: String,
     tags: BTreeMap<String, String>,
-    /// What the numbers are of: `read / fread`.
+    /// What the numbers are of: `read / fread`; of several parts all of them.
     of: Option<String>,
     errors: u64,
     operations_per_second: Option<f64>,
     bytes_per_second: Option<f64>,
     p50_seconds: Option<f64>,
     p99_seconds: Option<f64>,
+    /// The numbers of the run's first screen.
+    numbers: AnswerNumbers,
 }
 
 /// Lists the runs of a folder, oldest first.
@@ -87,9 +89,11 @@ fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
 
 fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     let rows = results::of_columns(columns, &run.facts, &run.sites);
-    let row = subject(&run.facts, &rows);
-    let quantiles = row.and_then(ResultRow::headline);
     let facts = &run.facts;
+    let numbers = AnswerNumbers::of(&rows, facts, Wish::default());
+    let names: Vec<&str> = numbers.parts.iter().map(|part| part.name.as_str()).collect();
+    let only = numbers.only();
+    let quantiles = only.and_then(|part| part.quantiles_seconds.as_ref());
     ListedRun {
         file,
         started: facts.started.clone(),
@@ -100,21 +104,14 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         complete: facts.complete,
         note: facts.note.clone(),
         tags: facts.tags.clone(),
-        of: row.map(ResultRow::name),
+        of: (!names.is_empty()).then(|| names.join(" + ")),
         errors: rows.iter().map(|row| row.errors).sum(),
-        operations_per_second: row.and_then(|row| row.operations_per_second),
-        bytes_per_second: row.and_then(|row| row.bytes_per_second).filter(|rate| *rate > 0.0),
+        operations_per_second: only.map_or(numbers.operations_per_second, |part| part.operations_per_second),
+        bytes_per_second: only.and_then(|part| part.bytes_per_second),
         p50_seconds: quantiles.map(|quantiles| quantiles.p50),
         p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
+        numbers,
     }
-}
-
-/// What the program says its report is about, else what has most of the time; nothing where no row has.
-fn subject<'a>(facts: &Facts, rows: &'a [ResultRow]) -> Option<&'a ResultRow> {
-    let named = facts.report.get("samples").or_else(|| facts.report.get("gate"));
-    let by_name = named.and_then(|name| rows.iter().find(|row| row.name() == *name));
-    by_name
-        .or_else(|| results::choose(rows).filter(|choice| choice.dominates()).map(|choice| &rows[choice.row]))
 }
 
 /// The table for a terminal; the host is in its title where all runs have the same.
@@ -148,12 +145,7 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
 
 /// The cells of a row of the table.
 fn cells(run: &ListedRun) -> [String; 8] {
-    let seconds = |value: Option<f64>| value.map_or("–".into(), units::duration);
-    let throughput = match (run.bytes_per_second, run.operations_per_second) {
-        (Some(bytes), _) => format!("{}/s", units::bytes(bytes as u64)),
-        (None, Some(rate)) => format!("{}/s", units::count(rate.round() as u64)),
-        (None, None) => "–".into(),
-    };
+    let [throughput, p50, p99] = report::answer_cells(&run.numbers);
     let started = match run.is_simulated {
         true => "simulated".into(),
         false => run.started.replace('T', " ").chars().take(16).collect(),
@@ -174,8 +166,8 @@ fn cells(run: &ListedRun) -> [String; 8] {
         run.host.clone().unwrap_or_default(),
         run.program.clone(),
         throughput,
-        seconds(run.p50_seconds),
-        seconds(run.p99_seconds),
+        p50,
+        p99,
         note.trim().to_owned(),
     ]
 }

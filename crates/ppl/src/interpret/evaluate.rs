@@ -312,7 +312,10 @@ impl<M: Machine> Interpreter<'_, M> {
         let old_base = std::mem::replace(&mut self.base, new_base);
         let step = self.step;
         self.calls += 1;
+        // A function ends as a whole: its value is asked for.
+        let outer_end = std::mem::replace(&mut self.ends_at, u64::MAX);
         let result = self.block(procedure.body);
+        self.ends_at = outer_end;
         self.calls -= 1;
         self.step = step;
         self.base = old_base;

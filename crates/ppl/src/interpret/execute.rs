@@ -175,6 +175,12 @@ impl<M: Machine> Interpreter<'_, M> {
             Step::Think(time) => {
                 let ns = self.signed_time(time, "`think`")?;
                 let ns = self.not_negative(ns, "`think`")?;
+                if self.ends_at != u64::MAX {
+                    let until = self.machine.now_ns().saturating_add(ns);
+                    if self.is_over_before(until) {
+                        return Ok(Flow::Over);
+                    }
+                }
                 self.machine.wait(ns, Wait::Think);
             }
             Step::Rate { rate, state, body } => return self.paced(rate, state, body, false),

@@ -42,6 +42,8 @@ pub(super) enum Flow {
     Break,
     Continue,
     Return,
+    /// The time of the enclosing `for TIME` is over.
+    Over,
 }
 
 /// One rank's interpreter.
@@ -77,6 +79,8 @@ pub(super) struct Interpreter<'p, M> {
     pub paces: Vec<Pace>,
     pub activation: u64,
     pub activations: u64,
+    /// When the first of the enclosing `for TIME` of this rank alone is over; `u64::MAX` outside of them.
+    pub ends_at: u64,
     pub expected: Option<i32>,
     pub stop_on_error: bool,
     /// The enclosing phase.
@@ -116,6 +120,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             bytes: 0,
             worker: 0,
             step: 0,
+            ends_at: u64::MAX,
             paces: vec![Pace { activation: u64::MAX, due: 0.0 }; plan.code.paces as usize],
             activation: 0,
             activations: 0,

@@ -58,6 +58,9 @@ impl<M: Machine> Interpreter<'_, M> {
             self.machine.agree(self.step, group, 0).map_err(Box::new)?;
         }
         let end = self.machine.now_ns().saturating_add(duration);
+        // Ranks that end together must all come to where they agree on it.
+        let ends_at = if together { u64::MAX } else { self.ends_at.min(end) };
+        let outer_end = std::mem::replace(&mut self.ends_at, ends_at);
         let outer = self.activate();
         let step = self.step;
         let round = self.round(body);
@@ -71,13 +74,24 @@ impl<M: Machine> Interpreter<'_, M> {
                 break;
             }
             if let Some(ended) = self.iterate(round)? {
-                flow = ended;
+                // Of an outer loop the time may be over before that of this one.
+                flow = if ended == Flow::Over && ends_at == end { Flow::Next } else { ended };
                 break;
             }
             self.step = step;
         }
         self.activation = outer;
+        self.ends_at = outer_end;
         Ok(flow)
+    }
+
+    /// Lets time pass until `due`, or until the time of the enclosing loop is over, if that is first or the same.
+    pub(super) fn is_over_before(&mut self, due: u64) -> bool {
+        let over = due >= self.ends_at;
+        if over {
+            self.machine.wait_until(self.ends_at, Wait::Pace);
+        }
+        over
     }
 
     /// Executes `for $i in a..b step c S`; the three numbers are consecutive expressions.
@@ -140,6 +154,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 Flow::Next | Flow::Continue => None,
                 Flow::Break => Some(Flow::Next),
                 Flow::Return => Some(Flow::Return),
+                Flow::Over => Some(Flow::Over),
             }),
         }
     }
@@ -274,6 +289,9 @@ impl<M: Machine> Interpreter<'_, M> {
             pace.due += gap;
         }
         self.paces[state as usize] = pace;
+        if self.is_over_before(pace.due as u64) {
+            return Ok(Flow::Over);
+        }
         self.start_at(pace.due as u64, body)
     }
 

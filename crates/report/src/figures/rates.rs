@@ -105,21 +105,21 @@ pub(crate) fn figure(row: &ResultRow) -> Option<Figure> {
     })
 }
 
+/// How the rate changed. The change point of a run is told once, with its durations.
 fn steadiness(found: Option<&Steadiness>) -> String {
     match found {
-        None => "There are too few bins to call the rate steady".into(),
+        None => "There are too few bins to tell a trend of the rate".into(),
         Some(found) if found.steady && found.cut_seconds > 0.0 => format!(
-            "The rate is steady after {}: {} /s from there on, {} /s in all",
+            "The rate has no trend after {}: {} /s from there on, {} /s in all",
             time(found.cut_seconds),
             three(found.kept_per_second),
             three(found.all_per_second)
         ),
-        Some(found) if found.steady => "The rate is steady".into(),
+        Some(found) if found.steady => "The rate has no trend".into(),
         Some(found) => {
             let [first, second] = found.halves_per_second;
-            let when = found.change_seconds.map_or(String::new(), |at| format!(", most after {}", time(at)));
             format!(
-                "The rate changes{when}: {} /s in the first half, {} /s in the second",
+                "The rate changes: {} /s in the first half, {} /s in the second",
                 three(first),
                 three(second)
             )

@@ -1,10 +1,10 @@
 //! The answer of a first screen: what ran, how it went, throughput, typical and slow.
 
-use results::{QuantileInterval, Quantiles, ResultRow};
+use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRow};
 use samples::{EndedBy, SiteKind, UntilFacts, units};
 
 use super::number::{bandwidth, three, time};
-use crate::{Analysis, Report, Subject, percent};
+use crate::{Analysis, Report, percent};
 
 /// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
 pub(super) fn title(report: &Report) -> String {
@@ -29,36 +29,36 @@ pub(super) fn title(report: &Report) -> String {
     parts.join(" · ")
 }
 
-/// What is analysed, unless curves or the table are the answer.
+/// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
+/// law was fitted to these.
 pub(crate) fn subject(report: &Report) -> Option<&Analysis> {
-    let main = report.main.as_ref().filter(|_| report.brief.is_empty())?;
+    let parts = &report.numbers.parts;
+    let is_other = parts.len() > 1 || parts.iter().any(|part| part.value == AnswerValue::Safe);
+    let main = report.main.as_ref().filter(|_| report.brief.is_empty() && !is_other)?;
     let asked = main.subject.share.is_none_or(|share| share >= 0.5);
     asked.then_some(main)
 }
 
-/// The operation that the subject is, or that takes the most time in the block that it is.
+/// The operation that the first part of the answer is about: of steps the one with the most of their time.
 pub(crate) fn operation(report: &Report) -> Option<&ResultRow> {
-    operation_of(&subject(report)?.subject, &report.results)
+    let part = report.numbers.parts.first().filter(|_| report.brief.is_empty())?;
+    report.results.get(part.row).filter(|row| row.kind == SiteKind::Operation)
 }
 
-/// The same of a subject and the rows of its run.
-pub(crate) fn operation_of<'a>(subject: &Subject, rows: &'a [ResultRow]) -> Option<&'a ResultRow> {
-    let key = subject.keys.first()?;
-    let of = |row: &&ResultRow| row.kind == SiteKind::Operation && row.busy_seconds.is_some();
-    let inside = |row: &&ResultRow| match key.is_operation() {
-        true => row.operation == key.operation() && row.label.as_deref().unwrap_or_default() == key.label(),
-        false => row.labels.iter().any(|label| label == key.label()),
-    };
-    let busy = |row: &&ResultRow| row.busy_seconds.unwrap_or(0.0);
-    rows.iter().filter(of).filter(inside).max_by(|a, b| busy(a).total_cmp(&busy(b)))
+/// The operation whose slow ones make the slow values of the answer: of writes until they are safe what makes them so.
+pub(super) fn slow_operation(report: &Report) -> Option<&ResultRow> {
+    let row = operation(report)?;
+    let is_safe = report.numbers.parts.first().is_some_and(|part| part.value == AnswerValue::Safe);
+    let beside =
+        report.results.iter().filter(|other| is_safe && other.labels == row.labels && other.is_sync());
+    let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(0.0);
+    beside.max_by(|a, b| busy(a).total_cmp(&busy(b))).or(Some(row))
 }
 
 /// Whether it went well, and what it came to: the sign's text.
 pub(super) fn outcome(report: &Report) -> (bool, String) {
     let rows = || report.results.iter().filter(|row| row.kind == SiteKind::Operation);
-    let (errors, done): (u64, u64) =
-        (rows().map(|row| row.errors).sum(), rows().map(|row| row.operations.unwrap_or(row.timings)).sum());
-    let bytes: u64 = rows().map(|row| row.bytes).sum();
+    let AnswerNumbers { errors, operations: done, bytes, .. } = report.numbers;
     let moved = if bytes > 0 { format!(", {} moved", units::bytes(bytes)) } else { String::new() };
     let failed = match errors {
         0 => "0 errors".to_owned(),
@@ -71,7 +71,7 @@ pub(super) fn outcome(report: &Report) -> (bool, String) {
             format!("{} failed{most}", units::count(n))
         }
     };
-    let expected = match rows().map(|row| row.failed_as_expected).sum::<u64>() {
+    let expected = match report.numbers.failed_as_expected {
         0 => String::new(),
         n => format!(", {} failed as expected", units::count(n)),
     };
@@ -105,35 +105,85 @@ pub(crate) fn sentences(report: &Report) -> String {
     if !report.brief.is_empty() {
         return report.brief.join(" ");
     }
-    let Some(main) = subject(report) else { return no_subject(report) };
-    let row = operation(report);
-    let mut text = Vec::new();
-    if let Some(row) = row.filter(|row| row.operations_per_second.is_some()) {
-        text.push(throughput(row));
+    match report.numbers.parts.as_slice() {
+        [] => no_subject(report),
+        [only] => of_one(report, only),
+        several => of_several(&report.numbers, several),
     }
-    let gate = main.subject.gate && main.subject.ranks.len() > 1;
-    let (quantiles, intervals, count) = match row.filter(|_| !gate) {
-        Some(row) => (row.headline(), &row.intervals, row.timings),
-        None => {
-            let count = main.summary.as_ref().map_or(0, |summary| summary.n as u64);
-            (main.quantiles.as_ref(), &main.intervals, count)
-        }
-    };
-    let who = match (gate, row) {
-        (true, _) => "A step".to_owned(),
-        (false, Some(row)) => {
-            let response = row.response_quantiles_seconds.is_some();
-            format!("One {}{}", row.operation, if response { ", from the moment it was due," } else { "" })
-        }
-        (false, None) => format!("One {}", main.subject.name),
-    };
-    text.extend(quantiles.map(|found| typical_and_slow(&who, found, intervals, count)));
-    if let Some(share) = main.subject.share.filter(|_| main.subject.runner_up.is_some()) {
-        let next = main.subject.runner_up.as_ref();
-        let next = next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
-        text.push(format!("This is of {} ({} of the time{next}).", main.subject.name, percent(round(share))));
+}
+
+/// The sentences of an answer of one part.
+fn of_one(report: &Report, part: &AnswerPart) -> String {
+    let mut text = Vec::new();
+    if part.operations_per_second.is_some() {
+        text.push(throughput(part));
+    }
+    text.extend(typical_and_slow(part));
+    let subject = report.main.as_ref().map(|main| &main.subject);
+    let share = subject.and_then(|subject| Some((subject, subject.share?, subject.runner_up.as_ref()?)));
+    if let Some((subject, share, (next, of_next))) = share {
+        text.push(format!(
+            "This is of {} ({} of the time, {next} {}).",
+            subject.name,
+            percent(round(share)),
+            percent(round(*of_next))
+        ));
     }
     text.join(" ")
+}
+
+/// `1 000/s in all: fread 510/s, 1.99 MiB/s; fwrite 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
+fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
+    let rates = |part: &AnswerPart| {
+        let bytes = part.bytes_per_second.map_or(String::new(), |rate| format!(", {}", bandwidth(rate)));
+        format!("{}/s{bytes}", part.operations_per_second.map_or("–".into(), three))
+    };
+    let Some(total) = numbers.operations_per_second else {
+        let each = parts.iter().map(|part| match &part.label {
+            Some(label) => format!("{label} {}", rates(part)),
+            None => format!("{} {}", part.operation, rates(part)),
+        });
+        return format!("{}.", each.collect::<Vec<_>>().join("; "));
+    };
+    let each: Vec<String> = parts.iter().map(|part| format!("{} {}", part.operation, rates(part))).collect();
+    let asked: Option<f64> = parts.iter().map(|part| Some(part.rate?.asked_per_second)).sum();
+    let keeps_up = parts.iter().all(|part| part.rate.is_some_and(|rate| rate.keeps_up));
+    let asked = asked.map_or(String::new(), |asked| match keeps_up {
+        true => ", as many as asked for".to_owned(),
+        false => format!(" of {} asked for", three(asked)),
+    });
+    let mut text = vec![format!("{}/s in all{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
+    let response = parts.iter().any(|part| part.value == AnswerValue::Response);
+    let times: Vec<String> = parts.iter().filter_map(times_in_short).collect();
+    if !times.is_empty() {
+        let what = if response { "From the moment each was due" } else { "Times" };
+        text.push(format!("{what}: {}.", times.join("; ")));
+    }
+    text.join(" ")
+}
+
+/// `fread median 187 µs, p99 9.04 ms`.
+fn times_in_short(part: &AnswerPart) -> Option<String> {
+    let found = part.quantiles_seconds.as_ref()?;
+    let slow = found.p99.map_or(format!("slowest {}", time(found.max)), |p99| format!("p99 {}", time(p99)));
+    let safe = if part.value == AnswerValue::Safe { " until safe" } else { "" };
+    Some(format!("{}{safe} median {}, {slow}", part.operation, time(found.p50)))
+}
+
+/// ` while writing` where pauses make up a tenth of the run or more.
+fn busy(parts: &[AnswerPart]) -> String {
+    let doing = |operation: &str| match operation {
+        "fread" | "read" | "dread" | "pfread" | "pread" => "reading",
+        "fwrite" | "write" | "append" | "dwrite" | "pfwrite" | "pwrite" => "writing",
+        "create" | "mkdir" => "creating",
+        "unlink" | "rmdir" | "delete" => "removing",
+        "stat" => "looking",
+        _ => "at work",
+    };
+    let mut words: Vec<&str> =
+        parts.iter().filter(|part| part.only_while_busy).map(|part| doing(&part.operation)).collect();
+    words.dedup();
+    if words.is_empty() { String::new() } else { format!(" while {}", words.join(" and ")) }
 }
 
 /// Two digits of a share.
@@ -141,33 +191,96 @@ fn round(share: f64) -> f64 {
     (100.0 * share).round() / 100.0
 }
 
-/// `548 MiB/s over 16 ranks, 37.2 fwrite/s.`
-fn throughput(row: &ResultRow) -> String {
-    let bytes = row.bytes_per_second.filter(|rate| *rate > 0.0).map(|rate| format!("{}, ", bandwidth(rate)));
-    let rate = row.operations_per_second.map_or(String::new(), three);
-    let over = match row.ranks {
+/// `548 MiB/s, 37.2 fwrite/s over 16 ranks while writing.`
+fn throughput(part: &AnswerPart) -> String {
+    let bytes = part.bytes_per_second.map_or(String::new(), |rate| format!("{}, ", bandwidth(rate)));
+    let rate = part.operations_per_second.map_or(String::new(), three);
+    let over = match part.ranks {
         Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
         _ => String::new(),
     };
-    let asked = row.rate.map_or(String::new(), |rate| match rate.keeps_up {
+    let asked = part.rate.map_or(String::new(), |rate| match rate.keeps_up {
         true => ", as many as asked for".to_owned(),
         false => format!(" of {} asked for", three(rate.asked_per_second)),
     });
-    format!("{}{rate} {}/s{over}{asked}.", bytes.unwrap_or_default(), row.operation)
+    format!("{bytes}{rate} {}/s{over}{}{asked}.", part.operation, busy(std::slice::from_ref(part)))
 }
 
-/// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.` Of so many values.
-fn typical_and_slow(who: &str, found: &Quantiles, intervals: &[QuantileInterval], count: u64) -> String {
-    let typical = format!("{who} usually takes {}", time(found.p50));
-    let at = |p: f64| intervals.iter().find(|one| one.probability == p);
-    let slow = match (found.p99, at(0.99)) {
+/// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.
+fn typical_and_slow(part: &AnswerPart) -> Option<String> {
+    let found = part.quantiles_seconds.as_ref()?;
+    let (name, p50) = (if part.is_block { &part.name } else { &part.operation }, time(found.p50));
+    let typical = match (part.value, part.bytes_per_operation) {
+        (AnswerValue::Step, _) => format!("A step usually takes {p50}"),
+        (AnswerValue::Safe, _) => format!("Data of one {name} are usually safe after {p50}"),
+        (_, Some([least, most])) if part.has_several_sizes() => {
+            let sizes = format!("{} to {}", units::bytes(least), units::bytes(most));
+            format!("Of all {name} of {sizes} together half take up to {p50}")
+        }
+        (AnswerValue::Response, _) => format!("One {name}, from the moment it was due, usually takes {p50}"),
+        (AnswerValue::Operation, _) => format!("One {name} usually takes {p50}"),
+    };
+    let slow = match (found.p99, part.interval(0.99)) {
         (Some(p99), Some(interval)) if interval.upper_seconds.is_none() => {
-            format!("1 in 100 took longer than {} here, {}", time(p99), without_upper_end(interval, count))
+            format!(
+                "1 in 100 took longer than {} here, {}",
+                time(p99),
+                without_upper_end(interval, part.count)
+            )
         }
         (Some(p99), _) => format!("1 in 100 takes longer than {}", time(p99)),
         (None, _) => format!("the slowest took {}", time(found.max)),
     };
-    format!("{typical}; {slow}.")
+    Some(format!("{typical}; {slow}."))
+}
+
+/// The numbers of an answer in one line: rate, median, p99, slowest of each part.
+pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
+    let mut found = Vec::new();
+    found.extend(numbers.operations_per_second.map(|rate| format!("{}/s in all", three(rate))));
+    let several = numbers.parts.len() > 1;
+    for part in &numbers.parts {
+        let name = if several { &part.name } else { &part.operation };
+        found.extend(part.bytes_per_second.map(|rate| match several {
+            true => format!("{name} {}", bandwidth(rate)),
+            false => bandwidth(rate),
+        }));
+        let while_busy = if several { String::new() } else { busy(&numbers.parts) };
+        found.extend(
+            part.operations_per_second
+                .map(|rate| format!("{} {}/s{while_busy}", three(rate), part.operation)),
+        );
+        if let Some(quantiles) = &part.quantiles_seconds {
+            found.push(format!("p50 {}", time(quantiles.p50)));
+            found.extend(quantiles.p99.map(|p99| format!("p99 {}", time(p99))));
+            found.extend(quantiles.p999.map(|p999| format!("p99.9 {}", time(p999))));
+            found.push(format!("max {}", time(quantiles.max)));
+        }
+    }
+    found
+}
+
+/// Throughput, median and p99 of an answer as cells of a list of runs, with the digits of its screen.
+pub fn answer_cells(numbers: &AnswerNumbers) -> [String; 3] {
+    /// Parts that a cell names.
+    const MOST: usize = 2;
+    let joined = |cell: &dyn Fn(&AnswerPart) -> String| {
+        let mut cells: Vec<String> = numbers.parts.iter().take(MOST).map(cell).collect();
+        if numbers.parts.len() > MOST {
+            cells.push("…".into());
+        }
+        if cells.is_empty() { "–".into() } else { cells.join(" + ") }
+    };
+    let optional = |value: Option<f64>| value.map_or("–".into(), time);
+    [
+        joined(&|part| match (part.bytes_per_second, part.operations_per_second) {
+            (Some(bytes), _) => bandwidth(bytes),
+            (None, Some(rate)) => format!("{}/s", three(rate)),
+            (None, None) => "–".into(),
+        }),
+        joined(&|part| optional(part.quantiles_seconds.as_ref().map(|found| found.p50))),
+        joined(&|part| optional(part.quantiles_seconds.as_ref().and_then(|found| found.p99))),
+    ]
 }
 
 /// `but p99 may be 11.3 ms or more: slow ones come together, and 400 count as 289, too few for an upper end`.
@@ -189,17 +302,21 @@ fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
 
 /// What to say where the table is the answer.
 fn no_subject(report: &Report) -> String {
-    let Some(main) = &report.main else {
-        return "Nothing was measured that could be analysed.".into();
-    };
-    let share = main.subject.share.unwrap_or(0.0);
-    let next = main.subject.runner_up.as_ref();
-    let next = next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
-    format!(
-        "No operation takes half of the time: {} {}{next}. The table is the answer.",
-        main.subject.name,
-        percent(round(share))
-    )
+    let share = report.main.as_ref().and_then(|main| Some((&main.subject, main.subject.share?)));
+    match (share, report.numbers.operations) {
+        (_, 0) if report.numbers.errors > 0 => "Every operation failed.".into(),
+        (Some((subject, share)), _) => {
+            let next = subject.runner_up.as_ref();
+            let next =
+                next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
+            format!(
+                "No operation takes half of the time: {} {}{next}. The table is the answer.",
+                subject.name,
+                percent(round(share))
+            )
+        }
+        (None, _) => "Nothing was measured that could be analysed.".into(),
+    }
 }
 
 #[cfg(test)]

@@ -118,6 +118,16 @@ fn width_of(column: &Cells) -> usize {
     column.cells.iter().map(|cell| width(cell)).max().unwrap_or(0).max(width(&column.name))
 }
 
+/// A rate of bytes in the unit of its column; with a unit of its own where it would not read well.
+pub(crate) fn rate_in(bytes_per_second: f64, (unit, factor): (&str, f64)) -> String {
+    let own = unit_of_rates(bytes_per_second);
+    let value = bytes_per_second / factor;
+    if own.0 == unit || (0.1..100_000.0).contains(&value) {
+        return three(value);
+    }
+    format!("{} {}", three(bytes_per_second / own.1), own.0.trim_end_matches("/s"))
+}
+
 fn all(rows: &[Shown]) -> Vec<Cells> {
     let mut found: Vec<Cells> = Vec::new();
     let mut push = |name: &str, spare: u8, cells: Vec<String>| {
@@ -127,9 +137,12 @@ fn all(rows: &[Shown]) -> Vec<Cells> {
     };
     let optional = |value: Option<f64>, shown: &dyn Fn(f64) -> String| value.map_or("–".into(), shown);
     push("/s", 0, rows.iter().map(|row| optional(row.per_second, &three)).collect());
-    let largest = rows.iter().filter_map(|row| row.bytes_per_second).fold(0.0, f64::max);
-    let (unit, factor) = unit_of_rates(largest);
-    let rate = |rate: f64| three(rate / factor);
+    // The unit suits what the screen is about; a rate that does not read well in it has its own.
+    let of_row = |row: &Shown| row.bytes_per_second;
+    let main = rows.iter().filter(|row| row.strong).find_map(of_row);
+    let largest = rows.iter().filter_map(of_row).fold(0.0, f64::max);
+    let (unit, factor) = unit_of_rates(main.unwrap_or(largest));
+    let rate = |rate: f64| rate_in(rate, (unit, factor));
     push(unit, 7, rows.iter().map(|row| optional(row.bytes_per_second, &rate)).collect());
     if rows.iter().any(|row| row.depth.is_some_and(|depth| depth > 1.05)) {
         push("depth", 3, rows.iter().map(|row| optional(row.depth, &three)).collect());
@@ -141,7 +154,8 @@ fn all(rows: &[Shown]) -> Vec<Cells> {
         _ => "–".into(),
     };
     push("95 %", 1, rows.iter().map(ends).collect());
-    push("p99.9", 2, rows.iter().map(|row| row.quantile(0.999, |found| found.p999)).collect());
+    push("p99.9", 5, rows.iter().map(|row| row.quantile(0.999, |found| found.p999)).collect());
+    push("p99.99", 2, rows.iter().map(|row| row.quantile(0.9999, |found| found.p9999)).collect());
     push("max", 6, rows.iter().map(|row| row.quantile(1.0, |found| Some(found.max))).collect());
     if rows.iter().any(|row| row.errors > 0) {
         let errors = |row: &Shown| if row.errors > 0 { units::count(row.errors) } else { "none".into() };

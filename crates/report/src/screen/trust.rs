@@ -25,24 +25,20 @@ pub(super) fn verdict(report: &Report) -> Option<Verdict> {
     Some(law::verdict(found, main.subject.value_name(), &time))
 }
 
-/// Whether the rate settled, in a few words.
-pub(super) fn steadiness(found: Option<&Steadiness>) -> String {
-    match found {
-        None => "too short to be called steady".into(),
-        Some(found) if found.steady && found.cut_seconds > 0.0 => {
-            format!("steady after {}", time(found.cut_seconds))
-        }
-        Some(found) if found.steady => "steady".into(),
+/// How the rate changed, as an appendix to a picture of it. That a rate is steady is said only where a rule of the user holds.
+pub(super) fn trend(found: Option<&Steadiness>) -> String {
+    match found.filter(|found| !found.steady) {
         Some(found) => {
             let [first, second] = found.halves_per_second;
-            format!("not steady: {} in the first half, {} in the second", three(first), three(second))
+            format!("; {} in the first half, {} in the second", three(first), three(second))
         }
+        None => String::new(),
     }
 }
 
 /// What slowed the slowest hundredth, of the operation that the screen is about, or where it cost most.
 pub(super) fn slow(report: &Report) -> Option<String> {
-    let of = answer::operation(report);
+    let of = answer::slow_operation(report);
     let is_it = |one: &&Slowness| {
         of.is_some_and(|row| {
             row.operation == one.operation && row.label.as_deref().unwrap_or_default() == one.label
@@ -63,6 +59,9 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .map(|(cause, share)| format!("{} {:.0} %", style_of(cause).words, 100.0 * share))
         .collect();
     let what = match (of, one.label.is_empty()) {
+        (Some(row), _) if answer::operation(report).is_some_and(|of| !std::ptr::eq(of, row)) => {
+            format!(" of {}", one.operation)
+        }
         (Some(_), _) => String::new(),
         (None, true) => format!(" of {}", one.operation),
         (None, false) => format!(" of {} / {}", one.label, one.operation),

@@ -141,7 +141,8 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     let from = format!("{} from", confidence(level));
     let title = if of.is_empty() { "Far quantiles".into() } else { format!("Far quantiles of {of}") };
     let mut table = Table::new(&title, &["<exceeded once in", "level", &from, "to", "<"]);
-    for level in &far.levels {
+    // Between the sample's largest and what a law of its tail gives lies nothing.
+    for level in far.levels.iter().filter(|level| level.quantile.is_finite()) {
         let ends =
             level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
         let known = ends.0.is_finite() && ends.1.is_finite();

@@ -1,0 +1,86 @@
+//! Chooses the rows of the table of a first screen: those that were asked for, as many as there is room for.
+
+use results::{AnswerPart, AnswerValue, ResultRow};
+
+use super::rows::{self, Shown};
+use crate::Report;
+
+/// Timings from which on a row is shown before those of fewer.
+const MANY: u64 = 30;
+
+/// Rows that take less of the time than this are left to the tables where a screen is about one operation.
+const LEAST_SHARE: f64 = 0.02;
+
+/// The table, in at most so many lines; with each, whether it is strong.
+pub(super) fn table(report: &Report, columns: usize, most: usize) -> Vec<(bool, String)> {
+    if let Some(answer) = &report.answer {
+        return answer.lines(columns, most).into_iter().map(|line| (false, line)).collect();
+    }
+    let numbers = &report.numbers;
+    let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
+    let busy = |at: usize| {
+        let row = &report.results[at];
+        row.busy_seconds.unwrap_or(row.timings as f64)
+    };
+    let total: f64 = numbers.shown.iter().map(|at| busy(*at)).sum();
+    let mut kept = numbers.shown.clone();
+    if numbers.only().is_some() {
+        let failed = |at: usize| report.results[at].errors > 0;
+        kept.retain(|at| part_of(*at).is_some() || busy(*at) >= LEAST_SHARE * total || failed(*at));
+    }
+    let before: Vec<Shown> = numbers.parts.iter().filter_map(whole).collect();
+    // Blank line, head, what stands before the rows, what is left out.
+    let room = most.saturating_sub(3 + before.len());
+    if kept.len() > room {
+        // What the run is about, what failed, rows of many timings before those of a few, then by time.
+        let weight = |at: usize| {
+            let row = &report.results[at];
+            (part_of(at).is_some(), row.errors > 0, row.timings >= MANY)
+        };
+        let mut order = kept.clone();
+        order.sort_by(|a, b| weight(*b).cmp(&weight(*a)).then(busy(*b).total_cmp(&busy(*a))));
+        order.truncate(room);
+        kept.retain(|at| order.contains(at));
+    }
+    let strong = |row: &ResultRow, at: usize| {
+        let is_it = part_of(at).is_some_and(|part| whole(part).is_none());
+        Shown::of(row, is_it && numbers.only().is_some())
+    };
+    let mut shown = before;
+    shown.extend(kept.iter().map(|at| strong(&report.results[*at], *at)));
+    if shown.is_empty() {
+        return Vec::new();
+    }
+    let mut lines = vec![(false, String::new())];
+    lines.extend(rows::lines(&shown, columns));
+    let left = numbers.shown.len() - kept.len();
+    if left > 0 {
+        lines.push((false, format!("  and {left} more with less of the time")));
+    }
+    lines
+}
+
+/// The line of a part whose values are not those of one row: steps, writes until they are safe.
+fn whole(part: &AnswerPart) -> Option<Shown> {
+    let (name, per_second, bytes_per_second) = match part.value {
+        AnswerValue::Step => {
+            let over = part.ranks.filter(|ranks| *ranks > 1);
+            let over = over.map_or(" (step)".into(), |ranks| format!(" (slowest of {ranks})"));
+            (format!("{}{over}", part.name), None, None)
+        }
+        AnswerValue::Safe => {
+            (format!("{}, until safe", part.name), part.operations_per_second, part.bytes_per_second)
+        }
+        AnswerValue::Operation | AnswerValue::Response => return None,
+    };
+    Some(Shown {
+        name,
+        strong: true,
+        per_second,
+        bytes_per_second,
+        depth: None,
+        quantiles: part.quantiles_seconds.clone(),
+        intervals: part.intervals.clone(),
+        errors: 0,
+    })
+}
