@@ -130,7 +130,7 @@ def test_ior_moves_the_bytes_of_its_options(lastrank, tmp_path):
 
 
 def test_meta_counts_the_items_of_its_options(lastrank, tmp_path):
-    document = measured(lastrank, "meta", *"-n 30 -z 1 -b 2 -u -w 1k -N 1 -d tree --ranks 2".split())
+    document = measured(lastrank, "meta", *"-n 30 -z 1 -b 2 -u -w 1k -e 1k -N 1 -d tree --ranks 2".split())
     for operation, label in (
         ("mkdir", "directory creation"),
         ("stat", "directory stat"),

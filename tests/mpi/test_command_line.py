@@ -32,6 +32,21 @@ def test_the_first_experiment_runs_on_the_launchers_ranks(started_by: Launcher, 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["run.parquet"]
 
 
+def test_a_program_of_one_rank_is_refused_before_anything_runs(started_by: Launcher, tmp_path: Path) -> None:
+    if not started_by.words:
+        pytest.skip("nothing starts several of it")
+    program = tmp_path / "one.ppl"
+    program.write_text(f'define ranks 1\nappend("{tmp_path}/a", 4k);\n')
+    done = started_by.lastrank("run", 2, program, "--report", "none", "-o", tmp_path / "run.parquet")
+    assert done.returncode != 0
+    assert done.stderr.count("is a program of one rank") == 1, done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["one.ppl"]
+    # Whoever says the number as well means it.
+    done = started_by.lastrank("run", 2, program, "-n", 2, "--report", "none", "-o", tmp_path / "run.parquet", "--allow", tmp_path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "a").stat().st_size == 2 * 4096
+
+
 def test_the_facts_tell_which_library_was_used_and_why(started_by: Launcher, tmp_path: Path) -> None:
     run = tmp_path / "run.parquet"
     done = started_by.lastrank("run", 2, *SMALL, "--set", f"dir={tmp_path}", "-o", run)

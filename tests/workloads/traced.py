@@ -1,5 +1,6 @@
 """Runs a command under strace and reads what each process did to each file."""
 
+import os
 import re
 import subprocess
 from collections import defaultdict
@@ -33,6 +34,7 @@ class Stream:
 
     file: str
     flags: frozenset[str] = frozenset()
+    process: int = 0
     operations: list[Operation] = field(default_factory=list)
 
     def transfers(self) -> list[Operation]:
@@ -51,13 +53,13 @@ class Call:
     result: int
 
 
-def trace(command: Sequence[object], directory: Path, log: Path, *, inject: str = "", calls: str = CALLS) -> tuple[subprocess.CompletedProcess, list[Call]]:
+def trace(command: Sequence[object], directory: Path, log: Path, *, inject: str = "", calls: str = CALLS, environment: dict[str, str] | None = None) -> tuple[subprocess.CompletedProcess, list[Call]]:
     """The finished process, and its calls in their order."""
     words = ["strace", "-f", "-y", "-qq", "-s", "24", "-e", f"trace={calls}", "-o", str(log)]
     if inject:
         words += ["-e", f"inject={inject}"]
         words[words.index("-e") + 1] += ",io_uring_setup"
-    done = subprocess.run([*words, *map(str, command)], cwd=directory, capture_output=True, text=True, timeout=120)
+    done = subprocess.run([*words, *map(str, command)], cwd=directory, capture_output=True, text=True, timeout=120, env=os.environ | (environment or {}))
     return done, list(read_calls(log.read_text(errors="replace").splitlines()))
 
 
@@ -131,17 +133,25 @@ def _opened(call: Call, directory: Path) -> tuple[str, set[str]] | None:
 
 def of_fio(calls: Sequence[Call], directory: Path) -> tuple[list[Stream], int]:
     """The streams of fio's jobs, which are processes of their own, and the most operations in flight of one."""
+    first = calls[0].process if calls else 0
+    return _streams([call for call in calls if call.process != first], directory)
+
+
+def of_processes(calls: Sequence[Call], directory: Path) -> list[Stream]:
+    """The streams of all processes, one for each file."""
+    return _streams(calls, directory)[0]
+
+
+def _streams(calls: Sequence[Call], directory: Path) -> tuple[list[Stream], int]:
     streams: dict[tuple[int, str], Stream] = {}
     flags: dict[tuple[int, str], set[str]] = defaultdict(set)
     flying: dict[int, int] = defaultdict(int)
     places: dict[tuple[int, str], int] = {}
     most = 0
-    first = calls[0].process if calls else 0
     for call in calls:
-        if call.process == first:
-            continue
         if call.name == "openat" and (opened := _opened(call, directory)):
             flags[call.process, opened[0]] |= opened[1] & FLAGS
+            places[call.process, opened[0]] = 0
         if call.name == "io_submit":
             found = _submitted(call)
             flying[call.process] += len(found)
@@ -154,7 +164,7 @@ def of_fio(calls: Sequence[Call], directory: Path) -> tuple[list[Stream], int]:
             found = [one] if one else []
         for path, operation in found:
             if path.startswith(str(directory)):
-                stream = streams.setdefault((call.process, path), Stream(path))
+                stream = streams.setdefault((call.process, path), Stream(path, process=call.process))
                 stream.operations.append(operation)
     for key, stream in streams.items():
         stream.flags = frozenset(flags[key])
@@ -170,7 +180,7 @@ def of_lastrank(calls: Sequence[Call], directory: Path) -> list[Stream]:
         if call.name == "openat" and (opened := _opened(call, directory)):
             path, flags = opened
             made = "O_EXCL" in flags
-            stream = None if made else Stream(path, frozenset(flags & FLAGS))
+            stream = None if made else Stream(path, frozenset(flags & FLAGS), call.process)
             current[call.process, path] = stream
             if stream is not None:
                 streams.append(stream)

@@ -44,6 +44,16 @@ pub fn allowed() -> Vec<u16> {
     (0..CpuSet::MAX_CPU as u16).filter(|cpu| set.is_set(usize::from(*cpu))).collect()
 }
 
+/// How many processors the machine has online, whatever this thread may use; `None` where the kernel does not say so.
+pub fn online() -> Option<usize> {
+    let ranges = std::fs::read_to_string("/sys/devices/system/cpu/online").ok()?;
+    let count = |range: &str| {
+        let (first, last) = range.split_once('-').unwrap_or((range, range));
+        Some(last.parse::<usize>().ok()?.checked_sub(first.parse().ok()?)? + 1)
+    };
+    ranges.trim().split(',').map(count).sum()
+}
+
 /// Pins this thread to one processor.
 ///
 /// # Errors

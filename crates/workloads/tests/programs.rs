@@ -131,14 +131,50 @@ fn mdtest_of_files_in_one_directory() {
 #[test]
 fn every_command_line_of_ior_and_mdtest_is_right() {
     for rest in [
-        "", "-e", "-Y -e", "-k", "-E -r", "-w", "-g -d 1", "-i 3 -z", "-C -Q 2", "-F -C", "-D 3 -w", "-z -R",
-        "-B", "-R",
+        "",
+        "-e",
+        "-Y -e",
+        "-k",
+        "-E -r",
+        "-w",
+        "-g -d 1",
+        "-i 3 -z",
+        "-C -Q 2",
+        "-F -C",
+        "-D 3 -w",
+        "-z -R",
+        "-B",
+        "-R",
+        "-w -W",
+        "-W",
+        "-R -E",
+        "-r",
+        "-Z",
+        "-Z -F",
+        "-i 3 -k",
+        "-i 3 -k -m -F",
+        "-F -z -D 3 -w",
+        "-G 7 -r -R",
+        "-W -F",
     ] {
         let options = words(&format!("-b 1m -t 256k -s 2 {rest}"));
         checked(Ior::of_words(&options).unwrap().program("ior").unwrap());
     }
     for shape in ["-n 10", "-I 10 -z 1 -b 3", "-n 90 -z 2 -b 3 -L", "-I 3 -u", "-n 5 -u -N 1"] {
-        for rest in ["", "-F", "-D", "-C", "-T", "-r", "-E -F", "-R -y -w 1k", "-i 2 -p 1"] {
+        for rest in [
+            "",
+            "-F",
+            "-D",
+            "-C",
+            "-T",
+            "-r",
+            "-E -F",
+            "-R -y -w 1k",
+            "-i 2 -p 1",
+            "-Y",
+            "-U -D",
+            "-F -w 4k -e 4k -X -y",
+        ] {
             let options = words(&format!("{shape} {rest}"));
             checked(Mdtest::of_words(&options).unwrap().program("mdtest").unwrap());
         }
@@ -221,7 +257,6 @@ fn what_cannot_be_done_is_refused_by_name() {
         "-b 0",
         "-b 3k -t 2k",
         "-a HDF5",
-        "-r",
         "-c",
         "-a MPIIO -F",
         "-a MPIIO -b 2m -t 1m",
@@ -229,6 +264,9 @@ fn what_cannot_be_done_is_refused_by_name() {
         "--posix.foo",
         "-O x",
         "-D 3",
+        "-z -z",
+        "-C -Z",
+        "-O stoneWallingWearOut=1 -O summaryFormat=JSON -p",
         "file",
         "-o a@b",
         "-J 3",

@@ -52,8 +52,14 @@ pub struct Ior {
     pub existing: bool,
     /// `-B`: `O_DIRECT`.
     pub direct: bool,
-    /// `-R`, `-W`: what is read is compared with what was written.
-    pub verify: bool,
+    /// `-R`: what is read is compared with what was written.
+    pub verify_reads: bool,
+    /// `-W`: what was written is read back and compared.
+    pub verify_writes: bool,
+    /// `-Z`: a rank reads what a random other one wrote.
+    pub shuffled_ranks: bool,
+    /// `-m`: each repetition has files of its own.
+    pub own_files_each: bool,
     /// `-D`: nanoseconds after which a phase ends; 0: none.
     pub deadline: u64,
     /// `-d`: nanoseconds between repetitions.
@@ -97,29 +103,29 @@ const KNOWN: &[Letter] = &[
     Letter::switch('g'),
     Letter::switch('m'),
     Letter::switch('x'),
+    Letter::switch('Z'),
+    Letter::with('G', "a number"),
+    Letter::with('O', "NAME=VALUE"),
     Letter::refused_with('A', "reference numbers have no use; write `--tag`"),
     Letter::refused_with('f', "import the script's lines one by one"),
     Letter::refused('h', "see `lastrank ior --help`"),
     Letter::refused('H', "hints of MPI-IO are written in the program: `define hints`"),
     Letter::refused_with('U', "hints of MPI-IO are written in the program: `define hints`"),
-    Letter::refused_with('j', "slow operations are in every report"),
+    Letter::refused_with('j', "slow operations are in every report; leave it out"),
     Letter::refused_with('J', "alignment of a data set is for HDF5"),
     Letter::refused_with(
         'l',
         "content describes itself; see `--compressible` and `--dedupe` of `lastrank run`",
     ),
-    Letter::refused_with('G', "content describes itself, or `--seed` of `lastrank run`"),
-    Letter::refused_with('M', "memory is not filled up"),
-    Letter::refused('n', "files are filled"),
-    Letter::refused_with('O', "summaries are those of lastrank; see `--json`"),
-    Letter::refused('p', "space is not preallocated"),
-    Letter::refused('q', "a run ends at the first failure"),
-    Letter::refused('S', "views are strided by patterns"),
+    Letter::refused_with('M', "memory is not filled up; start lastrank in a control group with less memory"),
+    Letter::refused('n', "files are filled; leave it out"),
+    Letter::refused('p', "space is not preallocated; leave it out"),
+    Letter::refused('q', "a run ends at the first failure; leave it out"),
+    Letter::refused('S', "views are strided by patterns: `define pattern` in a program"),
     Letter::refused_with('T', "give seconds with -D"),
-    Letter::refused('u', "files lie in one directory"),
-    Letter::refused('V', "a pattern's level says so"),
-    Letter::refused_with('X', "the order of tasks is not random; use -C"),
-    Letter::refused('Z', "the order of tasks is not random; use -C"),
+    Letter::refused('u', "files lie in one directory; leave it out"),
+    Letter::refused('V', "a pattern's level says so: `define pattern` in a program"),
+    Letter::refused_with('X', "the seed of random numbers is `--seed` of `lastrank run`"),
     Letter::refused('y', "use -C"),
 ];
 
@@ -149,7 +155,10 @@ impl Ior {
             keep: false,
             existing: false,
             direct: false,
-            verify: false,
+            verify_reads: false,
+            verify_writes: false,
+            shuffled_ranks: false,
+            own_files_each: false,
             deadline: 0,
             delay: 0,
             barriers: false,
@@ -161,9 +170,12 @@ impl Ior {
             wrong.extend(ior.set(letter, &value).err());
         }
         Refusal::of_all(wrong)?;
-        if !ior.writes && !ior.reads {
+        ior.reads |= ior.verify_reads;
+        if ![ior.writes, ior.reads, ior.verify_writes].contains(&true) {
             (ior.writes, ior.reads) = (true, true);
         }
+        // What is only read is there, as with -E, and stays.
+        ior.existing |= !ior.writes;
         ior.check()?;
         Ok(ior)
     }
@@ -207,12 +219,20 @@ impl Ior {
             'Y' => self.fsync_each = true,
             'w' => self.writes = true,
             'r' => self.reads = true,
-            'R' | 'W' => self.verify = true,
+            'R' => self.verify_reads = true,
+            'W' => self.verify_writes = true,
+            'Z' => self.shuffled_ranks = true,
+            'm' => self.own_files_each = true,
+            'z' if self.random => {
+                return Err(bad(letter, "-z", "once: each transfer comes once, in random order"));
+            }
             'z' => self.random = true,
             'k' | 'K' => self.keep = true,
             'E' => self.existing = true,
             'g' => self.barriers = true,
-            // Each repetition has a file of its own name with -m, and one transfer a call with -x: so it is here.
+            'O' => return Err(directive(value)),
+            // -v: what IOR prints. -x: one transfer a call, so it is here. -G: content says by itself who wrote it and when,
+            // as a signature does.
             _ => {}
         }
         Ok(())
@@ -234,13 +254,18 @@ impl Ior {
         if self.random && self.block / self.transfer > 1 << 33 {
             return together("-z takes at most 8 thousand million transfers of a block".into());
         }
-        if !self.writes && !self.existing {
-            return together("-r reads a file that is there: add -E, or -w to write it first".into());
-        }
-        if self.deadline > 0 && self.reads && self.writes {
+        if self.deadline > 0 && self.writes && (self.reads || self.verify_writes) {
             return together(
-                "-D ends writing early, and -r would miss what was not written: give -w alone".into(),
+                "-D ends writing early, and -r and -W would miss what was not written: give -w -k alone, and -r in a second \
+                 command"
+                    .into(),
             );
+        }
+        if self.shuffled_ranks && self.reorder {
+            return together("-C and -Z exclude each other".into());
+        }
+        if self.random && self.deadline > 0 && !self.file_per_rank {
+            return together("-z with -D is for files of each rank: add -F".into());
         }
         if self.collective && self.api == Api::Posix {
             return together("-c is for -a MPIIO: POSIX has no collective calls".into());
@@ -254,9 +279,15 @@ impl Ior {
     /// Options that a pattern of the language cannot express.
     fn check_mpiio(&self) -> Result<(), Refusal> {
         let together = |words: &str| Err(Refusal::Together(words.into()));
-        if self.file_per_rank || self.random || self.reorder || self.direct || self.fsync_each {
+        if self.file_per_rank
+            || self.random
+            || self.reorder
+            || self.shuffled_ranks
+            || self.direct
+            || self.fsync_each
+        {
             return together(
-                "-F, -z, -C, -B and -Y are for -a POSIX: a pattern of MPI-IO is one shared file in order",
+                "-F, -z, -C, -Z, -B and -Y are for -a POSIX: a pattern of MPI-IO is one shared file in order",
             );
         }
         if self.block != self.transfer {
@@ -269,6 +300,22 @@ impl Ior {
         }
         Ok(())
     }
+}
+
+/// Why a directive (`-O NAME=VALUE`) is not carried out.
+fn directive(text: &str) -> Refusal {
+    let name = text.split('=').next().unwrap_or(text).to_ascii_lowercase();
+    let why = match name.as_str() {
+        "stonewallingwearout" | "stonewallingwearoutiterations" => {
+            "ranks cannot agree on the largest number of transfers: leave it out, and each rank ends at its own wall"
+        }
+        "stonewallingstatusfile" => "the run says how much each rank did; leave it out",
+        "summaryfile" | "summaryformat" | "saverankperformancedetailscsv" => {
+            "summaries are those of lastrank: --json, or `lastrank export`"
+        }
+        _ => "write the option with its letter, such as -b 16m",
+    };
+    Refusal::Unsupported { tool: "IOR", option: format!("-O {text}"), why }
 }
 
 /// IOR has three long options that people use; each has a letter here.

@@ -35,7 +35,7 @@ fn program(ior: &Ior, command: &str) -> Result<String, Refusal> {
 }
 
 fn header(ior: &Ior, command: &str, text: &mut ProgramText) {
-    let what = match (ior.writes, ior.reads) {
+    let what = match (ior.writes, ior.reads || ior.verify_writes) {
         (true, true) => "writes, then reads",
         (true, false) => "writes",
         (false, _) => "reads",
@@ -89,35 +89,59 @@ fn parameters(ior: &Ior, directory: &str, text: &mut ProgramText) -> Result<(), 
     Ok(())
 }
 
+/// The name of a rank's file as an expression.
+fn file_of(ior: &Ior, name: &str, rank: &str) -> String {
+    let each = if ior.own_files_each { ".$repetition" } else { "" };
+    match ior.file_per_rank {
+        true => format!("\"$dir/{name}.${{{rank}_digits}}{each}\""),
+        false => format!("\"$dir/{name}{each}\""),
+    }
+}
+
 fn posix(ior: &Ior, name: &str, text: &mut ProgramText) {
     text.line("$transfers = $block / $transfer;");
-    let own = |rank: &str| match ior.file_per_rank {
-        true => format!("\"$dir/{name}-{rank}\""),
-        false => format!("\"$dir/{name}\""),
-    };
-    text.line(format!("$file = {};", own("$$rank")));
-    if ior.reorder && ior.reads {
-        text.line(format!("$other = mod($$rank + {}, $$size); # whose data this rank reads", ior.distance));
+    let moves = (ior.reorder || ior.shuffled_ranks) && ior.reads;
+    if ior.file_per_rank {
+        text.line("$own_digits = digits($$rank, 8);");
     }
     text.gap();
-    never_over_another(ior, text);
     text.line("repeat $repetition $repetitions {");
+    if moves {
+        let from = match ior.shuffled_ranks {
+            true => format!("uniform({}, max($$size, {} + 1))", ior.distance, ior.distance),
+            false => ior.distance.to_string(),
+        };
+        text.line(format!("$other = mod($$rank + {from}, $$size); # whose data this rank reads"));
+        if ior.file_per_rank {
+            text.line("$other_digits = digits($other, 8);");
+        }
+    }
+    if ior.random {
+        let key = if ior.file_per_rank { "uniform(0, 4611686018427387904)" } else { "$$crand" };
+        text.line(format!("$key = {key};"));
+    }
+    text.line(format!("$file = {};", file_of(ior, name, "own")));
     if ior.writes {
-        let create = if ior.existing { "O_WRONLY" } else { "O_WRONLY|O_CREAT" };
-        phase(
-            ior,
-            text,
-            &Direction { label: "write", command: "fwrite", file: "$file", flags: create, rank: "$$rank" },
-        );
+        make_anew(ior, text);
+        let flags = if ior.existing { "O_WRONLY" } else { "O_WRONLY|O_CREAT" };
+        let own = Direction { label: "write", command: "fwrite", file: "$file", flags, rank: "$$rank" };
+        phase(ior, text, &own);
+    }
+    if ior.verify_writes {
+        let own = Direction {
+            label: "write check",
+            command: "fread",
+            file: "$file",
+            flags: "O_RDONLY",
+            rank: "$$rank",
+        };
+        phase(&Ior { verify_reads: true, ..ior.clone() }, text, &own);
     }
     if ior.reads {
-        let file = if ior.reorder { own("$other") } else { "$file".into() };
-        let rank = if ior.reorder { "$other" } else { "$$rank" };
-        phase(
-            ior,
-            text,
-            &Direction { label: "read", command: "fread", file: &file, flags: "O_RDONLY", rank },
-        );
+        let file = if moves { file_of(ior, name, "other") } else { "$file".into() };
+        let rank = if moves { "$other" } else { "$$rank" };
+        let other = Direction { label: "read", command: "fread", file: &file, flags: "O_RDONLY", rank };
+        phase(ior, text, &other);
     }
     text.line("barrier;");
     if !ior.keep && !ior.existing {
@@ -130,17 +154,20 @@ fn posix(ior: &Ior, name: &str, text: &mut ProgramText) {
     text.line("}");
 }
 
-/// Ends the run where the file is there and is not this program's.
-fn never_over_another(ior: &Ior, text: &mut ProgramText) {
-    if ior.existing || !ior.writes {
+/// Makes the files of a repetition: never over a file that was there before the run, and after the first repetition without that of
+/// the one before.
+fn make_anew(ior: &Ior, text: &mut ProgramText) {
+    if ior.existing {
         return;
     }
     let who = if ior.file_per_rank { "" } else { "master " };
+    if ior.keep && !ior.own_files_each && ior.repetitions > 1 {
+        text.line(format!("if $repetition > 0 {who}delete($file);"));
+    }
     text.line("# Never over a file that was there before: this fails then.");
     text.line(format!("{who}{{"));
     text.line("$f = fopen($file, \"O_WRONLY|O_CREAT|O_EXCL\");\nfclose($f);\ndelete($file);\n}");
     text.line("barrier;");
-    text.gap();
 }
 
 /// A direction of transfers.
@@ -153,33 +180,42 @@ struct Direction<'a> {
 }
 
 fn phase(ior: &Ior, text: &mut ProgramText, of: &Direction<'_>) {
-    let wall =
-        if ior.deadline > 0 { format!(" stonewall {}", time_literal(ior.deadline)) } else { String::new() };
     let direct = if ior.direct { "|O_DIRECT" } else { "" };
-    text.line(format!("phase \"{}\"{wall} {{", of.label));
+    text.line(format!("phase \"{}\" {{", of.label));
     text.line(format!("$f = fopen({}, \"{}{direct}\");", of.file, of.flags));
-    // A random order is that of an affine map: every transfer once.
-    text.line("for $segment in 0..$segments {");
-    let start = match ior.file_per_rank {
-        true => "$segment * $block".to_owned(),
-        false => format!("($segment * $$size + {}) * $block", of.rank),
-    };
-    text.line(format!("$start = {start};"));
-    let place = if ior.random {
-        text.line("$first = uniform(0, $transfers);");
-        "mod($first + $i * 982451653, $transfers)"
-    } else {
-        "$i"
-    };
-    let transfer = format!("{}($f, $transfer, $start + {place} * $transfer);", of.command);
     let is_write = of.command == "fwrite";
-    let sync = if ior.fsync_each && is_write { "\nfsync($f);" } else { "" };
-    let verify = if ior.verify && !is_write { "verify " } else { "" };
-    text.line(format!("{verify}repeat $i $transfers {{\n{transfer}{sync}\n}}\n}}"));
+    let verify = if ior.verify_reads && !is_write { "verify " } else { "" };
+    let transfer = format!("{}($f, $transfer, {});", of.command, place(ior, of.rank));
+    let transfer = if ior.fsync_each && is_write { format!("{transfer}\nfsync($f);") } else { transfer };
+    match ior.deadline {
+        0 => text.line(format!("{verify}repeat $i $segments * $transfers {{\n{transfer}\n}}")),
+        // Each rank ends at its own wall.
+        deadline => {
+            text.line("$i = 0;");
+            text.line(format!("{verify}for {} {{", time_literal(deadline)));
+            text.line(format!("if $i >= $segments * $transfers break;\n{transfer}\n$i = $i + 1;\n}}"));
+        }
+    }
     if ior.fsync && is_write {
         text.line("fsync($f);");
     }
     text.line("fclose($f);\n}");
+}
+
+/// The offset of a rank's transfer number `$i`.
+fn place(ior: &Ior, rank: &str) -> String {
+    match (ior.random, ior.file_per_rank) {
+        (false, true) => "$i * $transfer".into(),
+        // A segment has a block of every rank.
+        (false, false) => {
+            format!("(($i / $transfers * $$size + {rank}) * $transfers + mod($i, $transfers)) * $transfer")
+        }
+        (true, true) => "shuffled($i, $segments * $transfers, $key) * $transfer".into(),
+        // All transfers of the file are dealt out to the ranks in one random order.
+        (true, false) => {
+            format!("shuffled($i * $$size + {rank}, $segments * $transfers * $$size, $key) * $transfer")
+        }
+    }
 }
 
 fn mpiio(ior: &Ior, name: &str, text: &mut ProgramText) {
@@ -190,14 +226,18 @@ fn mpiio(ior: &Ior, name: &str, text: &mut ProgramText) {
         bytes_literal(ior.transfer)
     ));
     text.gap();
-    text.line(format!("$file = \"$dir/{name}\";"));
     text.gap();
-    never_over_another(ior, text);
     text.line("repeat $repetition $repetitions {");
-    let verify = if ior.verify { "verify " } else { "" };
-    for (wanted, label, mode, command) in
-        [(ior.writes, "write", "cw", "pfwrite"), (ior.reads, "read", "r", &format!("{verify}pfread"))]
-    {
+    text.line(format!("$file = {};", file_of(ior, name, "own")));
+    if ior.writes {
+        make_anew(ior, text);
+    }
+    let verify = if ior.verify_reads { "verify " } else { "" };
+    for (wanted, label, mode, command) in [
+        (ior.writes, "write", "cw", "pfwrite"),
+        (ior.verify_writes, "write check", "r", "verify pfread"),
+        (ior.reads, "read", "r", &format!("{verify}pfread")),
+    ] {
         if wanted {
             text.line(format!("phase \"{label}\" {{\n$f = pfopen($file, \"{mode}\");"));
             text.line(format!("{command}($f, \"blocks\");\npfclose($f);\n}}"));

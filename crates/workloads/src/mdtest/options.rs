@@ -33,8 +33,14 @@ pub struct Mdtest {
     pub bytes_written: u64,
     /// `-e`: bytes that are read of each file.
     pub bytes_read: u64,
+    /// `-U`, or none of `-C -T -E -r`: directories are renamed.
+    pub renames: bool,
     /// `-y`: an fsync of each file.
     pub fsync: bool,
+    /// `-Y`: the caches of the node are written after each phase, as a part of it.
+    pub sync: bool,
+    /// `-X`: what is read is compared with what was written.
+    pub verify: bool,
     /// `-N`: whose items a rank asks for and reads, counted from itself.
     pub stride: u64,
     /// `-R`: asked for in another order than created.
@@ -74,26 +80,27 @@ const KNOWN: &[Letter] = &[
     Letter::switch('T'),
     Letter::switch('u'),
     Letter::switch('v'),
+    Letter::switch('U'),
+    Letter::switch('X'),
     Letter::switch('y'),
-    Letter::refused('A', "each rank has a number of its own"),
-    Letter::refused('B', "phases begin and end together"),
-    Letter::refused('c', "every rank creates its own items"),
+    Letter::switch('Y'),
+    Letter::refused('A', "each rank has a number of its own; leave it out"),
+    Letter::refused('B', "phases begin and end together; leave it out"),
+    Letter::refused('c', "every rank creates its own items; leave it out"),
     Letter::refused_with('f', "start it with as many ranks as wanted"),
     Letter::refused_with('l', "start it with as many ranks as wanted"),
     Letter::refused_with('s', "start it with as many ranks as wanted"),
-    Letter::refused('g', "permissions are those of the command `create`"),
-    Letter::refused_with('G', "content describes itself"),
+    Letter::refused('g', "permissions are those of the command `create`; leave it out"),
+    Letter::refused_with('G', "content describes itself; leave it out"),
     Letter::refused('h', "see `lastrank meta --help`"),
-    Letter::refused('S', "every rank has files of its own"),
+    Letter::refused('S', "every rank has files of its own; leave it out"),
     Letter::refused_with('V', "how much is printed is up to `lastrank run`"),
     Letter::refused_with(
         'W',
         "ranks would have different numbers of items; a program can have a `stonewall`",
     ),
-    Letter::refused_with('x', "-W works without a file"),
-    Letter::refused('X', "in a program, `verify` compares what is read with what was written"),
-    Letter::refused('Y', "use -y"),
-    Letter::refused('Z', "rates and times are both in the result"),
+    Letter::refused_with('x', "it goes with -W: leave it out"),
+    Letter::refused('Z', "rates and times are both in the result; leave it out"),
 ];
 
 impl Mdtest {
@@ -116,7 +123,10 @@ impl Mdtest {
             removes: false,
             bytes_written: 0,
             bytes_read: 0,
+            renames: false,
             fsync: false,
+            sync: false,
+            verify: false,
             stride: 0,
             random: false,
             iterations: 1,
@@ -140,8 +150,9 @@ impl Mdtest {
         if only != [true, true] {
             (mdtest.files, mdtest.directories) = (!only[1], !only[0]);
         }
-        if ![mdtest.creates, mdtest.stats, mdtest.reads, mdtest.removes].contains(&true) {
+        if ![mdtest.creates, mdtest.stats, mdtest.reads, mdtest.removes, mdtest.renames].contains(&true) {
             (mdtest.creates, mdtest.stats, mdtest.reads, mdtest.removes) = (true, true, true, true);
+            mdtest.renames = true;
         }
         mdtest.divide(in_all)?;
         Ok(mdtest)
@@ -172,6 +183,9 @@ impl Mdtest {
             'L' => self.leaves_only = true,
             'R' => self.random = true,
             'u' => self.own_tree = true,
+            'U' => self.renames = true,
+            'X' => self.verify = true,
+            'Y' => self.sync = true,
             'y' => self.fsync = true,
             // -P, -t and -v: what mdtest prints.
             _ => {}

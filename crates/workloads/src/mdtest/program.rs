@@ -84,6 +84,11 @@ fn tree_of(mdtest: &Mdtest, text: &mut ProgramText) {
     text.line("def path($k) {\nif $k == 0 return $root;\nlet $above = path(($k - 1) / $branch);");
     text.line("return \"$above/tree-$k\";\n}");
     text.gap();
+    if mdtest.renames && mdtest.directories {
+        text.line("def item($j) {\nlet $above = path($first + $j / $items);");
+        text.line("let $number = mod($j, $items);\nreturn \"$above/dir-$$rank-$number\";\n}");
+        text.gap();
+    }
     if mdtest.creates {
         text.line("master { if len(glob(\"$dir\")) == 0 mkdir(\"$dir\"); }\nbarrier;");
     }
@@ -112,9 +117,9 @@ const FILES: Kind<'static> =
 
 fn creation(mdtest: &Mdtest) -> String {
     match (mdtest.bytes_written, mdtest.fsync) {
-        (0, false) => "create(NAME);".into(),
+        // Without bytes there is nothing to sync.
+        (0, _) => "create(NAME);".into(),
         (bytes, false) => format!("write(NAME, {});", bytes_literal(bytes)),
-        (0, true) => "{\n$f = fcreat(NAME);\nfsync($f);\nfclose($f);\n}".into(),
         (bytes, true) => {
             format!(
                 "{{\n$f = fcreat(NAME);\nfwrite($f, {});\nfsync($f);\nfclose($f);\n}}",
@@ -130,28 +135,32 @@ fn phases(mdtest: &Mdtest, text: &mut ProgramText, kind: &Kind<'_>) {
     let other = Items { whose, order: if mdtest.random { "$j" } else { "$i" } };
     let Kind { label, .. } = kind;
     if mdtest.creates {
-        phase(text, &format!("{label} creation"), kind, &own, kind.create);
+        phase((mdtest, text), &format!("{label} creation"), kind, &own, kind.create);
     }
     let moves = mdtest.stride > 0 && mdtest.own_tree && (mdtest.stats || (mdtest.reads && kind.is_file));
     if moves {
         text.line("$root = \"$dir/lastrank-meta-$other\";");
     }
     if mdtest.stats {
-        phase(text, &format!("{label} stat"), kind, &other, "stat(NAME);");
+        phase((mdtest, text), &format!("{label} stat"), kind, &other, "stat(NAME);");
     }
     if mdtest.reads && kind.is_file {
-        let read = match (mdtest.bytes_read, mdtest.bytes_written) {
-            (0, 0) => "{\n$f = fopen(NAME, \"r\");\nfclose($f);\n}".to_owned(),
-            (0, _) => "read(NAME);".into(),
-            (bytes, _) => format!("read(NAME, {});", bytes_literal(bytes)),
+        // Without -e a file is only opened, whatever -w says.
+        let verify = if mdtest.verify { "verify " } else { "" };
+        let read = match mdtest.bytes_read {
+            0 => "{\n$f = fopen(NAME, \"r\");\nfclose($f);\n}".to_owned(),
+            bytes => format!("{verify}read(NAME, {});", bytes_literal(bytes)),
         };
-        phase(text, &format!("{label} read"), kind, &other, &read);
+        phase((mdtest, text), &format!("{label} read"), kind, &other, &read);
     }
     if moves {
         text.line("$root = \"$dir/lastrank-meta-$$rank\";");
     }
+    if mdtest.renames && !kind.is_file {
+        renames(mdtest, text);
+    }
     if mdtest.removes {
-        phase(text, &format!("{label} removal"), kind, &own, kind.remove);
+        phase((mdtest, text), &format!("{label} removal"), kind, &own, kind.remove);
     }
 }
 
@@ -161,12 +170,35 @@ struct Items<'a> {
     order: &'a str,
 }
 
-fn phase(text: &mut ProgramText, head: &str, kind: &Kind<'_>, items: &Items<'_>, statement: &str) {
+/// Each directory of a rank takes the name of the one before, in a ring that leaves out the last: as mdtest does it.
+fn renames(mdtest: &Mdtest, text: &mut ProgramText) {
+    text.line("$count = ($directories - $first) * $items;");
+    text.line("if $count > 1 phase \"directory rename\" {");
+    text.line("$ring = item(0) + \"-XX\";\nrename(item(0), $ring);");
+    text.line("for $j in 1..$count - 1 rename(item($j), item($j - 1));");
+    text.line("rename($ring, item($count - 2));");
+    if mdtest.sync {
+        text.line("sync();");
+    }
+    text.line("}");
+}
+
+fn phase(
+    (mdtest, text): (&Mdtest, &mut ProgramText),
+    head: &str,
+    kind: &Kind<'_>,
+    items: &Items<'_>,
+    statement: &str,
+) {
     let name = format!("\"$in/{}-{}-{}\"", kind.prefix, items.whose, items.order);
     let shuffled = if items.order == "$j" { "$j = mod($i * 982451653 + $k, $items);\n" } else { "" };
-    text.line(format!("phase \"{head}\" for $k in $first..$directories {{"));
-    text.line("$in = path($k);");
-    let body = format!("{shuffled}{}", statement.replace("NAME", &name));
-    let body = if shuffled.is_empty() { body } else { format!("{{\n{body}\n}}") };
-    text.line(format!("repeat $i $items {body}\n}}"));
+    let body = {
+        let body = format!("{shuffled}{}", statement.replace("NAME", &name));
+        if shuffled.is_empty() { body } else { format!("{{\n{body}\n}}") }
+    };
+    let all = format!("for $k in $first..$directories {{\n$in = path($k);\nrepeat $i $items {body}\n}}");
+    match mdtest.sync {
+        false => text.line(format!("phase \"{head}\" {all}")),
+        true => text.line(format!("phase \"{head}\" {{\n{all}\nsync();\n}}")),
+    }
 }

@@ -91,6 +91,10 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     for note in planned.plan.notes.iter().filter(|_| speaks) {
         eprintln!("note: {note}");
     }
+    if let (Some(_), false, Err(told)) = (&job, args.dry_run, one_rank_alone(&planned, args.ranks)) {
+        // Each of the ranks that were started ends; one of them says why.
+        return if speaks { Err(told) } else { Ok(Status::Usage) };
+    }
     let until = Until::of(args, job.is_some())?;
     let options = options(args, &planned, backend);
     match job {
@@ -103,7 +107,8 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
 
 fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, false)?;
-    let machine = machine_before(planned, options, true)?;
+    let machine = machine_before(planned, options)?;
+    crowded(planned, options, planned.plan.ranks, machine::affinity::allowed().len());
     if args.wait {
         await_signal()?;
     }
@@ -154,7 +159,12 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
 /// one that broke off or is large.
 fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, true)?;
-    let machine = machine_before(planned, options, job.rank() == 0)?;
+    let machine = machine_before(planned, options)?;
+    // Once a job, and of its first node. A launcher that binds ranks leaves each of them few of the processors.
+    if job.rank() == 0 {
+        let of_node = ranks::launcher::local_ranks().unwrap_or(planned.plan.ranks);
+        crowded(planned, options, of_node, machine::affinity::online().unwrap_or(0));
+    }
     if args.wait {
         await_signal()?;
     }
@@ -206,6 +216,20 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
     delivered
 }
 
+/// Refuses a program of one rank that a launcher started several times, unless the user says that number as well: all would do
+/// the same to the same files.
+fn one_rank_alone(planned: &Planned, said: Option<u32>) -> anyhow::Result<()> {
+    let (ranks, defined) = (planned.plan.ranks, planned.plan.defined_ranks);
+    if said.is_none() && ranks > 1 && defined == Some(1) {
+        bail!(
+            "{} is a program of one rank (`define ranks 1`), and the launcher started {ranks}, which would do the same to the \
+             same files: start it without the launcher, or say -n {ranks} if that is what you want",
+            planned.name
+        );
+    }
+    Ok(())
+}
+
 /// A launcher started another number of ranks than the program asks for, and the user did not say so as well.
 fn other_ranks(planned: &Planned, said: Option<u32>) -> Option<Warning> {
     let (ranks, defined) = (planned.plan.ranks, planned.plan.defined_ranks?);
@@ -237,28 +261,20 @@ fn await_signal() -> anyhow::Result<()> {
     ranks::await_user_signal(said).context("--wait: cannot wait for SIGUSR1")
 }
 
-fn machine_before(
-    planned: &Planned,
-    options: &Options,
-    speaks: bool,
-) -> anyhow::Result<facts::MachineBefore> {
+fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {
     missing_space(&planned.plan, options).map_err(|error| match error {
         RunError::Space { .. } => {
             anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
         }
         other => anyhow!(other),
     })?;
-    if speaks {
-        crowded(planned, options);
-    }
     Ok(facts::MachineBefore::look(planned, options))
 }
 
 /// Says before the run where ranks that wait for each other are more than the processors: a step then takes as long as
 /// the scheduler lets the last one wait.
-fn crowded(planned: &Planned, options: &Options) {
-    let processors = machine::affinity::allowed().len();
-    let ranks = planned.plan.ranks as usize;
+fn crowded(planned: &Planned, options: &Options, ranks: u32, processors: usize) {
+    let ranks = ranks as usize;
     if !options.backend.capabilities().local_files || processors == 0 || ranks <= processors {
         return;
     }

@@ -1,0 +1,202 @@
+"""Runs command lines of IOR and mdtest with these tools and with lastrank, and compares what the kernel was asked for.
+
+A line is equal, refused by lastrank with a reason, or different, which fails. Where `ior`, `mdtest` or `mpirun` are not on the PATH,
+their part is skipped.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from workloads.traced import Call, Stream, of_lastrank, of_processes, trace
+
+IOR = """
+-w -r -t 64k -b 128k
+-w -W -t 64k -b 128k
+-w -r -R -t 64k -b 128k -s 2
+-w -t 64k -b 128k -i 2 -k
+-w -t 64k -b 128k -i 2
+-w -t 64k -b 128k -i 2 -k -m
+-w -r -F -t 64k -b 128k -k
+-w -r -F -i 2 -m -k -t 64k -b 64k
+-w -r -t 64k -b 256k -s 2 -z
+-w -r -F -t 64k -b 256k -z
+-w -W -e -t 64k -b 128k -k
+-w -D 20 -t 64k -b 1m -k
+-w -k -G 42 -t 64k -b 128k
+-w -r -Z -t 64k -b 128k
+-w -r -a MPIIO -t 64k -b 64k -s 4
+-w -O stoneWallingWearOut=1 -D 1 -t 64k -b 1m
+-w -z -z -t 64k -b 1m
+-w -p -t 64k -b 1m
+-w -u -F -t 64k -b 1m
+""".strip().splitlines()
+
+#: Written and kept by a first command, read by a second one.
+LATER = [("-w -k -t 64k -b 128k", "-r -t 64k -b 128k -k"), ("-w -k -F -t 64k -b 128k", "-r -F -k -t 64k -b 128k -E")]
+
+MDTEST = """
+-n 4
+-n 5 -D
+-n 1 -D
+-n 6 -F -w 100
+-n 6 -F -w 100 -e 100
+-I 3 -z 1 -b 2 -L -F -w 100 -C -E
+-I 2 -z 1 -b 2
+-I 2 -z 1 -b 2 -D -C -U -r
+-n 6 -F -w 1k -e 1k -X
+-n 4 -F -C -T -r -i 2
+-n 4 -F -y
+-n 4 -F -y -w 100
+-n 4 -u
+-n 4 -W 3
+-n 4 -x status -W 3
+""".strip().splitlines()
+
+RANKS = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OPTIONS = ["--report", "none", "--quiet", "--no-causes", "--output", "run.parquet"]
+
+
+def present(tool: str) -> None:
+    for name in ("strace", "mpirun", tool):
+        if shutil.which(name) is None:
+            pytest.skip(f"{name} is not there")
+
+
+def launched(tool: str, words: list[str], ranks: int) -> list[str]:
+    return ["mpirun", "--oversubscribe", "-n", str(ranks), tool, *words]
+
+
+def moved(streams: list[Stream], root: Path) -> Counter:
+    return Counter((os.path.relpath(one.file, root), *transfer) for one in streams for transfer in parts(one))
+
+
+def parts(stream: Stream) -> list[tuple]:
+    return [(one.kind, one.offset, one.size) for one in stream.transfers()]
+
+
+def by_rank(streams: list[Stream], root: Path) -> list:
+    """What each stream did: its file and transfers, whichever rank it was."""
+    return sorted((os.path.relpath(one.file, root), sorted(parts(one))) for one in joined(streams))
+
+
+def joined(streams: list[Stream]) -> list[Stream]:
+    """The streams of one process and file as one."""
+    all_of: dict[tuple[int, str], Stream] = {}
+    for one in streams:
+        whole = all_of.setdefault((one.process, one.file), Stream(one.file, process=one.process))
+        whole.operations += one.operations
+    return list(all_of.values())
+
+
+def syncs(streams: list[Stream]) -> Counter:
+    return Counter(operation.kind for one in streams for operation in one.operations if operation.size == 0)
+
+
+def left(root: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in root.rglob("*") if path.is_file() and path.suffix != ".parquet"}
+
+
+def with_both(program: Path, room: Path, commands: list[str]) -> str:
+    """How lastrank differs from IOR in these commands, one after the other in one directory; `refused: why` where it refuses."""
+    theirs, ours = room / "theirs", room / "ours"
+    for directory in (theirs, ours):
+        directory.mkdir(parents=True)
+    for line in commands:
+        words = line.split()
+        done, calls = trace([program, "ior", *words, "--ranks", "2", *OPTIONS], ours, room / "ours.log")
+        if done.returncode == 2:
+            return f"refused: {done.stderr.strip()}"
+        if done.returncode != 0:
+            return f"ended with {done.returncode}: {done.stderr}"
+        mine = of_lastrank(calls, ours)
+        done, calls = trace(launched("ior", words, 2), theirs, room / "theirs.log", environment=RANKS)
+        if done.returncode != 0:
+            return f"IOR ended with {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}"
+        they = of_processes(calls, theirs)
+        if "-Z" in words:
+            # Which rank reads whose data is drawn.
+            for one in [*mine, *they]:
+                one.operations = [operation for operation in one.operations if operation.kind == "write"]
+        if "MPIIO" not in words and moved(mine, ours) != moved(they, theirs):
+            return f"transfers {moved(they, theirs) - moved(mine, ours)} and {moved(mine, ours) - moved(they, theirs)}"
+        if not {"-z", "-Z", "MPIIO"} & set(words) and by_rank(mine, ours) != by_rank(they, theirs):
+            return "ranks"
+        if syncs(mine) != syncs(they):
+            return f"syncs {syncs(they)} and {syncs(mine)}"
+        if left(theirs) != left(ours):
+            return f"files left {left(theirs)} and {left(ours)}"
+    return ""
+
+
+@pytest.mark.parametrize("commands", [[line] for line in IOR] + [list(pair) for pair in LATER], ids=lambda lines: " | ".join(lines))
+def test_ior_is_equal_or_refused(program: Path, tmp_path: Path, commands: list[str]) -> None:
+    present("ior")
+    why = with_both(program, tmp_path, commands)
+    expected = any(word in commands[0] for word in ("stoneWallingWearOut", "-z -z", "-p", "-u"))
+    print(f"{'refused' if expected else 'equal  '} ior {' | '.join(commands)}  {why}")
+    assert why.startswith("refused: ") if expected else why == ""
+
+
+def items(calls: list[Call], prefix: str) -> Counter:
+    """Successful calls on items, by what they do, and the bytes that they move."""
+    found: Counter = Counter()
+    for call in calls:
+        if call.result < 0 or prefix not in call.words:
+            continue
+        if call.name == "openat":
+            found["creates" if "O_CREAT" in call.words else "opens"] += 1
+        elif call.name in ("mkdir", "rmdir", "unlink", "rename", "fsync"):
+            found[call.name] += 1
+        elif call.name in ("read", "pread64", "write", "pwrite64"):
+            found["read" if "read" in call.name else "written"] += call.result
+    return found
+
+
+@pytest.mark.parametrize("line", MDTEST)
+def test_mdtest_is_equal_or_refused(program: Path, tmp_path: Path, line: str) -> None:
+    present("mdtest")
+    calls = "openat,mkdir,rmdir,unlink,unlinkat,rename,renameat,renameat2,mkdirat,fsync,read,write,pread64,pwrite64"
+    words = line.split()
+    mine, their_calls = trace([program, "meta", *words, "-d", "tree", "--ranks", "2", *OPTIONS], tmp_path, tmp_path / "ours.log", calls=calls)
+    if "-W" in words:
+        assert mine.returncode == 2 and "`-W`" in mine.stderr
+        print(f"refused mdtest {line}")
+        return
+    assert mine.returncode == 0, mine.stderr
+    ours = items(named(their_calls), "/dir-") + items(named(their_calls), "/file-")
+    done, found = trace(launched("mdtest", [*words, "-d", str(tmp_path / "M")], 2), tmp_path, tmp_path / "theirs.log", calls=calls, environment=RANKS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    theirs = items(found, "/dir.mdtest") + items(found, "/file.mdtest")
+    print(f"{'equal  ' if theirs == ours else 'different'} mdtest {line}")
+    assert ours == theirs
+
+
+def named(calls: list[Call]) -> list[Call]:
+    """Calls by the name that they have without a descriptor of the directory, and without the looks of confinement."""
+    def plain(call: Call) -> Call:
+        name = re.sub(r"at2?$", "", call.name) if call.name not in ("openat",) else call.name
+        return Call(call.process, name, call.words, call.result)
+
+    return [plain(call) for call in calls if not (call.name == "openat" and "O_PATH" in call.words)]
+
+
+def test_verification_of_yesterdays_files_finds_a_changed_byte(program: Path, tmp_path: Path) -> None:
+    def ior(words: str, status: int) -> str:
+        done = subprocess.run([program, "ior", *words.split(), *OPTIONS], cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == status, done.stderr
+        return done.stdout + done.stderr
+
+    ior("-w -k -t 64k -b 256k", 0)
+    ior("-r -R -k -t 64k -b 256k", 0)
+    content = bytearray((tmp_path / "testFile").read_bytes())
+    content[100_000] ^= 1
+    (tmp_path / "testFile").write_bytes(content)
+    assert "is not what was written" in ior("-r -R -k -t 64k -b 256k", 3)
+    assert "is not what was written" in ior("-W -k -t 64k -b 256k", 3)
+    ior("-r -k -t 64k -b 256k", 0)
