@@ -19,7 +19,7 @@ CPU = Path("/sys/fs/cgroup/cpu")
 CPU2 = Path("/sys/fs/cgroup")
 
 PROGRAM = """
-define param "dir" $dir "."
+define place "dir" $dir "."
 $f = fopen("$dir/data", "O_RDWR|O_CREAT|O_TRUNC");
 time["write"] repeat 400 { fwrite($f, 4k, 0); fsync($f); }
 time["call"] repeat 2000 getpid();

@@ -40,7 +40,7 @@ WORKING_SETS = [
 CALLS = ["getpid", "getppid", "read_null", "write_null", "fstat", "stat", "open_close"]
 
 READS = """
-define param "dir" $dir "."
+define place "dir" $dir "."
 define param "reads" $reads 10000
 define ranks 1
 $f = fopen("$dir/lastrank-hog", "O_RDONLY|O_DIRECT");

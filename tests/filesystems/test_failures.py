@@ -15,7 +15,7 @@ from .nfs import NfsClient
 from .sandbox import Mounted
 
 GROWING = """
-define param "dir" $dir "."
+define place "dir" $dir "."
 $data = alloc(64KiB);
 $f = fopen("$dir/growing-$$rank", "O_WRONLY|O_CREAT|O_TRUNC|O_SYNC");
 repeat $step 200 {

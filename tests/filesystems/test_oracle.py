@@ -26,7 +26,7 @@ RANKS, STEPS = 12, 400
 QUANTILES = (0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.995, 0.999)
 
 PROGRAM = f"""
-define param "dir" $dir "."
+define place "dir" $dir "."
 define ranks {RANKS}
 $data = alloc(4KiB);
 $f = fopen("$dir/target-$$rank", "O_WRONLY|O_CREAT");

@@ -29,7 +29,7 @@ def test_a_batch_script_measures_and_reports(script: Path, tmp_path: Path) -> No
         (tools / name).chmod(0o755)
     (tools / "lastrank").symlink_to(BINARY)
     nodes.write_text("node1\n")
-    program.write_text('define param "dir" $dir "."\nrepeat $i 3 { stat("$dir"); }\n')
+    program.write_text('define place "dir" $dir "."\nrepeat $i 3 { stat("$dir"); }\n')
     variables = os.environ | {
         "PATH": f"{tools}:{os.environ['PATH']}",
         "PROGRAM": str(program),

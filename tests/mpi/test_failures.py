@@ -17,7 +17,7 @@ from filesystems.sandbox import Mounted
 from .launchers import BINARY, Launcher, assert_nothing_left, launcher, wait_for
 
 OWN_FILES = """
-define param "dir" $dir "."
+define place "dir" $dir "."
 $data = alloc(4KiB);
 $f = fopen("$dir/$$rank/f", "O_WRONLY|O_CREAT|O_TRUNC");
 repeat $step 20 {
@@ -137,7 +137,7 @@ def test_a_large_run_that_spilled_is_one_table_for_pandas(measure: Path, tmp_pat
 
 
 ENDLESS = """
-define param "dir" $dir "."
+define place "dir" $dir "."
 repeat $i 1000000 { sleep(0.01); time["tick"] stat("/"); barrier; if $i == 20 { create("$dir/ready-$$rank"); } }
 """
 

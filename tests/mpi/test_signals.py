@@ -12,7 +12,7 @@ from .launchers import BINARY, Launcher, launcher
 # Rank 0 makes a file, rank 1 adds to it, and so on, each behind a signal of the one before.
 RELAY = """
 define ranks 3
-define param "dir" $dir "d"
+define place "dir" $dir "d"
 $file = "$dir/relay";
 repeat $turn 40 {
     if $$rank == 0 {
@@ -28,7 +28,7 @@ repeat $turn 40 {
 # Workers give and await signals as well; nobody awaits the last ones.
 WORKERS = """
 define ranks 2
-define param "dir" $dir "d"
+define place "dir" $dir "d"
 if $$rank == 0 parallel 3 { repeat $i 10 { write("$dir/w-$$worker-$i", 10); signal("worker $$worker"); signal("unheard"); } }
 if $$rank == 1 parallel 3 { repeat $i 10 { await("worker $$worker", $i + 1); read("$dir/w-$$worker-$i", 10); } }
 """

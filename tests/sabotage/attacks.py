@@ -33,7 +33,7 @@ ATTACKS = [
     Attack("a linked file", 'write("outfile", 10);', says="--allow"),
     Attack("a linked file, opened", '$f = fopen("outfile", "r+"); fwrite($f, 10); fclose($f);', says="--allow"),
     Attack("a link of its own", 'symlink("{outside}", "mine"); write("mine/new", 10);', says="--allow"),
-    Attack("a link that leads up", 'symlink("../outside", "mine"); write("mine/new", 10);', says="without `..`"),
+    Attack("a link that leads up", 'symlink("../outside", "mine"); write("mine/new", 10);', says="--allow"),
     Attack("a rename to outside", 'write("mine", 1); rename("mine", "../outside/new");', says="--allow"),
     Attack("a rename from outside", 'rename("../outside/victim", "mine");', says="--allow"),
     Attack("a hard link to a file outside", 'link("../outside/victim", "mine");', says="--allow"),
@@ -69,19 +69,19 @@ ATTACKS = [
     Attack("a program", 'spawn("touch {outside}/new");', says="--allow-spawn"),
     Attack("a harmless program", 'spawn("true");', says="--allow-spawn"),
     Attack("a name found on PATH", 'write("touch", 1); spawn("touch {outside}/new");', says="--allow-spawn"),
-    Attack("an appended script", '$f = fopen("script.sh", "a"); fwrite($f, 10);', says="can be executed"),
+    Attack("an appended script", '$f = fopen("script.sh", "a"); fwrite($f, 10);', says="did not make it"),
     Attack(
         "a script opened exclusively",
         '$f = fopen("script.sh", "O_WRONLY|O_EXCL"); fwrite($f, 10);',
-        says="can be executed",
+        says="did not make it",
     ),
-    Attack("a rewritten script", '$f = fopen("script.sh", "r+"); fwrite($f, 10);', says="can be executed"),
+    Attack("a rewritten script", '$f = fopen("script.sh", "r+"); fwrite($f, 10);', says="did not make it"),
     Attack("the user's files, by pattern", 'for $f in glob("*") delete($f);', says="did not make it"),
     Attack("the user's files emptied, by pattern", 'for $f in glob("*.txt") write($f, 1);', says="did not make it"),
     Attack("the user's files renamed, by pattern", 'for $f in glob("*.txt") rename($f, "x");', says="did not make it"),
     Attack("a file of the user", 'delete("thesis.txt");', says="did not make it"),
     Attack("a file of the user, appended before", 'append("thesis.txt", 1); delete("thesis.txt");',
-           may_change=("thesis.txt",), says="did not make it"),
+           says="did not make it"),
     Attack("a file of the user moved away", 'rename("thesis.txt", "mine"); delete("mine");', says="did not make it"),
     Attack("a file of the user under a second name", 'link("thesis.txt", "mine");', says="did not make it"),
     Attack("words composed of the user's files", '$f = fopen("thesis.txt", "r"); $g = fcreat("Makefile"); '
@@ -123,13 +123,123 @@ ATTACKS = [
 ]  # fmt: skip
 
 
+# By object: what was there before the run stays as it is, however a program comes to it. `{me}` is the program's own file,
+# whose comment would be a script.
+MINE = "did not make it"
+PAYLOAD = '/*#!/bin/sh\ntouch ../outside/pwned\n#*/\n'
+WAYS = {
+    "write": 'write({name}, 1);',
+    "append": 'append({name}, 1);',
+    "create": 'create({name});',
+    "fopen r+": '$f = fopen({name}, "r+"); fwrite($f, 1); fclose($f);',
+    "fopen w": '$f = fopen({name}, "w"); fclose($f);',
+    "fopen a": '$f = fopen({name}, "a"); fwrite($f, 1); fclose($f);',
+    "fopen O_TRUNC": '$f = fopen({name}, "O_RDONLY|O_TRUNC"); fclose($f);',
+    "fcreat": '$f = fcreat({name}); fclose($f);',
+    "delete": 'delete({name});',
+    "unlink": 'unlink({name});',
+    "rename": 'rename({name}, "elsewhere");',
+    "rename over": 'write("mine", 1); rename("mine", {name});',
+    "link": 'link({name}, "elsewhere");',
+    "chmod": 'chmod({name}, 0);',
+    "utimes": 'utimes({name});',
+    "chown": 'chown({name});',
+    "pwrite": 'define pattern {{"p", 1, 10, 1}};\npwrite({name}, "p");',
+    "pfopen": '$f = pfopen({name}, "cw"); pfclose($f);',
+    "pdelete": 'pdelete({name});',
+    "stripe": 'stripe({name}, 1);',
+}
+NAMES = {
+    "by name": ('"thesis.txt"', ""),
+    "by a name with a dot": ('"./thesis.txt"', ""),
+    "by an absolute name": ('"{work}/thesis.txt"', ""),
+    "in a directory of the user": ('"docs/notes.txt"', ""),
+    "behind a link of its own": ('"l/thesis.txt"', 'symlink(".", "l"); '),
+    "behind a directory of its own that became a link": (
+        '"d/thesis.txt"', 'mkdir("d"); write("d/thesis.txt", 1); symlink(".", "l"); rename("d", "e"); rename("l", "d"); '
+    ),
+    "after a failed open": ('"thesis.txt"', '$x = fopen("thesis.txt", "O_WRONLY|O_CREAT|O_DIRECTORY"); '),
+    "after a failed exclusive open": ('"thesis.txt"', '$x = fopen("thesis.txt", "O_WRONLY|O_CREAT|O_EXCL"); '),
+    "through a name that a pattern found": ('$g', 'for $g in glob("*.txt") '),
+}
+ALONE = {"through a name that a pattern found"}
+"""Names that are a loop: what follows is one statement."""
+
+
+def by_object() -> list[Attack]:
+    """Each way to change a file of the user by each way to name it."""
+    made = []
+    for way, program in WAYS.items():
+        for how, (name, before) in NAMES.items():
+            body = program.replace("{name}", name)
+            define, _, body = body.rpartition("\n") if body.startswith("define") else ("", "", body)
+            body = f"{{{{ {body} }}}}" if how in ALONE else body
+            ranks = 2 if way.startswith("p") else 1
+            # Where every rank does the same, one of them makes what the others find.
+            before = before if ranks == 1 or not before or how in ALONE else f"if $$rank == 0 {{{{ {before} }}}}\nbarrier;\n"
+            # What is done to a link by its name does not reach the file; nor does a rename or a removal.
+            made.append(Attack(f"{way}, {how}", f"{define}\n{before}{body}\n", ranks=ranks))
+    return made
+
+
+OBJECTS = [
+    Attack("a failed open makes a script one's own", PAYLOAD + '$x = fopen("attack.ppl", "O_WRONLY|O_CREAT|O_TRUNC|O_DIRECTORY");\n'
+           '$f = fopen("attack.ppl", "r"); $g = fcreat("script.sh"); $n = fcopy($f, $g, 40, 2); fclose($g);'),
+    Attack("a swapped directory makes a script one's own", PAYLOAD + 'mkdir("d"); write("./d/attack.ppl", 1); symlink(".", "l"); '
+           'rename("d", "f"); rename("l", "d"); $f = fopen("./d/attack.ppl", "r"); $g = fcreat("script.sh"); '
+           '$n = fcopy($f, $g, 40, 2); fclose($g);'),
+    Attack("links that a worker made for each name", 'parallel 1 {{ $i = 0; for $g in glob("*.txt") {{ symlink($g, "L$i"); '
+           '$i = $i + 1; }} }}\nrepeat $i 20 write("L$i", 1);', says=MINE),
+    Attack("links that another rank made for each name", 'if $$rank == 0 {{ $i = 0; for $g in glob("*.txt") {{ symlink($g, "L$i"); '
+           '$i = $i + 1; }} }}\nbarrier;\nif $$rank == 1 repeat $i 20 write("L$i", 1);', ranks=2, says=MINE),
+    Attack("a script emptied", 'append("script.sh", 10);', says=MINE),
+    Attack("a script replaced", 'write("mine", 10); rename("mine", "script.sh");', says=MINE),
+    Attack("a script written", 'write("script.sh", 10);', says=MINE),
+    Attack("a script created anew", 'create("script.sh");', says=MINE),
+    Attack("writes under way", 'async depth=4 {{ write("thesis.txt", 1); append("thesis.txt", 1); create("thesis.txt"); }}'),
+    Attack("removals under way", 'async depth=4 {{ delete("thesis.txt"); unlink("docs/notes.txt"); rmdir("empty"); }}', says=MINE),
+    Attack("writes under way through a directory that becomes a link", 'mkdir("d"); repeat $i 30 write("d/thesis.txt", 1);\n'
+           'symlink(".", "l");\nasync depth=8 {{ repeat 8 write("d/thesis.txt", 1); rename("d", "e"); rename("l", "d"); '
+           'repeat 8 write("d/thesis.txt", 1); }}'),
+    Attack("a directory of the user moved", 'rename("docs", "mine");', says=MINE),
+    Attack("a directory of the user replaced", 'mkdir("mine"); rename("mine", "empty");', says=MINE),
+    Attack("permissions of a directory of the user", 'chmod("docs", 0);', says=MINE),
+    Attack("permissions through a link of its own", 'symlink("thesis.txt", "mine"); chmod("mine", 0);'),
+    Attack("times through a link of its own", 'symlink("thesis.txt", "mine"); utimes("mine");'),
+    Attack("a link of the user removed", 'unlink("out");', says=MINE),
+    Attack("a link of the user replaced", 'write("mine", 1); rename("mine", "outfile");', says=MINE),
+    Attack("a second name of a link of the user", 'link("outfile", "mine");', says=MINE),
+    Attack("workers that swap and write", 'mkdir("a"); write("a/thesis.txt", 1); symlink(".", "l");\n'
+           'parallel 2 {{ if $$worker == 0 repeat 300 {{ rename("a", "t"); rename("l", "a"); rename("a", "l"); rename("t", "a"); }} '
+           'if $$worker == 1 repeat 300 write("a/thesis.txt", 1); }}'),
+    *(
+        Attack(f"ranks that swap and {what}",
+               'if $$rank == 0 {{ mkdir("a"); symlink(".", "l"); }}\nbarrier;\n'
+               'if $$rank == 0 repeat 400 {{ rename("a", "t"); rename("l", "a"); rename("a", "l"); rename("t", "a"); }}\n'
+               f'if $$rank == 1 repeat $i 400 {{{{ {body} }}}}\n', ranks=2)
+        for what, body in {
+            "write": 'write("a/thesis.txt", 1);',
+            "open": '$f = fopen("a/thesis.txt", "r+"); fwrite($f, 1); fclose($f);',
+            "delete": 'write("a/thesis.txt", 1); delete("a/thesis.txt");',
+            "rename": 'write("a/thesis.txt", 1); rename("a/thesis.txt", "a/x$i");',
+            "link": 'write("a/thesis.txt", 1); link("a/thesis.txt", "y$i");',
+            "chmod": 'write("a/thesis.txt", 1); chmod("a/thesis.txt", 0);',
+            "make and remove a directory": 'mkdir("a/empty"); rmdir("a/empty");',
+        }.items()
+    ),
+]  # fmt: skip
+ATTACKS += OBJECTS
+SYSTEMATIC = by_object()
+
+
 def lay_out(folder: Path) -> None:
     """The user's files and what lies outside."""
     work, outside = folder / "work", folder / "outside"
-    for directory in (work, outside, work / "empty", work / ".git", work / ".git/hooks"):
+    for directory in (work, outside, work / "empty", work / "docs", work / ".git", work / ".git/hooks"):
         directory.mkdir()
     (outside / "victim").write_text("not yours")
     (work / "thesis.txt").write_text("the user's")
+    (work / "docs/notes.txt").write_text("the user's, too")
     (work / "script.sh").write_text("#!/bin/sh\n")
     (work / "script.sh").chmod(0o755)
     (work / "out").symlink_to(outside)
@@ -145,7 +255,9 @@ def fingerprint(folder: Path, without: tuple[str, ...] = ()) -> dict[str, tuple]
             continue
         what = path.lstat()
         content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
-        found[name] = (what.st_mode, content)
+        times = (what.st_mtime_ns, what.st_uid, what.st_gid, what.st_nlink if path.is_file() else 0)
+        # Names may come into a directory of the user: its own times say so.
+        found[name] = (what.st_mode, content, (0, *times[1:]) if path.is_dir() and not path.is_symlink() else times)
     return found
 
 

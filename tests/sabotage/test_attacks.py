@@ -13,12 +13,15 @@ import pytest
 from filesystems.measured import Lastrank
 from mpi.launchers import launcher
 
-from .attacks import ATTACKS, Attack, fingerprint, lay_out, what_changed
+from .attacks import ATTACKS, SYSTEMATIC, Attack, fingerprint, lay_out, what_changed
 
 NOBODY = 65534
 
 
-def run(lastrank: Lastrank, attack: Attack, user: int, *before: str, options: tuple[str, ...] = ()) -> str:
+def run(
+    lastrank: Lastrank, attack: Attack, user: int, *before: str, options: tuple[str, ...] = (),
+    environment: dict[str, str] | None = None,
+) -> str:  # fmt: skip
     """Runs an attack in a fresh folder as this user; its messages. Fails where it had an effect."""
     folder = lastrank.folder / "attack"
     shutil.rmtree(folder, ignore_errors=True)
@@ -28,8 +31,9 @@ def run(lastrank: Lastrank, attack: Attack, user: int, *before: str, options: tu
     # What the program wants to do may not fail only because somebody else owns it.
     for path in [folder, *folder.rglob("*")]:
         os.chown(path, user, user, follow_symlinks=False)
-    program = folder / "attack.ppl"
-    program.write_text(attack.program.replace("{{", "{").replace("}}", "}").replace("{outside}", str(outside)))
+    program = work / "attack.ppl"
+    text = attack.program.replace("{{", "{").replace("}}", "}")
+    program.write_text(text.replace("{outside}", str(outside)).replace("{work}", str(work)))
     had, lay_outside = fingerprint(work, attack.may_change), fingerprint(outside)
     ranks = [] if before else ["-n", str(attack.ranks)]
     command = [*before, lastrank.program, "run", program, *ranks, "-s", "-o", folder / "run.parquet"]
@@ -37,7 +41,7 @@ def run(lastrank: Lastrank, attack: Attack, user: int, *before: str, options: tu
         [*map(str, command), "--report", "none", "--timeout", "20", *options],
         cwd=work, capture_output=True, text=True, errors="replace", timeout=120, check=False, user=user, group=user,
         extra_groups=[],
-        env={"PATH": f"{work}:{os.environ['PATH']}", "TMPDIR": str(folder), "HOME": str(work)},
+        env={"PATH": f"{work}:{os.environ['PATH']}", "TMPDIR": str(folder), "HOME": str(folder), **(environment or {})},
     )  # fmt: skip
     assert "panicked" not in done.stderr, (attack.name, done.stderr)
     assert fingerprint(outside) == lay_outside, (attack.name, done.stderr)
@@ -74,6 +78,15 @@ def test_no_attack_has_an_effect(reachable: Lastrank, user: int) -> None:
         run(reachable, attack, user)
     print(f"{len(ATTACKS)} attacks as user {user}, none with an effect")
     assert len(ATTACKS) >= 20
+
+
+def test_no_way_to_change_a_file_by_no_way_to_name_it_has_an_effect(reachable: Lastrank) -> None:
+    """Every class of call by every way of naming; root and the other user in turn."""
+    users = [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
+    for number, attack in enumerate(SYSTEMATIC):
+        run(reachable, attack, users[number % len(users)])
+    print(f"{len(SYSTEMATIC)} attacks on objects, none with an effect")
+    assert len(SYSTEMATIC) >= 150
 
 
 def test_no_attack_has_an_effect_under_mpi(lastrank: Lastrank) -> None:

@@ -161,7 +161,7 @@ def test_a_loop_of_writes_leaves_a_tenth_of_the_disk(lastrank: Lastrank, place: 
     with small_tmpfs(place, 256 << 20) as disk:
         for name, statement in ways.items():
             opened = f'$f = fopen("{disk.path}/f", "w");\n' if "$f," in statement else ""
-            program = f'define param "dir" $dir ".";\n{opened}$i = 0;\nfor 100s {{ $i = $i + 1; {statement} }}\n'
+            program = f'define place "dir" $dir ".";\n{opened}$i = 0;\nfor 100s {{ $i = $i + 1; {statement} }}\n'
             done = run(lastrank, program.replace("{at}", str(disk.path)), "--set", f"dir={disk.path}")
             free = os.statvfs(disk.path)
             share = free.f_bavail / free.f_blocks
@@ -174,7 +174,7 @@ def test_a_loop_of_writes_leaves_a_tenth_of_the_disk(lastrank: Lastrank, place: 
 
 def test_a_run_that_may_fill_the_disk_does(lastrank: Lastrank, place: Path) -> None:
     with small_tmpfs(place, 64 << 20) as disk:
-        program = f'define param "dir" $dir ".";\n$i = 0;\nfor 100s {{ $i = $i + 1; write("{disk.path}/f-$i", 1MiB); }}\n'
+        program = f'define place "dir" $dir ".";\n$i = 0;\nfor 100s {{ $i = $i + 1; write("{disk.path}/f-$i", 1MiB); }}\n'
         done = run(lastrank, program, "--set", f"dir={disk.path}", "--fill")
     assert done.returncode == 3 and "no space left" in done.stderr, done.stderr
     assert "--fill" not in done.stderr, done.stderr

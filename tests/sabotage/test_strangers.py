@@ -108,7 +108,7 @@ def test_redacted_files_name_nobody(nasty: Lastrank) -> None:
     place = nasty.folder / "secret-place"
     place.mkdir()
     (nasty.folder / "b.ppl").write_text(
-        f'define param "dir" $dir "."\nwrite("$dir/f", 10); delete("$dir/f"); print("{place}");\n'
+        f'define place "dir" $dir "."\nwrite("$dir/f", 10); delete("$dir/f"); print("{place}");\n'
     )
     assert run(nasty, "run", "b.ppl", "-s", "-o", "b.parquet", "--set", f"dir={place}").returncode == 0
     assert b"secret-place" in (nasty.folder / "b.parquet").read_bytes()

@@ -196,7 +196,7 @@ fn a_program_that_leaves_its_directory_is_refused_unless_the_user_named_the_plac
         std::fs::create_dir(&work).expect("mkdir");
         std::env::set_current_dir(&work).expect("there");
         let outside = home.path().join("out").display().to_string();
-        let text = format!("define param \"dir\" $dir \"{outside}\"\nwrite(\"$dir-x\", 10);");
+        let text = format!("define place \"dir\" $dir \"{outside}\"\nwrite(\"$dir-x\", 10);");
         let refused = engine::run(&plan(&text, None, &[]), &Options::new(1), |_| ()).expect("a run");
         let given = plan(&text, None, &[("dir", &format!("{outside}/"))]);
         let named = options_of(&given, &Options::new(1)).named.len();

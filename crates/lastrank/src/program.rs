@@ -37,7 +37,7 @@ pub fn of_text(found: ProgramText, classic: bool, root: Option<&Path>) -> anyhow
                 root.display()
             ));
         }
-        experiments::read_text(&path).map_err(|error| error.to_string())
+        included(&path, &folder)
     };
     let parsed = syntax::parse_with(&mut source, classic, Some(&mut read));
     let mut checked = check::check(&parsed.tree, &source);
@@ -46,6 +46,23 @@ pub fn of_text(found: ProgramText, classic: bool, root: Option<&Path>) -> anyhow
     all.sort_by_key(|diagnostic| diagnostic.span.start);
     checked.diagnostics = all;
     Ok(Program { name: found.name, shipped: found.shipped, source, checked })
+}
+
+/// The text of a file to include. Only programs are, from below the folder of the program that names them: what is included stands in the run
+/// file. Nothing else is opened: a pipe or a device could block.
+pub fn included(path: &Path, folder: &Path) -> Result<String, String> {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    let real = path.canonicalize().map_err(|error| error.to_string())?;
+    if !lies_below(&real, folder) {
+        return Err("it does not lie below the folder of the program".into());
+    }
+    if real.extension().is_none_or(|extension| extension != "ppl") {
+        return Err("the name of an included file ends in .ppl".into());
+    }
+    if !real.metadata().is_ok_and(|found| found.is_file()) {
+        return Err("it is no ordinary file".into());
+    }
+    experiments::read_text(&real).map_err(|error| error.to_string())
 }
 
 fn lies_below(path: &Path, root: &Path) -> bool {

@@ -66,3 +66,15 @@ fn an_end_that_is_not_there_fails_the_operation_and_says_how_to_start_it() {
     assert_eq!(done.status, Some(3), "{}", all(&done));
     assert!(all(&done).contains("lastrank echo"), "{}", all(&done));
 }
+
+#[test]
+fn an_echo_answers_requests_and_no_answers() {
+    let (echo, own) = (Echo::start(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let mut bytes = [0; 16];
+    // What another echo would send comes first: its answer would, too.
+    own.send_to(&[0x81, 7], &echo.address).unwrap();
+    own.send_to(&[0x01, 8], &echo.address).unwrap();
+    own.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
+    let got = own.recv(&mut bytes).unwrap();
+    assert_eq!(bytes[..got], [0x81, 8]);
+}

@@ -33,7 +33,16 @@ fn a_file_without_end_is_refused_soon() {
     refused(folder.path(), &["fit", "/dev/zero"], "line 1 is longer than a MiB");
     refused(folder.path(), &["compare", "/dev/zero", "/dev/zero"], "line 1 is longer than a MiB");
     refused(folder.path(), &["check", "/dev/zero"], "longer than 256 MiB");
-    refused(folder.path(), &["check", "a.ppl"], "longer than 256 MiB");
+    refused(folder.path(), &["check", "a.ppl"], "below the folder of the program");
+    // What could block is not opened, and what is no program does not come into a run file.
+    std::fs::write(folder.path().join("notes.txt"), "print(1);\n").unwrap();
+    std::fs::create_dir(folder.path().join("d.ppl")).unwrap();
+    for (name, why) in
+        [("notes.txt", "ends in .ppl"), ("d.ppl", "no ordinary file"), ("/proc/kmsg", "folder")]
+    {
+        std::fs::write(folder.path().join("b.ppl"), format!("include \"{name}\";\n")).unwrap();
+        refused(folder.path(), &["check", "b.ppl"], why);
+    }
     refused(folder.path(), &["report", "/dev/zero"], "not an ordinary file");
 }
 
@@ -74,10 +83,10 @@ fn a_root_confines_includes_too() {
     let folder = tempfile::tempdir().unwrap();
     let inside = folder.path().join("inside");
     std::fs::create_dir(&inside).unwrap();
-    std::fs::write(folder.path().join("secret"), "print(\"a secret\");\n").unwrap();
-    std::fs::write(inside.join("part"), "print(\"a part\");\n").unwrap();
-    std::os::unix::fs::symlink("../secret", inside.join("link")).unwrap();
-    for (name, allowed) in [("part", true), ("../secret", false), ("link", false)] {
+    std::fs::write(folder.path().join("secret.ppl"), "print(\"a secret\");\n").unwrap();
+    std::fs::write(inside.join("part.ppl"), "print(\"a part\");\n").unwrap();
+    std::os::unix::fs::symlink("../secret.ppl", inside.join("link.ppl")).unwrap();
+    for (name, allowed) in [("part.ppl", true), ("../secret.ppl", false), ("link.ppl", false)] {
         std::fs::write(inside.join("a.ppl"), format!("include \"{name}\";\n")).unwrap();
         let done = lastrank(&inside, &["run", "a.ppl", "--root", ".", "-s", "-o", "a", "--report", "none"]);
         assert_eq!(done.status, Some(if allowed { 0 } else { 2 }), "{name}: {}", done.err);

@@ -16,7 +16,8 @@ fn any_of<'a>(words: impl Iterator<Item = &'a str>) -> String {
 
 fn grammar() -> String {
     let others = [
-        "param", "groups", "pattern", "ranks", "space", "content", "report", "hints", "in", "step", "poisson",
+        "param", "place", "groups", "pattern", "ranks", "space", "content", "report", "hints", "in", "step",
+        "poisson",
     ];
     let keywords = any_of(Keyword::ALL.iter().map(|(_, name)| *name).chain(others));
     let commands = any_of(Command::all().map(|command| command.name()));

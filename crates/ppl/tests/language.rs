@@ -183,7 +183,7 @@ fn parameters_come_from_the_command_line_then_the_environment_then_the_program()
 #[test]
 fn definitions_reach_the_plan() {
     let plan = plan_of(
-        "define param \"dir\" $dir \"/tmp\"\ndefine param \"targets\" $targets \"4\"\ndefine ranks $targets * 2;
+        "define place \"dir\" $dir \"/tmp\"\ndefine param \"targets\" $targets \"4\"\ndefine ranks $targets * 2;
          define space \"$dir/x\" $targets * 1MiB;\ndefine report {\"gate\": \"write\"};\ndefine pattern {\"p\", 10, 4k, 3};",
     );
     assert_eq!(plan.ranks, 8);

@@ -24,8 +24,19 @@ pub struct KernelTiming {
 /// The kernels that a rank uses, so that a loop that repeats a kernel builds its working set once.
 #[derive(Default)]
 pub struct Kernels {
-    ready: Vec<(Request, Box<dyn Kernel>)>,
+    ready: Vec<Ready>,
 }
+
+/// A kernel that is built.
+struct Ready {
+    request: Request,
+    kernel: Box<dyn Kernel>,
+    /// Picoseconds that an operation took, the last time.
+    each_ps: u64,
+}
+
+/// So long a kernel runs before somebody is asked whether to go on.
+const SLICE_PS: u64 = 100_000_000_000;
 
 impl Kernels {
     /// The number of kernels kept; the least recently used one is dropped first.
@@ -34,17 +45,40 @@ impl Kernels {
     /// Whether the kernel of `request` is built.
     #[inline]
     pub fn is_ready(&self, request: &Request) -> bool {
-        self.ready.iter().any(|(known, _)| known == request)
+        self.ready.iter().any(|known| known.request == *request)
     }
 
-    /// Times `count` operations of a kernel; `None` if it is not built.
-    pub fn time(&mut self, clock: Clock, request: &Request, count: u32) -> Option<KernelTiming> {
-        let (_, kernel) = self.ready.iter_mut().find(|(known, _)| known == request)?;
+    /// Times `count` operations of a kernel; `None` if it is not built. Where they take longer than a moment, `is_over` is
+    /// asked between whether to end; what is done until then is timed, and fails with ECANCELED.
+    pub fn time(
+        &mut self,
+        clock: Clock,
+        (request, count): (&Request, u32),
+        is_over: impl Fn() -> bool,
+    ) -> Option<KernelTiming> {
+        let ready = self.ready.iter_mut().find(|known| known.request == *request)?;
+        let kernel = &mut ready.kernel;
         let least = kernel.min_count();
         let batch = count.clamp(least, kernel.max_count()) / least * least;
-        let timed = kernel.time(clock, batch);
-        let bytes = kernel.bytes_each().saturating_mul(u64::from(batch));
-        Some(KernelTiming { timed, batch, bytes, value: kernel.value() })
+        let slice = (SLICE_PS / ready.each_ps.max(1)).clamp(1, u64::from(u32::MAX)) as u32;
+        let slice = (slice / least).max(1).saturating_mul(least);
+        // Nearly all are done at once, as the last ones took no longer than a slice.
+        let (mut timed, mut done) = (kernel.time(clock, batch.min(slice)), batch.min(slice));
+        while done < batch && timed.errno == 0 {
+            if is_over() {
+                timed.errno = libc::ECANCELED;
+                break;
+            }
+            let part = slice.min(batch - done);
+            let next = kernel.time(clock, part);
+            // What lies between two slices is not of the kernel.
+            timed.begin = next.end - (next.end - next.begin) - (timed.end - timed.begin);
+            (timed.end, timed.errno) = (next.end, next.errno);
+            done += part;
+        }
+        ready.each_ps = clock.picoseconds(timed.begin, timed.end) / u64::from(done.max(1));
+        let bytes = kernel.bytes_each().saturating_mul(u64::from(done));
+        Some(KernelTiming { timed, batch: done, bytes, value: kernel.value() })
     }
 
     /// Builds a kernel on `file`, which [`Request::own_file`] gave, and runs one operation, so that its code
@@ -55,18 +89,19 @@ impl Kernels {
     #[cold]
     pub fn build(&mut self, request: &Request, file: Option<PathBuf>, clock: Clock) -> Result<(), Error> {
         // What a kernel starts would inherit the processor of one that pins this thread.
-        self.ready.retain(|(known, _)| !known.pins());
+        self.ready.retain(|known| !known.request.pins());
         // Only one working set is kept, to save memory.
         if request.holds_memory() {
-            self.ready.retain(|(known, _)| !known.holds_memory());
+            self.ready.retain(|known| !known.request.holds_memory());
         }
         if self.ready.len() >= Self::MOST {
             self.ready.remove(0);
         }
         let mut kernel = build_on(request, file)?;
         let least = kernel.min_count();
-        kernel.time(clock, least);
-        self.ready.push((request.clone(), kernel));
+        let first = kernel.time(clock, least);
+        let each_ps = clock.picoseconds(first.begin, first.end) / u64::from(least.max(1));
+        self.ready.push(Ready { request: request.clone(), kernel, each_ps });
         Ok(())
     }
 }
@@ -80,7 +115,20 @@ mod tests {
         if !kernels.is_ready(&request) {
             kernels.build(&request, request.own_file(), clock).expect("a kernel");
         }
-        kernels.time(clock, &request, count).expect("it was built")
+        kernels.time(clock, (&request, count), || false).expect("it was built")
+    }
+
+    #[test]
+    fn many_operations_end_between_two_when_it_is_over() {
+        let (clock, mut kernels) = (Clock::monotonic(), Kernels::default());
+        let request = Request::Chase { bytes: 4096, huge: false, seed: 1 };
+        kernels.build(&request, None, clock).expect("a kernel");
+        let asked = std::cell::Cell::new(0);
+        let over = || asked.replace(asked.get() + 1) == 2;
+        let count = u32::MAX / 4096 * 4096;
+        let done = kernels.time(clock, (&request, count), over).expect("it was built");
+        assert_eq!((done.timed.errno, asked.get()), (libc::ECANCELED, 3));
+        assert!(done.batch < count && done.timed.end > done.timed.begin, "{done:?}");
     }
 
     #[test]

@@ -43,7 +43,7 @@ pub use error::Error;
 pub use kernel::{Kernel, Probe, TimedOperation};
 pub use measure::{Instruments, MeasureSettings, Measured, Observation, measure};
 pub use memory::{LINE, Pass};
-pub use net::Transport;
+pub use net::{ANSWER_OF_AN_ECHO, Transport};
 pub use noise::noise;
 pub use request::{Request, build};
 pub use sharing::AtomicKind;

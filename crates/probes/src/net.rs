@@ -10,6 +10,9 @@ use crate::kernel::Probe;
 
 /// How long an answer may take before the operation fails with ETIMEDOUT.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// The bit that an echo sets in the first byte of the datagram that it sends back. It answers none that has it.
+pub const ANSWER_OF_AN_ECHO: u8 = 0x80;
+
 /// Most bytes of a datagram: what fits into one of IPv4.
 const MOST_OF_A_DATAGRAM: usize = 65_507;
 /// Most bytes of a round trip; more would need to read while it writes.
@@ -89,7 +92,9 @@ impl NetPingPong {
             return Err(std::io::Error::from_raw_os_error(libc::ENOTCONN));
         }
         self.trips += 1;
-        let number = self.trips.to_le_bytes();
+        // The highest bit of the first byte is that of answers.
+        let low = self.trips & u64::from(!ANSWER_OF_AN_ECHO);
+        let number = (low | (self.trips >> 7) << 8).to_le_bytes();
         let length = number.len().min(self.bytes.len());
         self.bytes[..length].copy_from_slice(&number[..length]);
         let done = match &mut self.socket {
@@ -131,7 +136,7 @@ fn datagram(socket: &UdpSocket, bytes: &[u8], answer: &mut [u8]) -> std::io::Res
     let given_up = Instant::now() + PATIENCE;
     loop {
         let got = socket.recv(answer)?;
-        if answer[..got] == *bytes {
+        if got == bytes.len() && answer[0] == bytes[0] | ANSWER_OF_AN_ECHO && answer[1..got] == bytes[1..] {
             return Ok(());
         }
         if Instant::now() > given_up {
@@ -190,6 +195,7 @@ mod tests {
                 for _ in 0..3 {
                     let mut bytes = [0; 128];
                     let (got, from) = udp.recv_from(&mut bytes).expect("a datagram");
+                    bytes[0] |= ANSWER_OF_AN_ECHO;
                     udp.send_to(&bytes[..got], from).expect("an answer");
                 }
             });
@@ -200,7 +206,7 @@ mod tests {
             ] {
                 let mut trip = NetPingPong::new(transport, address, 64).expect("an echo");
                 assert_eq!((trip.run(3), trip.bytes_each()), (0, 128), "{transport:?}");
-                assert_eq!(trip.bytes, trip.answer);
+                assert_eq!(trip.bytes[1..], trip.answer[1..]);
             }
         });
     }
@@ -238,6 +244,7 @@ mod tests {
                 let mut bytes = [0; 64];
                 let (_, from) = udp.recv_from(&mut bytes).expect("a datagram");
                 // An answer to the trip before, then that to this one, then silence of the next one's.
+                bytes[0] |= ANSWER_OF_AN_ECHO;
                 let mut late = bytes;
                 late[0] = late[0].wrapping_sub(1);
                 udp.send_to(&late, from).expect("an answer");
@@ -245,7 +252,7 @@ mod tests {
             });
             assert_eq!(trip.run(1), 0);
         });
-        assert_eq!(trip.answer, trip.bytes);
+        assert_eq!(trip.answer[1..], trip.bytes[1..]);
     }
 
     #[test]

@@ -82,6 +82,11 @@ fn text_from_a_run_cannot_become_markup() {
     run.sites.iter_mut().for_each(|site| site.labels = vec![attack.into()]);
     run.facts.report.clear();
     let html = report_of(&run).html();
+    // The library of the figures would make a link of it.
+    assert!(
+        !own_part(&html).contains("\\u003cimg") && own_part(&html).contains("&lt;img"),
+        "an element got into a figure"
+    );
     assert!(!html.contains("<script>alert"), "a script got in");
     assert!(!html.contains("<img"), "an element got in");
     // Three scripts of ours and one that begins the library: no script ended early.

@@ -34,7 +34,8 @@ impl ProgramText {
 
     /// Adds a parameter with a comment.
     pub fn parameter(&mut self, name: &str, default: &str, rest: &str, comment: &str) {
-        self.line(format!("define param \"{name}\" ${name} {default} {rest} # {comment}"));
+        let what = if name == "dir" { "place" } else { "param" };
+        self.line(format!("define {what} \"{name}\" ${name} {default} {rest} # {comment}"));
     }
 
     /// What was added so far.

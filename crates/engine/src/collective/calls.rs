@@ -42,6 +42,10 @@ impl CallsFile {
         Err(Outcome { value: 0, ..all })
     }
 
+    pub(super) fn descriptor(&self) -> i32 {
+        self.handle.0 as i32
+    }
+
     #[inline]
     pub(super) fn transfer(
         &self,

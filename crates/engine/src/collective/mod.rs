@@ -91,6 +91,14 @@ impl GroupFile {
         }
     }
 
+    /// The descriptor of what this rank opened by a call.
+    pub fn descriptor(&self) -> Option<i32> {
+        match self {
+            Self::Calls(file) => Some(file.descriptor()),
+            Self::Library(_) => None,
+        }
+    }
+
     /// The hints that the MPI library uses for this file; empty without MPI. Not collective.
     pub fn hints(&self) -> Vec<(String, String)> {
         match self {

@@ -176,6 +176,11 @@ pub trait Driver: Send {
         unsupported()
     }
 
+    /// Renames; EEXIST where something has the new name, EINVAL where that cannot be asked for.
+    fn rename_to_free(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        Outcome::error(libc::EINVAL)
+    }
+
     /// A second name for a file.
     fn link(&mut self, from: &CStr, to: &CStr) -> Outcome {
         unsupported()

@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::entry::{Created, look};
+use super::owned::Ownership;
 
 /// What [`clean`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,12 +19,20 @@ pub struct Cleaned {
 /// As [`clean`], of ranks whose working directory was `directory`.
 pub fn clean_in(directory: &Path, created: &[Created]) -> Cleaned {
     let absolute = |entry: &Created| Created { path: directory.join(&entry.path), ..entry.clone() };
-    clean(&created.iter().map(absolute).collect::<Vec<_>>())
+    clean(&created.iter().map(absolute).collect::<Vec<_>>(), None)
+}
+
+/// What the ranks made and left belongs to the user's next runs as well.
+pub fn remember(created: &[Created], own: &Ownership) {
+    let left =
+        created.iter().filter_map(|entry| look(&CString::new(entry.path.as_os_str().as_bytes()).ok()?));
+    super::earlier_runs::remember(left.map(|found| *found.object()).filter(|object| own.is_made(object)));
 }
 
 /// Removes what the ranks created. What is gone already is no error; what was born before the call that would have made
-/// it, or after it, is something else and is left alone; a directory that holds anything else is left and reported.
-pub fn clean(created: &[Created]) -> Cleaned {
+/// it, or after it, is something else and is left alone; a directory that holds anything else is left and reported. Where
+/// the run itself can say what it made (`own`), only that is removed.
+pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
     let mut wanted: Vec<&Created> = created.iter().collect();
     // What lies inside a directory goes before it.
     wanted.sort_by_key(|entry| std::cmp::Reverse(entry.path.components().count()));
@@ -33,6 +42,9 @@ pub fn clean(created: &[Created]) -> Cleaned {
         let Ok(path) = CString::new(entry.path.as_os_str().as_bytes()) else { continue };
         let Some(found) = look(&path) else { continue };
         if entry.born.is_some_and(|born| !found.born.is_some_and(|moment| moment.is_within(born))) {
+            continue;
+        }
+        if entry.done && own.is_some_and(|own| !own.is_made(found.object())) {
             continue;
         }
         if found.directory { directories.push(entry) } else { files.push(entry) }

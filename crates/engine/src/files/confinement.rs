@@ -6,14 +6,16 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use confine::{Anchor, Held, Rules};
+use confine::{Held, Rules};
 
-use super::entry::is_there_and_no_link;
+use super::entry::{is_there_and_no_link, look};
+use super::owned::Ownership;
+use super::place::{ParentFacts, Place, Reached, has_birth_times, of_place};
 use super::real_path::real_path;
 use super::refusal::{Reason, Refusal};
 use crate::recent::RecentDirectories;
 
-use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null, split};
+use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null};
 
 /// The directories below which a program may read and write.
 #[derive(Clone, Debug)]
@@ -34,73 +36,10 @@ pub struct Confinement {
     recent: RecentDirectories<ParentFacts>,
     /// The name that [`Confinement::may_read_unfollowed`] allowed last; empty for none.
     last_read: Vec<u8>,
-}
-
-/// A directory or file that a program may touch.
-#[derive(Clone, Debug)]
-struct Place {
-    /// Links resolved.
-    path: PathBuf,
-    /// The user named it for that (`--allow`): hidden names, and files that the run did not make, are the program's too.
-    trusted: bool,
-    anchor: Option<Anchor>,
-}
-
-impl Place {
-    fn of(path: &Path, trusted: bool) -> Option<Self> {
-        let path = real_path(path)?;
-        let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
-        let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
-        Some(Self { path, trusted, anchor })
-    }
-
-    /// Does the directory that is held reach further than the place?
-    fn is_wider_than_named(&self) -> bool {
-        !self.path.exists()
-    }
-}
-
-/// What is known of the directory a path lies in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ParentFacts {
-    /// Files here carry a birth time by this machine's own clock.
-    pub birth_times: bool,
-    /// Which directory it is: a number made of its path, links resolved.
-    pub place: u64,
-    /// The user named a directory around it with `--allow`.
-    pub trusted: bool,
-}
-
-/// A path that may be used, and what must stay open until it was.
-#[derive(Debug)]
-pub struct Reached<'p> {
-    /// For the call.
-    pub path: Cow<'p, CStr>,
-    /// Of the directory around it.
-    pub around: ParentFacts,
-    _held: Option<Held>,
-}
-
-impl<'p> Reached<'p> {
-    /// A path that nobody checks.
-    pub fn unchecked(path: &'p CStr, around: ParentFacts) -> Self {
-        Self { path: Cow::Borrowed(path), around, _held: None }
-    }
-}
-
-/// The number of what is called `path`, in the directory of these facts.
-pub fn name_in(around: ParentFacts, path: &CStr) -> u64 {
-    let path = path.to_bytes();
-    of_place(around.place, split(path.strip_suffix(b"/").unwrap_or(path)).1)
-}
-
-/// The number of the directory or file `name` in the directory with the number `parent` (FNV-1a; Fowler, Noll and Vo
-/// 1991).
-pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
-    let start = if parent == 0 { 0xcbf2_9ce4_8422_2325 } else { parent };
-    name.iter()
-        .chain(b"/")
-        .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+    /// What the run made.
+    own: Ownership,
+    /// Others of the run change names at the same time: its other ranks, workers, operations under way.
+    concurrent: bool,
 }
 
 impl Confinement {
@@ -120,7 +59,35 @@ impl Confinement {
             known: HashMap::new(),
             recent: RecentDirectories::default(),
             last_read: Vec::new(),
+            own: Ownership::default(),
+            concurrent: false,
         }
+    }
+
+    /// What the run made is known there.
+    #[must_use]
+    pub fn owning(self, own: Ownership) -> Self {
+        Self { own, ..self }
+    }
+
+    /// From here on others of the run change names at the same time.
+    pub fn set_concurrent(&mut self) {
+        if !std::mem::replace(&mut self.concurrent, true) {
+            self.forget();
+        }
+    }
+
+    /// Did the user name this very file? Then what it holds is the program's to change.
+    pub fn is_named(&self, path: &CStr) -> bool {
+        let mut files = self.places.iter().filter(|place| place.file).peekable();
+        files.peek().is_some()
+            && real_path(Path::new(OsStr::from_bytes(path.to_bytes())))
+                .is_some_and(|real| self.places.iter().any(|place| place.file && place.path == real))
+    }
+
+    /// Must the directory of a name be held while it is looked at and changed?
+    pub fn must_hold(&self, around: ParentFacts) -> bool {
+        !self.free && (self.by_descriptor || self.concurrent && around.replaceable)
     }
 
     /// Allowed is what lies below `root`.
@@ -194,7 +161,7 @@ impl Confinement {
     pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         let bytes = path.to_bytes();
         if is_null(bytes, what) {
-            return Ok(ParentFacts { birth_times: false, place: 0, trusted: true });
+            return Ok(ParentFacts { birth_times: false, place: 0, trusted: true, replaceable: false });
         }
         self.check_in(what, path, directory_of(bytes))
     }
@@ -223,7 +190,8 @@ impl Confinement {
                 match self.allowing(&real) {
                     Some(place) => {
                         let trusted = place.trusted;
-                        Ok(ParentFacts { birth_times: has_birth_times(&directory), place: 0, trusted })
+                        let birth_times = has_birth_times(&directory);
+                        Ok(ParentFacts { birth_times, place: 0, trusted, replaceable: self.concurrent })
                     }
                     None => Err(self.refuse(what, path, self.reason_against(&real), &real)),
                 }
@@ -260,6 +228,27 @@ impl Confinement {
         if !self.by_descriptor || is_null(path.to_bytes(), what) {
             return Ok(Reached { path: Cow::Borrowed(path), around, _held: None });
         }
+        self.reach_held(what, path, around)
+    }
+
+    /// As [`Confinement::reach`], for a call that is made after a look at what the name is: both reach the same.
+    ///
+    /// # Errors
+    /// As [`Confinement::reach`].
+    pub fn reach_fixed<'p>(&mut self, what: &'static str, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        let around = self.check(what, path)?;
+        match self.must_hold(around) {
+            true => self.reach_held(what, path, around),
+            false => Ok(Reached { path: Cow::Borrowed(path), around, _held: None }),
+        }
+    }
+
+    fn reach_held<'p>(
+        &self,
+        what: &'static str,
+        path: &'p CStr,
+        around: ParentFacts,
+    ) -> Result<Reached<'p>, Refusal> {
         let bytes = path.to_bytes();
         let bytes = bytes.strip_suffix(b"/").filter(|rest| !rest.is_empty()).unwrap_or(bytes);
         let directory = directory_of(bytes);
@@ -398,16 +387,13 @@ impl Confinement {
         }
     }
 
-    /// Checks what the new link `path` is to lead to. `..` is refused in it: the link may be moved, with the
-    /// directory around it, to where `..` leads outside.
+    /// Checks what the new link `path` is to lead to, for an early message: the link may be moved, so what lies behind it is
+    /// judged when it is opened.
     pub fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
         const WHAT: &str = "make a link to";
         let written = Path::new(OsStr::from_bytes(target.to_bytes()));
         if self.free {
             return Ok(());
-        }
-        if goes_up(target.to_bytes()) {
-            return Err(self.refuse(WHAT, target, Reason::LinkUpwards, written));
         }
         let base = Path::new(OsStr::from_bytes(path.to_bytes())).parent().unwrap_or(Path::new(""));
         let leads = base.join(written);
@@ -434,7 +420,18 @@ impl Confinement {
         };
         let names = real.components().filter(|part| matches!(part, Component::Normal(_)));
         let place = names.fold(0, |place, name| of_place(place, name.as_os_str().as_bytes()));
-        Ok(ParentFacts { birth_times: has_birth_times(&real), place, trusted })
+        let replaceable = self.concurrent && self.is_replaceable(directory);
+        Ok(ParentFacts { birth_times: has_birth_times(&real), place, trusted, replaceable })
+    }
+
+    /// Is there a directory on the way that the run may move away, or a link, or nothing yet? What the run does not own
+    /// stays where it is.
+    fn is_replaceable(&self, directory: &Path) -> bool {
+        let Ok(whole) = std::path::absolute(directory) else { return true };
+        whole.ancestors().filter(|part| part.parent().is_some()).any(|part| {
+            let found = CString::new(part.as_os_str().as_bytes()).ok().and_then(|part| look(&part));
+            found.is_none_or(|found| found.is_link() || self.own.is_ours(found.object()))
+        })
     }
 
     /// The place by which `real` is allowed: a trusted one where there is one.
@@ -474,21 +471,4 @@ impl Confinement {
             option: format!("{flag} {}", directory.display()),
         }
     }
-}
-
-/// Does this directory's file system keep birth times by this machine's clock?
-fn has_birth_times(real: &Path) -> bool {
-    const LOCAL: [i64; 7] =
-        [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630];
-    let Ok(facts) = rustix::fs::statfs(real) else { return false };
-    #[allow(clippy::unnecessary_cast)] // the field's width differs between architectures
-    let kind = facts.f_type as i64 & 0xFFFF_FFFF;
-    LOCAL.contains(&kind)
-        && rustix::fs::statx(
-            rustix::fs::CWD,
-            real,
-            rustix::fs::AtFlags::empty(),
-            rustix::fs::StatxFlags::BTIME,
-        )
-        .is_ok_and(|found| found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
 }

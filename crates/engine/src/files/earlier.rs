@@ -5,7 +5,7 @@ use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::confinement::{ParentFacts, of_place};
+use super::place::{ParentFacts, of_place};
 use super::written::split;
 
 /// Directories with more names are not remembered: what is made there counts as not ours.

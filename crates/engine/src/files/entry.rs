@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use record::SampleRegion;
 
 use super::moment::Moment;
+use super::object::Object;
 
 /// Something that a rank created and that it did not delete again.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,6 +18,8 @@ pub struct Created {
     pub path: PathBuf,
     /// Between when it was born; `None` where the file system cannot tell.
     pub(super) born: Option<(Moment, Moment)>,
+    /// The call was done when the rank ended: the run knows the object.
+    pub(super) done: bool,
 }
 
 pub(super) const FREE: u32 = 0;
@@ -81,12 +84,13 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
         if span < 64 || !span.is_multiple_of(64) || HEAD + length > span || offset + span > used {
             break;
         }
-        if entry.state.load(Ordering::Acquire) != FREE {
+        let state = entry.state.load(Ordering::Acquire);
+        if state != FREE {
             // SAFETY: the path was written before the state was released and lies inside the entry.
             let bytes = unsafe { std::slice::from_raw_parts(base.add(offset + HEAD).as_ptr(), length) };
             let (by_birth, born) = entry.evidence();
             let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
-            found.push(Created { path, born: by_birth.then_some(born) });
+            found.push(Created { path, born: by_birth.then_some(born), done: state == CREATED });
         }
         offset += span;
     }
@@ -96,34 +100,60 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
 /// What lies at a path.
 pub struct FoundFile {
     pub(super) directory: bool,
+    link: bool,
     pub(super) born: Option<Moment>,
-    mode: u32,
-    /// Device and inode.
-    place: (u32, u32, u64),
+    object: Object,
+    /// Bytes of its content.
+    pub size: u64,
+    /// Names that it has.
+    names: u32,
 }
 
 impl FoundFile {
     fn of(found: &rustix::fs::Statx) -> Self {
-        let born = (found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
-            .then(|| Moment::of(found.stx_btime.tv_sec, found.stx_btime.tv_nsec.into()));
-        let mode = u32::from(found.stx_mode);
-        let place = (found.stx_dev_major, found.stx_dev_minor, found.stx_ino);
-        Self { directory: mode & libc::S_IFMT == libc::S_IFDIR, born, mode, place }
+        let has_birth = found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0;
+        let moment = |time: &rustix::fs::StatxTimestamp| Moment::of(time.tv_sec, time.tv_nsec.into());
+        let born = has_birth.then(|| moment(&found.stx_btime));
+        let object = Object {
+            device: (found.stx_dev_major, found.stx_dev_minor),
+            inode: found.stx_ino,
+            born_ns: born.map_or(0, |born| born.ns),
+            changed_ns: moment(&found.stx_ctime).ns,
+        };
+        let kind = u32::from(found.stx_mode) & libc::S_IFMT;
+        let (directory, link) = (kind == libc::S_IFDIR, kind == libc::S_IFLNK);
+        Self { directory, link, born, object, size: found.stx_size, names: found.stx_nlink }
+    }
+
+    /// What it is, whatever it is called.
+    pub fn object(&self) -> &Object {
+        &self.object
     }
 
     /// Was it made since `begun`? Not where the file system does not tell.
     pub fn is_born_since(&self, begun: Moment) -> bool {
-        self.born.is_some_and(|born| born.is_within((begun, Moment::MAX)))
+        self.born.is_some_and(|born| born >= begun)
     }
 
-    /// Is it the same file?
+    /// Is it the same object?
     pub fn is(&self, other: &Self) -> bool {
-        self.place == other.place
+        let what = |found: &Self| (found.object.device, found.object.inode, found.object.born_ns);
+        what(self) == what(other)
     }
 
-    /// Is it a file that somebody may execute?
-    pub fn can_be_executed(&self) -> bool {
-        self.mode & libc::S_IFMT == libc::S_IFREG && self.mode & 0o111 != 0
+    /// Is it a directory?
+    pub fn is_directory(&self) -> bool {
+        self.directory
+    }
+
+    /// Is it a symbolic link?
+    pub fn is_link(&self) -> bool {
+        self.link
+    }
+
+    /// Is it gone when this name of it is?
+    pub fn has_one_name(&self) -> bool {
+        self.directory || self.names <= 1
     }
 }
 
@@ -141,12 +171,28 @@ pub fn is_there_and_no_link(path: &CStr) -> bool {
     read < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL)
 }
 
-/// What this descriptor of an open file is.
+/// As [`look`], where no link is on the way.
+pub fn look_without_links(path: &CStr) -> Option<FoundFile> {
+    use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
+    let how = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    let parts = path
+        .to_bytes()
+        .iter()
+        .rposition(|byte| *byte == b'/')
+        .map(|slash| path.to_bytes().split_at(slash + 1));
+    let (around, name) = parts.unwrap_or((b"./", path.to_bytes()));
+    let around = openat2(CWD, around, how, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+    let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
+    rustix::fs::statx(&around, name, flags, WANTED).ok().map(|found| FoundFile::of(&found))
+}
+
+/// What this descriptor of an open file is. The file system is not asked anew.
 pub fn look_at(descriptor: i32) -> Option<FoundFile> {
     use rustix::fs::{AtFlags, statx};
     // SAFETY: the descriptor is of a file that the caller holds open.
     let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    statx(file, c"", AtFlags::EMPTY_PATH, WANTED).ok().map(|found| FoundFile::of(&found))
+    let how = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    statx(file, c"", how, WANTED).ok().map(|found| FoundFile::of(&found))
 }
 
 const WANTED: rustix::fs::StatxFlags =

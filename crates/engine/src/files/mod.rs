@@ -1,14 +1,18 @@
 //! Which files a program may touch, and which it made.
 //!
-//! [`Confinement`] refuses what lies outside the directories that the user named. [`Registry`] remembers
-//! in shared memory what a rank created, so that the parent can remove exactly that with [`clean`],
-//! also after the rank was killed.
+//! [`Confinement`] refuses what lies outside the directories that the user named. [`Ownership`] knows which objects calls of
+//! the run made: nothing else may be changed. [`Registry`] remembers in shared memory under which names a rank made them, so
+//! that the parent can remove exactly that with [`clean`], also after the rank was killed.
 
 mod clean;
 mod confinement;
 mod earlier;
+mod earlier_runs;
 mod entry;
 mod moment;
+mod object;
+mod owned;
+mod place;
 mod real_path;
 mod refusal;
 mod registry;
@@ -16,11 +20,14 @@ mod registry;
 mod tests;
 mod written;
 
-pub use clean::{Cleaned, clean, clean_in};
-pub use confinement::{Confinement, ParentFacts, Reached, name_in};
+pub use clean::{Cleaned, clean, clean_in, remember};
+pub use confinement::Confinement;
 pub use earlier::EarlierNames;
-pub use entry::{Created, created, look, look_at};
+pub use entry::{Created, FoundFile, created, look, look_at, look_without_links};
 pub use moment::Moment;
+pub use object::Object;
+pub use owned::Ownership;
+pub use place::{ParentFacts, Reached};
 pub use refusal::{Reason, Refusal};
 pub use registry::{Evidence, Registry};
 pub use written::{MAKE, READ};

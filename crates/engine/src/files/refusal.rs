@@ -11,14 +11,12 @@ pub enum Reason {
     Hidden,
     /// Another rank changed the path while it was looked up.
     Changed,
-    /// The target of a link has `..` in it.
-    LinkUpwards,
     /// It was there before the run.
     NotMade,
     /// It would become executable, or run with the rights of its owner.
     Executable,
-    /// It would be appended to a file that can be executed.
-    Script,
+    /// The MPI library would take a part of the name for that of a file system.
+    Colon,
     /// It would start a program.
     Starts,
 }
@@ -60,21 +58,19 @@ impl Refusal {
                 "names that begin with a dot hold settings and keys of other programs; to allow it, add {option}"
             ),
             Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
-            Reason::LinkUpwards => {
+            Reason::NotMade => {
                 format!(
-                    "the program may only touch files below {places}; a link may be moved, so name its target by a \
-                     path without `..`"
+                    "this run did not make it, nor did an earlier one of yours; to let the program have it all the same, \
+                     add {option}"
                 )
             }
-            Reason::NotMade => {
-                format!("this run did not make it; to let the program have it all the same, add {option}")
+            Reason::Colon => {
+                "the MPI library takes what stands before a colon for the name of a file system; use names without one"
+                    .into()
             }
             Reason::Executable => {
                 "a program may make files executable only with --allow-spawn; other permissions are free"
                     .into()
-            }
-            Reason::Script => {
-                "this run did not make it, and it can be executed; to allow it, add --allow-spawn".into()
             }
             Reason::Starts => "a program may start others only with --allow-spawn".into(),
         }

@@ -93,6 +93,13 @@ fn made_nothing(errno: i32) -> bool {
             | libc::EXDEV
             | libc::EMFILE
             | libc::ENFILE
+            | libc::EINVAL
+            | libc::EOPNOTSUPP
+            | libc::ENOSYS
+            | libc::EBUSY
+            | libc::ETXTBSY
+            | libc::ENXIO
+            | libc::ENODEV
     )
 }
 

@@ -38,7 +38,7 @@ fn a_file_that_was_there_before_is_not_removed() {
         std::fs::write(path, "again").expect("write");
         registry.settle(&c(path), 0);
     }
-    let cleaned = clean(&created(&region));
+    let cleaned = clean(&created(&region), None);
     assert_eq!((cleaned.removed, old.exists(), new.exists()), (1, true, false));
 }
 
@@ -46,7 +46,7 @@ fn a_file_that_was_there_before_is_not_removed() {
 fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::write(home.path().join("old"), "mine").expect("write");
-    let around = ParentFacts { birth_times: false, place: 7, trusted: false };
+    let around = ParentFacts { birth_times: false, place: 7, trusted: false, replaceable: false };
     let mut earlier = EarlierNames::default();
     let new = home.path().join("new");
     assert!(earlier.was_free(&c(&new), around));
@@ -57,10 +57,10 @@ fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     assert!(!earlier.was_free(&c(&home.path().join("old")), around));
     // Of a directory that cannot be read nothing is known; in one that this rank made all is its own.
     let inside = home.path().join("made/inside");
-    let within = |place| ParentFacts { birth_times: false, place, trusted: false };
+    let within = |place| ParentFacts { birth_times: false, place, trusted: false, replaceable: false };
     assert!(!earlier.clone().was_free(&c(&inside), within(9)));
     earlier.made_directory(c"made", around);
-    assert!(earlier.was_free(&c(&inside), within(super::confinement::of_place(7, b"made"))));
+    assert!(earlier.was_free(&c(&inside), within(super::place::of_place(7, b"made"))));
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_rank_that_died_inside_the_call_leaves_a_trace() {
     registry.intend(&c(&made), Evidence::Birth);
     std::fs::write(&made, "").expect("write");
     drop(registry);
-    assert_eq!(clean(&created(&region)).removed, 1);
+    assert_eq!(clean(&created(&region), None).removed, 1);
     assert!(!made.exists());
 }
 
@@ -89,7 +89,7 @@ fn what_was_replaced_since_is_left_alone() {
     a_while();
     std::fs::write(home.path().join("other"), "theirs").expect("write");
     std::fs::rename(home.path().join("other"), &path).expect("rename");
-    assert_eq!(clean(&created(&region)).removed, 0);
+    assert_eq!(clean(&created(&region), None).removed, 0);
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "theirs");
 }
 
@@ -139,7 +139,7 @@ fn what_a_worker_made_is_removed_and_known_to_its_rank() {
     // Chunks and entries are used again.
     assert!(region.registry().1.load(std::sync::atomic::Ordering::Relaxed) <= 1 << 20);
     assert_eq!(created(&region).len(), 400);
-    assert_eq!(clean(&created(&region)).removed, 40);
+    assert_eq!(clean(&created(&region), None).removed, 40);
 }
 
 fn home_of(path: &std::ffi::CStr) -> std::path::PathBuf {
@@ -163,7 +163,7 @@ fn directories_go_after_their_files_and_stay_when_not_empty() {
     std::fs::write(&file, "").expect("write");
     registry.settle(&c(&file), 0);
     std::fs::write(full.join("not ours"), "").expect("write");
-    let cleaned = clean(&created(&region));
+    let cleaned = clean(&created(&region), None);
     assert_eq!((cleaned.removed, outer.exists()), (3, false));
     assert_eq!(cleaned.left.len(), 1);
     assert!(full.join("not ours").exists());
@@ -187,7 +187,7 @@ fn what_lies_in_a_renamed_directory_is_removed_under_its_new_name() {
     std::fs::write(home.path().join("theirs"), "").expect("write");
     registry.renamed(&c(&home.path().join("theirs")), &c(&new.join("f")), false);
     std::fs::rename(home.path().join("theirs"), new.join("f")).expect("rename");
-    let cleaned = clean(&created(&region));
+    let cleaned = clean(&created(&region), None);
     assert_eq!((cleaned.removed, cleaned.left.len(), new.join("f").exists()), (0, 1, true));
 }
 
@@ -290,16 +290,16 @@ fn where_dots_lead_is_looked_up_each_time() {
 }
 
 #[test]
-fn a_link_may_not_lead_up_since_it_may_be_moved() {
+fn a_link_may_lead_up_but_not_outside() {
     let home = tempfile::tempdir().expect("a directory");
     let inside = home.path().join("inside");
     std::fs::create_dir_all(inside.join("a/b")).expect("mkdir");
     let rule = confinement(&inside);
-    for target in [c"..", c"../x", c"x/../../y", c"/etc", c"/etc/passwd"] {
+    for target in [c"../../..", c"../../../x", c"/etc", c"/etc/passwd"] {
         let refused = rule.check_target(target, &c(&inside.join("a/b/link")));
         assert!(refused.is_err(), "{target:?} was allowed");
     }
-    for target in [c"x", c".", c"x../y"] {
+    for target in [c"x", c".", c"x../y", c"../x", c".."] {
         assert!(rule.check_target(target, &c(&inside.join("a/b/link"))).is_ok(), "{target:?} was refused");
     }
     assert!(rule.check_target(&c(&inside.join("a")), &c(&inside.join("a/b/link"))).is_ok());

@@ -10,8 +10,8 @@ use samples::{
 
 use super::claims::Claimed;
 use super::facts::Timing;
-use super::{Clean, Options, RunOutcome, SiteFailures};
-use crate::files::{self, Cleaned};
+use super::{Clean, Confine, Options, RunOutcome, SiteFailures};
+use crate::files::{self, Cleaned, Ownership};
 use ranks::{RankEnd, RankEnds};
 use record::{
     CountedRecord, Entry, RankRecord, RecordState, SampleRegion, Stonewalled, read_together, room_for,
@@ -65,16 +65,24 @@ pub(super) struct Parts {
 pub(super) fn leftovers(
     options: &Options,
     regions: &[Arc<SampleRegion>],
+    own: &Ownership,
     complete: bool,
 ) -> (Left, Option<Cleaned>) {
     let left = Left::in_regions(regions.iter().map(AsRef::as_ref));
     let local = options.backend.capabilities().local_files;
+    let created = || regions.iter().flat_map(|region| files::created(region)).collect::<Vec<_>>();
     let cleaned = match (options.clean, complete) {
-        (Clean::Never, _) | (Clean::WhenIncomplete, true) => None,
+        (Clean::Never, _) | (Clean::WhenIncomplete, true) => {
+            if local && options.confine != Confine::Nobody {
+                files::remember(&created(), own);
+            }
+            None
+        }
         (Clean::WhenIncomplete, false) | (Clean::Always, _) => {
-            let created: Vec<_> = regions.iter().flat_map(|region| files::created(region)).collect();
+            let created = created();
             // Where files are elsewhere, only kernels have made some here.
-            (local || !created.is_empty()).then(|| files::clean(&created))
+            let own = (options.confine != Confine::Nobody).then_some(own);
+            (local || !created.is_empty()).then(|| files::clean(&created, own))
         }
     };
     (left, cleaned)

@@ -6,7 +6,7 @@ use confine::{KernelSupport, support};
 use samples::{ConfinedBy, ConfinementFacts};
 
 use super::{Confine, Options, RunError};
-use crate::files::Confinement;
+use crate::files::{Confinement, Ownership};
 
 /// What a rank reads of itself and of devices while it works: causes of slow operations, its own descriptors.
 const READ_OF_THE_SYSTEM: [&str; 6] =
@@ -91,6 +91,14 @@ pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
     };
     let confinement = confinement.spawning(options.allow_spawn).filling(options.fill);
     confinement.by_descriptor(decided.facts.by != ConfinedBy::Kernel || decided.beside_mpi)
+}
+
+/// What a run owns when it begins. One that nobody confines is asked nothing.
+pub(super) fn ownership(options: &Options) -> Ownership {
+    match options.confine == Confine::Nobody || !options.backend.capabilities().local_files {
+        true => Ownership::default(),
+        false => Ownership::new(),
+    }
 }
 
 /// Restricts this thread and those that it starts, where the kernel is to do it.

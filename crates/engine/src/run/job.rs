@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::{
-    Body, Options, Recording, RunError, RunOutcome, clock_for, collect, confined, facts, told, work,
+    Body, Options, Recording, RunError, RunOutcome, clock_for, collect, confined, facts, no_memory, told,
+    work,
 };
 use crate::files::Moment;
 use crate::mpi::Job;
@@ -61,7 +62,7 @@ pub fn job<T: Body>(
     let begun = Moment::now();
     let rank = job.rank();
     perf::expect(job.ranks().unwrap_or(u32::MAX));
-    let memory = |error| RunError::Memory { rank, spill: options.spill_directory.clone(), error };
+    let memory = |error| no_memory(rank, options, error);
     let (clock, description) = clock_for(options);
     // Ranks of other nodes have memory of their own.
     let here = crate::mpi::local_ranks().or(job.ranks()).unwrap_or(options.launch.ranks);
@@ -72,6 +73,7 @@ pub fn job<T: Body>(
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
     let regions = [Arc::clone(&region)];
+    let own = confined::ownership(options);
     job.run(
         &options.launch,
         directory,
@@ -82,6 +84,7 @@ pub fn job<T: Body>(
                 region: Arc::clone(&region),
                 clock: clock.restarted(),
                 begun,
+                own: own.clone().with_others_since(begun),
                 confined: &confined,
             };
             work(body, options, world, recording)?;
@@ -89,7 +92,7 @@ pub fn job<T: Body>(
         },
         |ended| {
             timing.end();
-            let (own, cleaned) = collect::leftovers(options, &regions, ended.complete());
+            let (own, cleaned) = collect::leftovers(options, &regions, &own, ended.complete());
             let (elsewhere, whole) = if ended.complete() { read_back(&gathered) } else { (false, None) };
             let share = match whole {
                 None if elsewhere && rank > 0 => JobShare::AtRankZero,

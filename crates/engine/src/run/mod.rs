@@ -19,7 +19,7 @@ use std::sync::Arc;
 use crate::content::{Author, Dials, run_number};
 use crate::driver::Seat;
 use crate::execute::{Instrument, InstrumentSettings, Session, Stop};
-use crate::files::{Cleaned, Moment, Registry};
+use crate::files::{Cleaned, Moment, Ownership, Registry};
 use clock::Clock;
 use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
@@ -65,6 +65,17 @@ pub enum RunError {
         /// The rank.
         rank: u32,
         /// The directory for temporary files.
+        spill: std::path::PathBuf,
+        /// The system's reason.
+        error: std::io::Error,
+    },
+    /// Nothing can be put into the directory for temporary files.
+    #[error(
+        "the directory for temporary files, {}, cannot be used ({error}): set TMPDIR to one that can be written to",
+        spill.display()
+    )]
+    Temporary {
+        /// That directory.
         spill: std::path::PathBuf,
         /// The system's reason.
         error: std::io::Error,
@@ -205,11 +216,7 @@ pub fn ranks<T: Body>(
                 None => SampleRegion::new(rank, limit, &options.spill_directory),
             }
             .map(Arc::new)
-            .map_err(|error| RunError::Memory {
-                rank,
-                spill: options.spill_directory.clone(),
-                error,
-            })
+            .map_err(|error| no_memory(rank, options, error))
         })
         .collect::<Result<_, _>>()?;
     if let Some(tap) = &options.tap {
@@ -217,6 +224,7 @@ pub fn ranks<T: Body>(
     }
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
+    let own = confined::ownership(options);
     let placement = if options.backend.capabilities().virtual_time {
         Placement::default()
     } else {
@@ -227,7 +235,8 @@ pub fn ranks<T: Body>(
         |world| {
             placement.pin_rank(world.rank());
             let region = Arc::clone(&regions[world.rank() as usize]);
-            work(body, options, &world, Recording { region, clock, begun, confined: &confined })
+            let own = own.clone();
+            work(body, options, &world, Recording { region, clock, begun, own, confined: &confined })
         },
         watch,
     )?;
@@ -235,7 +244,7 @@ pub fn ranks<T: Body>(
     if let Some(tap) = &options.tap {
         tap.close();
     }
-    let (left, cleaned) = collect::leftovers(options, &regions, ended.complete());
+    let (left, cleaned) = collect::leftovers(options, &regions, &own, ended.complete());
     let parts = collect::Parts { left, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL)) {
@@ -245,6 +254,18 @@ pub fn ranks<T: Body>(
     outcome.run.facts.placement = placement.describe();
     body.judge(&mut outcome);
     Ok(outcome)
+}
+
+/// Why there is no room for the samples of a rank.
+fn no_memory(rank: u32, options: &Options, error: std::io::Error) -> RunError {
+    use std::io::ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
+    let spill = options.spill_directory.clone();
+    match error.kind() {
+        NotFound | NotADirectory | PermissionDenied | ReadOnlyFilesystem => {
+            RunError::Temporary { spill, error }
+        }
+        _ => RunError::Memory { rank, spill, error },
+    }
 }
 
 /// Samples whose memory is populated before the program begins, if so many are expected (64 MiB).
@@ -282,6 +303,7 @@ struct Recording<'a> {
     region: Arc<SampleRegion>,
     clock: Clock,
     begun: Moment,
+    own: Ownership,
     confined: &'a confined::Decided,
 }
 
@@ -297,7 +319,7 @@ fn work<T: Body>(
     world: &dyn Comm,
     recording: Recording<'_>,
 ) -> Result<(), String> {
-    let Recording { region, clock, begun, confined } = recording;
+    let Recording { region, clock, begun, own, confined } = recording;
     // A file that grows past `ulimit -f` then fails with EFBIG, which is an answer, instead of killing.
     // SAFETY: ignoring a signal installs no handler.
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
@@ -340,6 +362,7 @@ fn work<T: Body>(
         clock,
         author,
         registry,
+        ownership: own,
         confinement: confinement.clone(),
         stop: world.stop_flag(),
         causes: options.causes,

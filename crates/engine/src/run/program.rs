@@ -116,9 +116,10 @@ pub fn options_of(plan: &Plan, options: &Options) -> Options {
     options.seed = plan.seed;
     // What is verified has content that says where it belongs.
     options.copies = plan.content == WrittenContent::Copied && !plan.verifies();
-    let named = plan.given.iter().filter_map(|name| plan.parameter(name));
+    let named = plan.places.iter().filter_map(|name| plan.parameter(name));
     options.connect.extend(addresses(plan).filter_map(as_port));
-    options.named.extend(named.flat_map(|value| value.split(',')).map(str::trim).filter_map(as_place));
+    let named = named.flat_map(|value| value.split(',')).map(str::trim);
+    options.named.extend(named.filter(|value| !value.is_empty()).map(PathBuf::from));
     options
 }
 
@@ -131,11 +132,6 @@ pub fn addresses(plan: &Plan) -> impl Iterator<Item = &str> {
 /// The port of `HOST:PORT`.
 fn as_port(value: &str) -> Option<u16> {
     value.rsplit_once(':')?.1.parse().ok()
-}
-
-/// A value that names a place: absolute, or with a slash in it.
-fn as_place(value: &str) -> Option<PathBuf> {
-    (value.contains('/') || value == "..").then(|| PathBuf::from(value))
 }
 
 /// Checks the space that the program asks for and, unless it may fill the disk, what its files will take as far as that

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use probes::ANSWER_OF_AN_ECHO;
 use workloads::quantity::{SECOND, nanoseconds};
 
 use crate::cli::EchoArgs;
@@ -95,10 +96,16 @@ fn send_back(mut stream: impl Read + Write) {
     }
 }
 
+/// Answers requests, and nothing else: an answer has another first byte, so that two echoes that are told of each other by a
+/// forged address do not talk for ever.
 fn datagrams(socket: &UdpSocket) {
     let mut bytes = vec![0; PIECE];
     loop {
-        if let Ok((got, from)) = socket.recv_from(&mut bytes) {
+        if let Ok((got, from)) = socket.recv_from(&mut bytes)
+            && got > 0
+            && bytes[0] & ANSWER_OF_AN_ECHO == 0
+        {
+            bytes[0] |= ANSWER_OF_AN_ECHO;
             // One that is lost is lost: so are datagrams.
             let _ = socket.send_to(&bytes[..got], from);
         }

@@ -106,7 +106,7 @@ mod tests {
     #[test]
     fn a_program_of_a_job_file_names_no_path_of_it() {
         let job = "[a]\ndirectory=/home/ada/x\nfilename=/data/set:/data/set2\nbs=4k\n# 1/2\n";
-        let program = "# lastrank import ./ada/job.fio\ndefine param \"dir\" $dir \"/home/ada/x\";\n\
+        let program = "# lastrank import ./ada/job.fio\ndefine place \"dir\" $dir \"/home/ada/x\";\n\
                        write(\"/data/set2\", 1/2); write(\"/data/set\", 1); # ada\n";
         let hidden = redact_text(program, &[job, "./ada/job.fio"]);
         assert!(!hidden.contains("ada") && !hidden.contains("/data"), "{hidden}");

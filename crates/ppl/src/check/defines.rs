@@ -16,8 +16,8 @@ impl Checker<'_> {
     /// Checks a definition and stores it.
     pub(super) fn define(&mut self, define: Define, span: Span) {
         match define {
-            Define::Param { name, variable, default, range } => {
-                self.parameter(name, variable, default, range);
+            Define::Param { name, variable, default, place, range } => {
+                self.parameter((name, variable, default), place, range);
             }
             Define::Groups(items) => self.groups(items),
             Define::Pattern(items) => self.pattern(items, span),
@@ -83,7 +83,7 @@ impl Checker<'_> {
         );
     }
 
-    fn parameter(&mut self, name: ExprId, variable: ExprId, default: ExprId, range: Range) {
+    fn parameter(&mut self, (name, variable, default): (ExprId, ExprId, ExprId), place: bool, range: Range) {
         let span = self.tree.span(name);
         let Some(name) = self.plain_text(name, "the name of a parameter") else { return };
         let ExprKind::Variable(symbol) = self.tree.expr_kind(variable) else { return };
@@ -123,6 +123,7 @@ impl Checker<'_> {
             default: value,
             numeric: !text,
             range,
+            place,
             span,
         });
     }

@@ -3,7 +3,7 @@
 use crate::code::{ExprIndex, Slot};
 use crate::diagnostic::Span;
 
-/// `define param "name" $variable default`
+/// `define param "name" $variable default`, or `define place …`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
     /// The name on the command line.
@@ -16,6 +16,8 @@ pub struct Parameter {
     pub numeric: bool,
     /// The least value, the greatest value, the list of permitted values.
     pub(crate) range: [Option<ExprIndex>; 3],
+    /// `define place`: a directory or a file, which the program may use where its user gives it.
+    pub place: bool,
     /// Span of its definition.
     pub span: Span,
 }

@@ -85,6 +85,7 @@ pub fn plan(
     if has_errors(&diagnostics) {
         return Err(diagnostics);
     }
+    let is_place = |name: &str| definitions.parameters.iter().any(|known| known.place && known.name == name);
     let plan = Plan {
         sites: Arc::new(sites(&code, source)),
         code: Arc::new(code),
@@ -93,6 +94,7 @@ pub fn plan(
         groups,
         patterns,
         parameters,
+        places: given.iter().filter(|name| is_place(name)).cloned().collect(),
         given,
         report,
         hints,

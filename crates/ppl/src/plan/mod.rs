@@ -134,9 +134,10 @@ pub struct Plan {
     pub patterns: Vec<Pattern>,
     /// The values of parameters, defaults included.
     pub parameters: BTreeMap<String, String>,
-    /// Parameters whose value came from the command line or the environment; paths among them were chosen by
-    /// the user.
+    /// Parameters whose value came from the command line or the environment.
     pub given: Vec<String>,
+    /// Those of `given` that the program declares as places: the user chose them.
+    pub places: Vec<String>,
     /// `define report {…}`
     pub report: BTreeMap<String, String>,
     /// `define hints {…}`: hints for MPI-IO when it opens a file, in the order of the program.

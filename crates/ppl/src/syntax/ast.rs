@@ -260,8 +260,8 @@ pub enum StatementKind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[allow(missing_docs)]
 pub enum Define {
-    /// `define param "name" $v default [from a] [to b] [in [list]]`
-    Param { name: ExprId, variable: ExprId, default: ExprId, range: Range },
+    /// `define param "name" $v default [from a] [to b] [in [list]]`, or `define place …`
+    Param { name: ExprId, variable: ExprId, default: ExprId, place: bool, range: Range },
     /// `define groups {"a":S, "b":D/1, "c"}`: name, tag and sub-tag alternate; a missing one is
     /// [`ExprKind::Error`] without a span.
     Groups(Exprs),

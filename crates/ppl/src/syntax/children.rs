@@ -114,7 +114,7 @@ impl StatementKind {
 impl Define {
     fn children(self) -> Children {
         match self {
-            Self::Param { name, variable, default, range } => {
+            Self::Param { name, variable, default, range, place: _ } => {
                 let children = Children::of([name, variable, default]);
                 children.and(range.from).and(range.to).and(range.choices)
             }

@@ -14,8 +14,8 @@ use super::words::Word;
 impl Parser<'_, '_> {
     /// `define …`, whose first word is already consumed.
     pub fn define(&mut self, start: u32) -> Statement {
-        const KINDS: [&str; 8] =
-            ["param", "groups", "pattern", "hints", "report", "ranks", "content", "space"];
+        const KINDS: [&str; 9] =
+            ["param", "place", "groups", "pattern", "hints", "report", "ranks", "content", "space"];
         let word = self.word().to_ascii_lowercase();
         let what = if self.token.kind == TokenKind::Word { word.as_str() } else { "" };
         if !KINDS.contains(&what) {
@@ -32,7 +32,8 @@ impl Parser<'_, '_> {
         }
         self.take();
         let define = match what {
-            "param" => self.parameter(),
+            "param" => self.parameter(false),
+            "place" => self.parameter(true),
             "groups" => Define::Groups(self.braced(Parser::group_item)),
             "pattern" => Define::Pattern(self.braced(|parser| {
                 let item = parser.expression();
@@ -49,20 +50,21 @@ impl Parser<'_, '_> {
     }
 
     /// `"name" $v default [from a] [to b] [in [list]]`
-    fn parameter(&mut self) -> Define {
+    fn parameter(&mut self, place: bool) -> Define {
         let name = self.expression_pushed();
         let variable = if self.token.kind == TokenKind::Variable {
             self.variable()
         } else {
-            let form = "the form is `define param \"name\" $variable \"default\"`";
-            self.expected("a variable", Some(form.into()));
+            let what = if place { "place" } else { "param" };
+            let form = format!("the form is `define {what} \"name\" $variable \"default\"`");
+            self.expected("a variable", Some(form));
             self.absent()
         };
         let variable = self.push_expr(variable);
         let default = self.expression_pushed();
         let [from, to, choices] =
             ["from", "to", "in"].map(|word| self.accept_word(word).then(|| self.expression_pushed()));
-        Define::Param { name, variable, default, range: Range { from, to, choices } }
+        Define::Param { name, variable, default, place, range: Range { from, to, choices } }
     }
 
     /// `["dir"] e`

@@ -71,6 +71,7 @@ impl Parser<'_, '_> {
     fn binary(&mut self, least: u8) -> Parsed {
         let start = self.offset();
         let mut left = self.unary();
+        let mut told = false;
         while let Some(op) = self.operator().filter(|op| op.binding() >= least) {
             let at = self.here();
             self.take();
@@ -88,12 +89,15 @@ impl Parser<'_, '_> {
             let (a, b) = (self.push_expr(left.node), self.push_expr(right.node));
             left = Parsed { node: self.node(start, ExprKind::Binary(op, a, b)), depth };
             if depth > MAX_OPERATORS {
-                self.error(
-                    at,
-                    DiagnosticCode::TooDeep,
-                    format!("more than {MAX_OPERATORS} operators in one expression"),
-                    Some("a loop or a list does the same".into()),
-                );
+                // Once: each finding shows its line, which is long.
+                if !std::mem::replace(&mut told, true) {
+                    self.error(
+                        at,
+                        DiagnosticCode::TooDeep,
+                        format!("more than {MAX_OPERATORS} operators in one expression"),
+                        Some("a loop or a list does the same".into()),
+                    );
+                }
                 // Drop the expression so far, since walks must not recurse that deep.
                 left = Parsed { node: self.node(start, ExprKind::Error), depth: 0 };
             }

@@ -49,8 +49,8 @@ mod list {
     use crate::syntax::names::WordHasher;
 
     keywords! {
-        Define "define" "define param \"name\" $v default [from a] [to b] [in [a, b, …]]\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine content \"copied\"\ndefine report {\"gate\": \"label\"}\ndefine hints {\"cb_nodes\": \"4\"}"
-            "Defines a property of the whole program: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its writes contain, what its report shows first, hints for MPI-IO. Permitted anywhere at the top level; its values are constant expressions. A semicolon may follow. With the content \"copied\" a write takes what its rank read just before, as programs that copy do, where that was at least as many bytes of a file of this run (or from where the program may do what it likes); each byte is written once. Other writes, with \"own\" all of them, have content that encodes their place. A parameter outside of `from` and `to` (both inclusive), or not in the list after `in`, is refused before the program starts."
+        Define "define" "define param \"name\" $v default [from a] [to b] [in [a, b, …]]\ndefine place \"name\" $v \"default\"\ndefine groups {\"a\":S, \"b\":D/1, \"c\"};\ndefine pattern {\"p\", iterations, element, level[, \"group\"]};\ndefine ranks n\ndefine space [\"dir\"] bytes\ndefine content \"copied\"\ndefine report {\"gate\": \"label\"}\ndefine hints {\"cb_nodes\": \"4\"}"
+            "Defines a property of the whole program: a parameter, groups of ranks, a pattern of MPI-IO, the number of ranks, the free space it needs, what its writes contain, what its report shows first, hints for MPI-IO. Permitted anywhere at the top level; its values are constant expressions. A semicolon may follow. With the content \"copied\" a write takes what its rank read just before, as programs that copy do, where that was at least as many bytes of a file of this run (or from where the program may do what it likes); each byte is written once. Other writes, with \"own\" all of them, have content that encodes their place. A parameter outside of `from` and `to` (both inclusive), or not in the list after `in`, is refused before the program starts. `define place` is a parameter that names directories or files (several between commas): where the user gives it (`--set`), the program may read and write there, and change a file that it names; no other parameter grants anything."
             example "define param \"size\" $size 4KiB from 1 to 1GiB\ndefine param \"mode\" $mode \"w\" in [\"w\", \"a\"]\ndefine ranks 1\nwrite(\"a.dat\", $size); delete(\"a.dat\");";
         Repeat "repeat" "repeat n S\nrepeat $v n S\nrepeat ($v, n) S"
             "Executes the statement n times. The counter starts at 0; after the loop the variable has its earlier value."
@@ -184,9 +184,9 @@ pub(crate) fn constant(word: &str) -> Option<&'static str> {
 
 /// Whether the word has a meaning only inside a certain statement.
 pub(crate) fn is_part_of_a_form(word: &str) -> bool {
-    const WORDS: [&str; 18] = [
-        "param", "groups", "pattern", "ranks", "space", "content", "report", "hints", "from", "to", "in",
-        "each", "stop", "step", "s", "poisson", "depth", "errno",
+    const WORDS: [&str; 19] = [
+        "param", "place", "groups", "pattern", "ranks", "space", "content", "report", "hints", "from", "to",
+        "in", "each", "stop", "step", "s", "poisson", "depth", "errno",
     ];
     WORDS.iter().any(|known| known.eq_ignore_ascii_case(word))
 }

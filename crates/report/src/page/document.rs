@@ -103,6 +103,19 @@ fn script_json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
+/// Figures whose texts are texts: the library reads some HTML in them, links too, and a name may be anybody's.
+fn as_text(value: &mut Value) {
+    const NOTHING_BESIDE: &str = "<extra></extra>";
+    match value {
+        Value::String(text) if text.contains('<') => {
+            *text = text.replace('<', "&lt;").replace(&NOTHING_BESIDE.replace('<', "&lt;"), NOTHING_BESIDE);
+        }
+        Value::Array(items) => items.iter_mut().for_each(as_text),
+        Value::Object(fields) => fields.values_mut().for_each(as_text),
+        _ => {}
+    }
+}
+
 /// Replaces the characters that HTML forbids in every spelling.
 fn without_forbidden_characters(page: &str) -> String {
     let forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}');
@@ -114,6 +127,8 @@ impl Document<'_> {
         let figures = self.chapters.iter().flat_map(|chapter| &chapter.figures);
         let figures: Vec<Value> =
             figures.map(|figure| json!({"id": figure.id, "plot": figure.plot})).collect();
+        let mut figures = Value::Array(figures);
+        as_text(&mut figures);
         let page = html! {
             (PreEscaped("<!doctype html>\n"))
             html lang="en" data-theme="light" {
@@ -138,7 +153,7 @@ impl Document<'_> {
                         ". This page holds all it needs and asks nothing of a network."
                     }
                     script type="application/json" id="figure-data" {
-                        (PreEscaped(script_json(&Value::Array(figures))))
+                        (PreEscaped(script_json(&figures)))
                     }
                     script type="text/javascript" { (PreEscaped(PLOTLY)) }
                     script { (PreEscaped(SCRIPT)) }

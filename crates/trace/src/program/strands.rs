@@ -193,7 +193,7 @@ impl Writer<'_, '_> {
         for (why, count) in &parts.trace.left_out {
             line(&mut out, &format!("Left out: {count} {why}."));
         }
-        let _ = writeln!(out, "\ndefine param \"dir\" $dir \"imported\" # where the files go");
+        let _ = writeln!(out, "\ndefine place \"dir\" $dir \"imported\" # where the files go");
         if let Some(rows) = self.rows {
             let _ = writeln!(
                 out,

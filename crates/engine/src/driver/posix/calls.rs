@@ -226,6 +226,19 @@ pub fn rename(from: &CStr, to: &CStr) -> Outcome {
     retry(|| i64::from(unsafe { libc::rename(from.as_ptr(), to.as_ptr()) }))
 }
 
+/// Renames where nothing has the new name.
+#[inline(always)]
+pub fn rename_to_free(from: &CStr, to: &CStr) -> Outcome {
+    let (here, how) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
+    // SAFETY: both paths are NUL-terminated.
+    let call = || unsafe { libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), how) };
+    match retry(|| i64::from(call())) {
+        // Before Linux 3.15, or in a container.
+        outcome if outcome.errno == libc::ENOSYS => Outcome::error(libc::EINVAL),
+        outcome => outcome,
+    }
+}
+
 /// A second name for a file.
 #[inline(always)]
 pub fn link(from: &CStr, to: &CStr) -> Outcome {

@@ -171,6 +171,11 @@ impl Driver for Posix {
     }
 
     #[inline(always)]
+    fn rename_to_free(&mut self, from: &CStr, to: &CStr) -> Outcome {
+        calls::rename_to_free(from, to)
+    }
+
+    #[inline(always)]
     fn link(&mut self, from: &CStr, to: &CStr) -> Outcome {
         calls::link(from, to)
     }

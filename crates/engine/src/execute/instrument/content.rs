@@ -75,7 +75,7 @@ impl Layer {
             && let Some(handle) = open.handle
         {
             let guard = &mut self.guard;
-            let made = || open.made || guard.made("copy from", &open.path, handle).is_ok();
+            let made = || open.made || guard.made_by_run("copy from", &open.path, handle).is_ok();
             if *open.copied.get_or_insert_with(made) {
                 self.scratch.came_in(moved as usize);
             }

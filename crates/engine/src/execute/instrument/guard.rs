@@ -1,32 +1,36 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
-use std::collections::HashSet;
+mod together;
+
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use confine::Held;
 
+use super::judge::Judge;
 use super::space_watch::Free;
 use crate::driver::Handle;
 use crate::files::{
-    Confinement, EarlierNames, Evidence, MAKE, ParentFacts, READ, Reached, Reason, Refusal, Registry, look,
-    look_at, name_in,
+    Confinement, EarlierNames, Evidence, FoundFile, Moment, Object, Ownership, ParentFacts, READ, Reached,
+    Reason, Refusal, Registry, look, look_at, look_without_links,
 };
 
-/// Confinement and registry. Elsewhere the server's export confines, and nothing is registered.
+/// Confinement, ownership and registry. Elsewhere the server's export confines, and nothing is registered.
+///
+/// One rule: what the run, or an earlier one of the same user, did not make stays as it is, unless the user named it. It is
+/// kept by looking at the object, which only a call of the run can make its own: an open file by its descriptor
+/// ([`Judge`]), anything else by its name while nobody can change where that leads ([`Guard::own`]).
 pub(super) struct Guard {
     confinement: Confinement,
     registry: Registry,
+    own: Ownership,
     earlier: EarlierNames,
-    /// Names that a pattern found and that were there before the run.
-    found: HashSet<u64>,
-    /// Names under which something may have been before the run, and lost nothing.
-    kept: HashSet<Box<[u8]>>,
     local: bool,
 }
 
-const ELSEWHERE: ParentFacts = ParentFacts { birth_times: false, place: 0, trusted: true };
+const ELSEWHERE: ParentFacts =
+    ParentFacts { birth_times: false, place: 0, trusted: true, replaceable: false };
 
 /// What the success of a call says about the name that it was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,30 +42,39 @@ pub(super) enum Makes {
     Perhaps,
     /// It made it, or it was there and keeps its content.
     Keeps,
+    /// It makes nothing.
+    Nothing,
 }
 
 impl Guard {
-    pub(super) fn new(confinement: Confinement, registry: Registry, local: bool) -> Self {
-        Self {
-            confinement,
-            registry,
-            earlier: EarlierNames::default(),
-            found: HashSet::new(),
-            kept: HashSet::new(),
-            local,
+    pub(super) fn new(
+        confinement: Confinement,
+        (registry, own): (Registry, Ownership),
+        local: bool,
+        ranks: u32,
+    ) -> Self {
+        let mut confinement = confinement.owning(own.clone());
+        if ranks > 1 {
+            confinement.set_concurrent();
         }
+        Self { confinement, registry, own, earlier: EarlierNames::default(), local }
     }
 
-    /// The same for a worker, which shares nothing with others while it works.
+    /// The same for a worker, which shares nothing with others while it works but what the run owns.
     pub(super) fn of_worker(&mut self) -> Self {
+        self.confinement.set_concurrent();
         Self {
             confinement: self.confinement.clone(),
             registry: self.registry.of_worker(),
+            own: self.own.clone(),
             earlier: self.earlier.clone(),
-            found: self.found.clone(),
-            kept: self.kept.clone(),
             local: self.local,
         }
+    }
+
+    /// Operations will be under way while others are done.
+    pub(super) fn set_concurrent(&mut self) {
+        self.confinement.set_concurrent();
     }
 
     /// All workers are gone: what they made is known here.
@@ -83,91 +96,172 @@ impl Guard {
         if !self.local {
             return Ok(ELSEWHERE);
         }
-        let around = self.confinement.check(what, path)?;
-        self.not_found(what, path, around)?;
-        Ok(around)
+        self.confinement.check(what, path)
     }
 
     /// As [`Guard::check`], with the path by which the call is to be made.
     pub(super) fn reach<'p>(&mut self, what: &'static str, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
-        if !self.local {
-            return Ok(Reached::unchecked(path, ELSEWHERE));
+        match self.local {
+            true => self.confinement.reach(what, path),
+            false => Ok(Reached::unchecked(path, ELSEWHERE)),
         }
-        let reached = self.confinement.reach(what, path)?;
-        self.not_found(what, path, reached.around)?;
-        Ok(reached)
     }
 
-    /// Did no pattern find it, made before the run? To read it is free, and to make it fails where it is there.
-    fn not_found(&self, what: &'static str, path: &CStr, around: ParentFacts) -> Result<(), Refusal> {
-        if self.found.is_empty() || matches!(what, READ | MAKE) || around.trusted || self.registry.knows(path)
-        {
-            return Ok(());
+    /// As [`Guard::reach`], of a call that is made after a look at what lies there, or before one at what it made: the
+    /// directory is held where another part of the run could put something else in its place meanwhile.
+    pub(super) fn reach_fixed<'p>(
+        &mut self,
+        what: &'static str,
+        path: &'p CStr,
+    ) -> Result<Reached<'p>, Refusal> {
+        match self.local {
+            true => self.confinement.reach_fixed(what, path),
+            false => Ok(Reached::unchecked(path, ELSEWHERE)),
         }
-        match self.found.contains(&name_in(around, path)) {
+    }
+
+    /// Can a name in this directory lead to something else in the next moment?
+    pub(super) fn is_unsteady(&self, around: ParentFacts) -> bool {
+        self.local && self.confinement.must_hold(around)
+    }
+
+    /// Is it asked what belongs to the run?
+    pub(super) fn judges(&self) -> bool {
+        self.local && !self.confinement.is_free()
+    }
+
+    /// May this be changed, which `path` names?
+    fn may_change(&self, path: &CStr, around: ParentFacts, object: &Object) -> bool {
+        around.trusted || self.own.is_ours(object) || self.confinement.is_named(path)
+    }
+
+    /// Opens files of this directory, and lets through what the program may change.
+    pub(super) fn judge(&mut self, path: &CStr, around: ParentFacts, makes: Makes) -> Judge<'_> {
+        let judges = self.judges();
+        // Without birth times the names tell that lay there before, where the directory is surely the same.
+        let steady = !judges || around.birth_times || !self.confinement.must_hold(around);
+        let creates = makes != Makes::Nothing && judges && !around.birth_times;
+        Judge {
+            own: judges.then_some(&self.own),
+            around,
+            named: judges && self.confinement.is_named(path),
+            no_follow: self.no_follow(),
+            since: Moment::now(),
+            was_free: creates && steady && self.earlier.was_free(path, around),
+            exclusive: creates && !steady,
+            verdict: std::cell::Cell::default(),
+        }
+    }
+
+    /// What [`Judge`] did not let through.
+    pub(super) fn refused(&self, what: &'static str, path: &CStr) -> Refusal {
+        self.confinement.refusal(what, path, Reason::NotMade)
+    }
+
+    /// May `path`, as `reached`, be removed, renamed or replaced? What lies there.
+    pub(super) fn own(
+        &self,
+        what: &'static str,
+        path: &CStr,
+        reached: &Reached<'_>,
+    ) -> Result<Option<FoundFile>, Refusal> {
+        if !self.judges() {
+            return Ok(None);
+        }
+        match look(&reached.path) {
+            Some(found) if !self.may_change(path, reached.around, found.object()) => {
+                Err(self.confinement.refusal(what, path, Reason::NotMade))
+            }
+            found => Ok(found),
+        }
+    }
+
+    /// A directory of an earlier run may be moved only where all in it was made by runs: the user may have put something
+    /// there since.
+    pub(super) fn own_whole(
+        &self,
+        what: &'static str,
+        (path, around): (&CStr, ParentFacts),
+        found: Option<&FoundFile>,
+    ) -> Result<(), Refusal> {
+        let Some(found) = found else { return Ok(()) };
+        let moves_others = found.is_directory()
+            && !around.trusted
+            && !self.own.is_made(found.object())
+            && !self.all_ours(Path::new(OsStr::from_bytes(path.to_bytes())), &mut 4096);
+        match moves_others {
             true => Err(self.confinement.refusal(what, path, Reason::NotMade)),
             false => Ok(()),
         }
     }
 
-    /// May `path` be removed or renamed, or be given other permissions? What this rank made or emptied may. What is
-    /// called so otherwise is looked at: it must be of this run. Where files have no birth times nothing is asked.
-    pub(super) fn own(
-        &mut self,
-        what: &'static str,
-        path: &CStr,
-        around: ParentFacts,
-    ) -> Result<(), Refusal> {
-        if !self.local || around.trusted || !around.birth_times {
+    fn all_ours(&self, directory: &Path, left: &mut u32) -> bool {
+        let Ok(entries) = std::fs::read_dir(directory) else { return false };
+        entries.into_iter().all(|entry| {
+            *left = left.saturating_sub(1);
+            let Ok(path) = entry.map(|entry| entry.path()) else { return false };
+            let found = CString::new(path.as_os_str().as_bytes()).ok().and_then(|path| look(&path));
+            *left > 0
+                && found.is_some_and(|found| {
+                    self.own.is_ours(found.object()) && (!found.is_directory() || self.all_ours(&path, left))
+                })
+        })
+    }
+
+    /// May what this descriptor is be given other attributes?
+    pub(super) fn own_open(&self, what: &'static str, path: &CStr, descriptor: i32) -> Result<(), Refusal> {
+        if !self.judges() {
             return Ok(());
         }
-        if self.registry.knows(path) && !self.kept.contains(path.to_bytes()) {
-            return Ok(());
-        }
-        match look(path) {
-            Some(found) if !found.is_born_since(self.registry.begun()) => {
+        let trusted = self.confinement.clone().check(what, path).is_ok_and(|around| around.trusted);
+        match look_at(descriptor) {
+            Some(found)
+                if !trusted && !self.own.is_ours(found.object()) && !self.confinement.is_named(path) =>
+            {
                 Err(self.confinement.refusal(what, path, Reason::NotMade))
             }
             _ => Ok(()),
         }
     }
 
-    /// May something be written into the open file, which kept its content? Not where it can be executed and the run did
-    /// not make it: its next user would execute what was written.
-    pub(super) fn no_script(
-        &mut self,
-        path: &CStr,
-        around: ParentFacts,
-        file: Handle,
-    ) -> Result<(), Refusal> {
-        if !self.local || around.trusted || self.confinement.spawns() {
-            return Ok(());
+    /// A call has just made what is called `path`, as `reached`, and fails where something is there.
+    pub(super) fn made(&self, reached: &Reached<'_>, since: Moment) {
+        if !self.judges() {
+            return;
         }
-        match look_at(file.0 as i32) {
-            Some(found) if found.can_be_executed() && !found.is_born_since(self.registry.begun()) => {
-                Err(self.confinement.refusal("write to", path, Reason::Script))
-            }
-            _ => Ok(()),
+        let found = match reached.around.birth_times {
+            true => look(&reached.path).filter(|found| found.is_born_since(since)),
+            false if self.confinement.must_hold(reached.around) => look(&reached.path),
+            false => look_without_links(&reached.path),
+        };
+        if let Some(found) = found {
+            self.own.made(found.object());
         }
     }
 
-    /// Refuses what is done to an open file that this run neither made nor emptied.
-    pub(super) fn made(&mut self, what: &'static str, path: &CStr, file: Handle) -> Result<(), Refusal> {
-        if !self.local {
+    /// It had this name, and it was removed.
+    pub(super) fn gone(&self, found: Option<&FoundFile>) {
+        if let Some(found) = found.filter(|found| found.has_one_name()) {
+            self.own.gone(found.object());
+        }
+    }
+
+    /// Refuses what is done to an open file that this run neither made nor emptied: what earlier runs left may have been
+    /// written to by others since.
+    pub(super) fn made_by_run(
+        &mut self,
+        what: &'static str,
+        path: &CStr,
+        file: Handle,
+    ) -> Result<(), Refusal> {
+        if !self.judges() || self.confinement.check(what, path)?.trusted {
             return Ok(());
         }
-        let around = self.check(what, path)?;
-        if around.trusted {
-            return Ok(());
-        }
-        let Some(found) = look_at(file.0 as i32) else { return Ok(()) };
-        let emptied = || {
-            let known = self.registry.knows(path) && !self.kept.contains(path.to_bytes());
-            known && look(path).is_some_and(|named| named.is(&found))
-        };
-        match found.is_born_since(self.registry.begun()) || emptied() {
-            true => Ok(()),
-            false => Err(self.confinement.refusal(what, path, Reason::NotMade)),
+        match look_at(file.0 as i32) {
+            Some(found) if !self.own.is_made(found.object()) => {
+                Err(self.confinement.refusal(what, path, Reason::NotMade))
+            }
+            _ => Ok(()),
         }
     }
 
@@ -226,24 +320,13 @@ impl Guard {
         }
     }
 
-    /// The names that a pattern found, without those that may not be read. Those that were there before the run are
-    /// remembered.
+    /// The names that a pattern found, without those that may not be read.
     pub(super) fn sifted(&mut self, mut names: Vec<String>) -> Vec<String> {
-        if !self.local || self.confinement.is_free() {
-            return names;
+        if self.judges() {
+            names.retain(|name| {
+                CString::new(name.as_bytes()).is_ok_and(|path| self.confinement.check(READ, &path).is_ok())
+            });
         }
-        let begun = self.registry.begun();
-        names.retain(|name| {
-            let Ok(path) = CString::new(name.as_bytes()) else { return false };
-            let Ok(around) = self.confinement.check(READ, &path) else { return false };
-            if !around.trusted
-                && !self.registry.knows(&path)
-                && look(&path).is_some_and(|found| !found.is_born_since(begun))
-            {
-                self.found.insert(name_in(around, &path));
-            }
-            true
-        });
         names
     }
 
@@ -259,8 +342,8 @@ impl Guard {
 
     /// A kernel will make `path` on this machine, whatever the driver, and nobody else.
     pub(super) fn register_local(&mut self, path: &CStr) {
-        self.registry.intend(path, Evidence::Certain);
-        self.registry.settle(path, 0);
+        // Nobody looks at what it made: to the end of the run it is what a call may have made.
+        self.registry.intend(path, Evidence::Birth);
     }
 
     pub(super) fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
@@ -336,9 +419,6 @@ impl Guard {
         if !self.local || self.registry.knows(path) {
             return;
         }
-        if makes == Makes::Keeps {
-            self.kept.insert(path.to_bytes().into());
-        }
         if around.birth_times {
             self.registry.intend(path, Evidence::Birth);
         } else if makes != Makes::Surely && self.earlier.was_free(path, around) {
@@ -363,10 +443,14 @@ impl Guard {
         self.earlier.made_directory(path, around);
     }
 
+    /// Did this rank make something of that name?
+    pub(super) fn knows(&self, path: &CStr) -> bool {
+        self.registry.knows(path)
+    }
+
     /// `path` is gone.
     pub(super) fn removed(&mut self, path: &CStr) {
         if self.local {
-            self.kept.remove(path.to_bytes());
             self.registry.forget(path);
         }
     }

@@ -19,7 +19,12 @@ use crate::buffers::SCRATCH_LIMIT;
 use crate::content::Destined;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
-use crate::files::{MAKE, Refusal};
+use crate::files::{MAKE, Moment, ParentFacts, Reached, Refusal};
+
+/// The flag of an open of what must be new.
+fn exclusive(makes: Makes) -> i32 {
+    if makes == Makes::Surely { libc::O_EXCL } else { 0 }
+}
 
 impl Layer {
     /// In virtual time: does the operation now and lets it end later.
@@ -55,6 +60,7 @@ impl Layer {
         if self.jobs.as_ref().is_none_or(|jobs| jobs.depth != depth || jobs.broken) {
             self.jobs = Some(Box::new(Jobs::new(depth)));
         }
+        self.guard.set_concurrent();
         None
     }
 
@@ -216,7 +222,7 @@ impl Layer {
                     return Ok(None);
                 }
                 let makes = if append { Makes::Keeps } else { Makes::Perhaps };
-                self.may_make(job, ("write to", makes), path)?;
+                let Some(makes) = self.may_open(job, ("write to", makes), path)? else { return Ok(None) };
                 job.meaning = Meaning::Bytes;
                 job.again = Some(Again::WriteFile { length, offset, flags, buffer });
                 let file = self.file_name(path);
@@ -228,19 +234,21 @@ impl Layer {
                 let to = Destined { file, place, appended: append };
                 let Ok(from) = self.source_of(job, (to, length, buffer)) else { return Ok(None) };
                 let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
-                Some(Submission::WriteFile { path, flags: how | no_follow, from, length, offset })
+                let how = how | no_follow | exclusive(makes);
+                Some(Submission::WriteFile { path, flags: how, from, length, offset })
             }
             Call::Create { path } => {
                 if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
                     return Ok(None);
                 }
-                self.may_make(job, ("create", Makes::Perhaps), path)?;
+                let makes = self.may_open(job, ("create", Makes::Perhaps), path)?;
+                let Some(makes) = makes else { return Ok(None) };
                 job.again = Some(Again::Create);
                 if self.verifying {
                     let name = self.file_name(path);
                     self.emptied(name);
                 }
-                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow;
+                let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow | exclusive(makes);
                 Some(Submission::Create { path, flags })
             }
             Call::ReadFile { path, length, offset, flags } => {
@@ -262,20 +270,30 @@ impl Layer {
                 Some(Submission::Stat { path })
             }
             Call::Delete { path } => {
-                self.may_remove(job, path)?;
+                if !self.may_remove(job, path)? {
+                    return Ok(None);
+                }
                 Some(Submission::Delete { path })
             }
             Call::Unlink { path } => {
-                self.may_remove(job, path)?;
+                if !self.may_remove(job, path)? {
+                    return Ok(None);
+                }
                 Some(Submission::Unlink { path })
             }
             Call::RemoveDirectory { path } => {
-                self.may_remove(job, path)?;
+                if !self.may_remove(job, path)? {
+                    return Ok(None);
+                }
                 Some(Submission::RemoveDirectory { path })
             }
             Call::MakeDirectory { path, mode } => {
                 self.guard.may_have_mode(MAKE, path, mode, true)?;
-                self.may_make(job, (MAKE, Makes::Surely), path)?;
+                let around = self.guard.check(MAKE, path)?;
+                if self.guard.is_unsteady(around) {
+                    return Ok(None);
+                }
+                self.will_make(job, (around, Makes::Surely), path);
                 Some(Submission::MakeDirectory { path, mode })
             }
             _ => None,
@@ -295,25 +313,43 @@ impl Layer {
         }
     }
 
-    fn may_make(
+    /// May this file be opened to write, and how? What this rank did not make before is to be new; where something is there,
+    /// the job fails and is done again in order, where the open file is asked whose it is. `None`: at once in order.
+    fn may_open(
         &mut self,
         job: &mut AsyncJob,
         (what, makes): (&'static str, Makes),
         path: &CStr,
-    ) -> Result<(), Refusal> {
-        let around = self.guard.check(what, path)?;
-        self.guard.intend(path, around, makes);
-        job.after = After::Settle(around, makes);
-        job.path.extend_from_slice(path.to_bytes_with_nul());
-        Ok(())
+    ) -> Result<Option<Makes>, Refusal> {
+        let reached = self.guard.reach(what, path)?;
+        let around = reached.around;
+        let makes = match self.guard.judges() && !around.trusted {
+            false => makes,
+            true if !self.guard.knows(path) => Makes::Surely,
+            true if self.guard.is_unsteady(around) => return Ok(None),
+            true if self.guard.own(what, path, &reached)?.is_some() => makes,
+            true => Makes::Surely,
+        };
+        self.will_make(job, (around, makes), path);
+        Ok(Some(makes))
     }
 
-    fn may_remove(&mut self, job: &mut AsyncJob, path: &CStr) -> Result<(), Refusal> {
-        let around = self.guard.check("remove", path)?;
-        self.guard.own("remove", path, around)?;
+    fn will_make(&mut self, job: &mut AsyncJob, (around, makes): (ParentFacts, Makes), path: &CStr) {
+        self.guard.intend(path, around, makes);
+        job.after = After::Settle(around, makes, Moment::now());
+        job.path.extend_from_slice(path.to_bytes_with_nul());
+    }
+
+    /// May it be removed while others are under way? Not where it may then be something else.
+    fn may_remove(&mut self, job: &mut AsyncJob, path: &CStr) -> Result<bool, Refusal> {
+        let reached = self.guard.reach("remove", path)?;
+        if self.guard.is_unsteady(reached.around) {
+            return Ok(false);
+        }
+        job.found = self.guard.own("remove", path, &reached)?;
         job.after = After::Forget;
         job.path.extend_from_slice(path.to_bytes_with_nul());
-        Ok(())
+        Ok(true)
     }
 
     /// The next job that is done.
@@ -376,24 +412,38 @@ impl Layer {
         let path = job.path();
         match job.after {
             After::Nothing => {}
-            After::Settle(around, makes) => self.guard.settle(path, around, makes, outcome.errno),
+            After::Settle(around, makes, since) => {
+                self.guard.settle(path, around, makes, outcome.errno);
+                if outcome.ok() && makes == Makes::Surely {
+                    self.guard.made(&Reached::unchecked(path, around), since);
+                }
+            }
             After::Forget if outcome.ok() => {
+                self.guard.gone(job.found.as_ref());
                 self.guard.removed(path);
                 self.content_removed(path);
             }
             After::Forget => {}
         }
         let mut timed = Timed { begin: job.begin, end, outcome, meaning: job.meaning, ..Timed::default() };
-        if let (libc::ELOOP, Some(again)) = (timed.outcome.errno, job.again) {
-            // If the link leads to a place that is allowed.
+        if let (libc::ELOOP | libc::EEXIST, Some(again)) = (timed.outcome.errno, job.again) {
+            // If the link leads to a place that is allowed, or what is there is the run's.
             let again = match again {
                 Again::Create => Call::Create { path },
                 Again::WriteFile { length, offset, flags, buffer } => {
                     Call::WriteFile { path, length, offset, flags, buffer }
                 }
             };
-            if let Ok(followed) = self.perform(driver, again) {
-                timed = followed;
+            match self.perform(driver, again) {
+                Ok(followed) => timed = followed,
+                Err(refusal) => {
+                    timed.outcome.errno = libc::EPERM;
+                    self.notes.push(Warning {
+                        code: "refused".into(),
+                        text: refusal.to_string(),
+                        ..Warning::default()
+                    });
+                }
             }
         }
         if let Some((to, buffer)) = job.writes {

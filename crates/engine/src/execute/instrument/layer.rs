@@ -16,7 +16,7 @@ use crate::collective::{HintsReadBack, Preparations};
 use crate::content::{Author, Catalogue, LastRead, Wrong};
 use crate::driver::{Capabilities, Driver};
 use crate::execute::call::{Meaning, NoKernel, Timed};
-use crate::files::{Confinement, Registry};
+use crate::files::{Confinement, Ownership, Registry};
 use clock::Clock;
 use probes::{Kernels, Request};
 use ranks::StopFlag;
@@ -29,6 +29,8 @@ pub struct InstrumentSettings {
     pub author: Author,
     /// What the rank creates.
     pub registry: Registry,
+    /// What all ranks of the run made.
+    pub ownership: Ownership,
     /// What the program may touch.
     pub confinement: Confinement,
     /// Operations of many calls end early once it says so.
@@ -67,7 +69,10 @@ pub(super) struct Layer {
 
 impl Layer {
     pub(super) fn new(capabilities: Capabilities, settings: InstrumentSettings) -> Self {
-        let guard = Guard::new(settings.confinement, settings.registry, capabilities.local_files);
+        let guard = {
+            let made = (settings.registry, settings.ownership);
+            Guard::new(settings.confinement, made, capabilities.local_files, settings.author.ranks)
+        };
         let mut bracket = Bracket::new(settings.clock, capabilities.virtual_time);
         if settings.causes {
             bracket.look_for_causes();
@@ -127,9 +132,10 @@ impl Layer {
             }
             self.kernels.build(&request, file, self.bracket.clock).map_err(NoKernel::Failed)?;
         }
-        let kernels = &mut self.kernels;
-        let (done, seen) =
-            self.bracket.watched(request.faults(), |clock| kernels.time(clock, &request, count));
+        let (kernels, stop) = (&mut self.kernels, self.stop);
+        let (done, seen) = self.bracket.watched(request.faults(), |clock| {
+            kernels.time(clock, (&request, count), || stop.why().is_some())
+        });
         let Some(done) = done else { return Ok(self.bracket.failed(driver, libc::ENOSYS)) };
         let (begin, end) = (done.timed.begin, done.timed.end);
         // The value of a kernel that moves nothing is what its last operation gave.

@@ -12,6 +12,7 @@ mod copy;
 mod counted;
 mod guard;
 mod jobs;
+mod judge;
 mod keys;
 mod layer;
 mod names;

@@ -7,24 +7,25 @@ use std::path::PathBuf;
 use samples::Outcome;
 
 use super::guard::Makes;
+use super::judge::{Judge, Verdict};
 use super::layer::Layer;
 use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
 use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
-use crate::files::{MAKE, Refusal};
+use crate::files::{FoundFile, MAKE, Moment, Refusal};
 use crate::flags;
 use probes::Request;
 
 impl Layer {
-    /// Checks and registers what surrounds a call that may make `path`, and times it. `call` gets the path to use
-    /// and flags to add to an `open`.
+    /// Checks and registers what surrounds a call that opens `path` to write, and may make it, and times it. `call` gets the
+    /// path to use, and opens it by the judge.
     pub(super) fn creating<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         (what, meaning, makes): (&'static str, Meaning, Makes),
         path: &CStr,
-        call: impl Fn(&mut D, &CStr, i32) -> Outcome,
+        call: impl Fn(&mut D, &CStr, &Judge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let timed = self.creating_unfollowed(driver, (what, meaning, makes), path, &call)?;
         if timed.outcome.errno != libc::ELOOP {
@@ -45,31 +46,49 @@ impl Layer {
         driver: &mut D,
         (what, meaning, makes): (&'static str, Meaning, Makes),
         path: &CStr,
-        call: &impl Fn(&mut D, &CStr, i32) -> Outcome,
+        call: &impl Fn(&mut D, &CStr, &Judge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
-        let no_follow = self.guard.no_follow();
-        if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+        if makes != Makes::Nothing && self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
-        self.guard.intend(path, around, makes);
-        let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, no_follow));
-        self.guard.settle(path, around, makes, timed.outcome.errno);
-        Ok(timed)
+        if makes != Makes::Nothing {
+            self.guard.intend(path, around, makes);
+        }
+        let judge = self.guard.judge(path, around, makes);
+        let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, &judge));
+        let verdict = judge.verdict.get();
+        if makes != Makes::Nothing {
+            // What was there before is not entered as made.
+            let settled = if verdict == Verdict::Refused { libc::EEXIST } else { timed.outcome.errno };
+            self.guard.settle(path, around, makes, settled);
+        }
+        match verdict {
+            Verdict::Refused => Err(self.guard.refused(what, path)),
+            _ => Ok(timed),
+        }
     }
 
-    /// Times a call that changes `path` itself and makes nothing.
-    pub(super) fn changing<D: Driver + ?Sized>(
+    /// Checks and registers what surrounds a call that makes `path`, or fails where something is there, and times it.
+    pub(super) fn making<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
-        what: &'static str,
         path: &CStr,
         call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        let reached = self.guard.reach(what, path)?;
-        self.guard.own(what, path, reached.around)?;
-        Ok(self.bracket.time(driver, Meaning::Value, |driver| call(driver, &reached.path)))
+        let reached = self.guard.reach_fixed(MAKE, path)?;
+        if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
+        }
+        self.guard.intend(path, reached.around, Makes::Surely);
+        let since = Moment::now();
+        let timed = self.bracket.time(driver, Meaning::Value, |driver| call(driver, &reached.path));
+        self.guard.settle(path, reached.around, Makes::Surely, timed.outcome.errno);
+        if timed.outcome.ok() {
+            self.guard.made(&reached, since);
+        }
+        Ok(timed)
     }
 
     /// Times a call that asks about a name and opens nothing.
@@ -124,7 +143,8 @@ impl Layer {
         }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
             let how = ("write to", Meaning::Value, makes);
-            let call = |driver: &mut D, path: &CStr, more| driver.open(path, open_flags | more, mode);
+            let call =
+                |driver: &mut D, path: &CStr, judge: &Judge<'_>| judge.open(driver, path, open_flags, mode);
             match open_flags & libc::O_NOFOLLOW {
                 0 => self.creating(driver, how, path, call)?,
                 _ => self.creating_unfollowed(driver, how, path, &call)?,
@@ -137,14 +157,6 @@ impl Layer {
         } else {
             self.open_to_read(driver, path, (open_flags, mode))?
         };
-        if timed.outcome.ok() && flags::writes(open_flags) && makes == Makes::Keeps && !nameless {
-            let around = self.guard.check("write to", path)?;
-            let handle = Handle(timed.outcome.value);
-            if let Err(refusal) = self.guard.no_script(path, around, handle) {
-                driver.close(handle);
-                return Err(refusal);
-            }
-        }
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
             let (kept, name) = self.opened_name(path);
@@ -220,30 +232,26 @@ impl Layer {
         self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))
     }
 
-    /// Opens what is there, for writing.
+    /// Opens what is there, for writing, or what has no name.
     fn open_to_write<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
         path: &CStr,
         (open_flags, mode): (i32, u32),
     ) -> Result<Timed, Refusal> {
-        let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
-        let more = if nameless { 0 } else { self.guard.no_follow() };
-        let reached = self.guard.reach("write to", path)?;
-        let first = self
-            .bracket
-            .time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags | more, mode));
-        if first.outcome.errno != libc::ELOOP || open_flags & libc::O_NOFOLLOW != 0 {
-            return Ok(first);
+        let how = ("write to", Meaning::Value, Makes::Nothing);
+        if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
+            let reached = self.guard.reach("write to", path)?;
+            let judge = Judge { no_follow: 0, ..self.guard.judge(path, reached.around, Makes::Surely) };
+            let open = |driver: &mut D| judge.open(driver, &reached.path, open_flags, mode);
+            return Ok(self.bracket.time(driver, Meaning::Value, open));
         }
-        let real = self.guard.check_followed("write to", path)?;
-        let Some(real) = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok()) else {
-            return Ok(first);
-        };
-        let reached = self.guard.reach("write to", &real)?;
-        Ok(self
-            .bracket
-            .time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags | more, mode)))
+        let call =
+            |driver: &mut D, path: &CStr, judge: &Judge<'_>| judge.open(driver, path, open_flags, mode);
+        match open_flags & libc::O_NOFOLLOW {
+            0 => self.creating(driver, how, path, call),
+            _ => self.creating_unfollowed(driver, how, path, &call),
+        }
     }
 
     pub(super) fn rename<D: Driver + ?Sized>(
@@ -252,12 +260,26 @@ impl Layer {
         from: &CStr,
         to: &CStr,
     ) -> Result<Timed, Refusal> {
-        let old = self.guard.reach("rename", from)?;
-        self.guard.own("rename", from, old.around)?;
-        let new = self.guard.reach("rename to", to)?;
+        let old = self.guard.reach_fixed("rename", from)?;
+        let moved = self.guard.own("rename", from, &old)?;
+        self.guard.own_whole("rename", (from, old.around), moved.as_ref())?;
+        let new = self.guard.reach_fixed("rename to", to)?;
         let around = new.around;
-        let timed = self.bracket.time(driver, Meaning::Value, |driver| driver.rename(&old.path, &new.path));
+        // Nobody looks whether the name is free: the call says so.
+        let free = |driver: &mut D| driver.rename_to_free(&old.path, &new.path);
+        let first = self.guard.judges().then(|| self.bracket.time(driver, Meaning::Value, free));
+        let done = first.filter(|first| !matches!(first.outcome.errno, libc::EEXIST | libc::EINVAL));
+        let (timed, replaced) = match done {
+            Some(done) => (done, None),
+            None => {
+                let replaced = self.guard.own("rename to", to, &new)?;
+                let replace = |driver: &mut D| driver.rename(&old.path, &new.path);
+                (self.bracket.time(driver, Meaning::Value, replace), replaced)
+            }
+        };
         if timed.outcome.ok() {
+            let is_same = |one: &FoundFile| moved.as_ref().is_some_and(|moved| moved.is(one));
+            self.guard.gone(replaced.as_ref().filter(|one| !is_same(one)));
             let name = self.file_name(from);
             self.content_removed(from);
             self.content_renamed(name, to);
@@ -274,10 +296,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         // A link to a place outside would escape the confinement.
         self.guard.check_target(target, path)?;
-        let timed =
-            self.creating(driver, (MAKE, Meaning::Value, Makes::Surely), path, |driver, path, _| {
-                driver.symlink(target, path)
-            })?;
+        let timed = self.making(driver, path, |driver, path| driver.symlink(target, path))?;
         self.guard.forget_directories();
         if timed.outcome.ok() && !target.to_bytes().is_empty() {
             // It leads from the directory of the link.
@@ -299,8 +318,9 @@ impl Layer {
         count: u32,
         size: Option<u64>,
     ) -> Result<Timed, Refusal> {
-        let reached = self.guard.reach("stripe", path)?;
-        let around = reached.around;
+        let reached = self.guard.reach_fixed("stripe", path)?;
+        let there = self.guard.own("stripe", path, &reached)?.is_some();
+        let (around, since) = (reached.around, Moment::now());
         let prepared = driver.prepare_stripe(&reached.path, count, size);
         let mut striping = match prepared {
             Ok(striping) => striping,
@@ -319,6 +339,9 @@ impl Layer {
             }
         };
         self.guard.settle(path, around, Makes::Keeps, outcome.errno);
+        if outcome.ok() && !there {
+            self.guard.made(&reached, since);
+        }
         Ok(Timed { outcome, ..timed })
     }
 
@@ -342,9 +365,12 @@ impl Layer {
         change: AttributeChange,
     ) -> Result<Timed, Refusal> {
         const WHAT: &str = "change";
-        let around = self.guard.check(WHAT, path)?;
-        self.guard.own(WHAT, path, around)?;
+        let reached = self.guard.reach(WHAT, path)?;
         let held = self.guard.hold(WHAT, path)?;
+        match &held {
+            Some((_, _, held)) => self.guard.own_open(WHAT, path, held.number())?,
+            None => drop(self.guard.own(WHAT, path, &reached)?),
+        }
         if let AttributeChange::Mode(mode) = change {
             let is_directory =
                 held.as_ref().is_some_and(|(_, found, _)| found & libc::S_IFMT == libc::S_IFDIR);
@@ -371,7 +397,7 @@ impl Layer {
                 self.guard.may_have_mode(WHAT, &open.path, mode, false)?;
             }
             if !open.made {
-                self.must_have_made(WHAT, file, handle)?;
+                self.guard.own_open(WHAT, &open.path, handle.0 as i32)?;
             }
         }
         Ok(self.on_file(driver, file, |driver, handle| driver.change_open(handle, change)))
@@ -385,7 +411,7 @@ impl Layer {
         handle: Handle,
     ) -> Result<(), Refusal> {
         if let Some(open) = self.files.get_mut(file) {
-            self.guard.made(what, &open.path, handle)?;
+            self.guard.made_by_run(what, &open.path, handle)?;
             open.made = true;
         }
         Ok(())
@@ -397,8 +423,11 @@ impl Layer {
         path: &CStr,
         call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        let timed = self.changing(driver, "remove", path, call)?;
+        let reached = self.guard.reach_fixed("remove", path)?;
+        let found = self.guard.own("remove", path, &reached)?;
+        let timed = self.bracket.time(driver, Meaning::Value, |driver| call(driver, &reached.path));
         if timed.outcome.ok() {
+            self.guard.gone(found.as_ref());
             self.guard.removed(path);
             self.content_removed(path);
         }

@@ -51,9 +51,9 @@ impl Layer {
             Call::DropCaches => self.bracket.time(driver, VALUE, |driver| driver.drop_caches()),
             Call::Create { path } => {
                 let how = ("create", VALUE, Makes::Perhaps);
-                let timed = self.creating(driver, how, path, |driver, path, more| {
-                    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | more;
-                    let opened = driver.open(path, flags, 0o666);
+                let timed = self.creating(driver, how, path, |driver, path, judge| {
+                    let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
+                    let opened = judge.open(driver, path, flags, 0o666);
                     if opened.ok() { driver.close(Handle(opened.value)) } else { opened }
                 })?;
                 if timed.outcome.ok() && self.verifying {
@@ -69,8 +69,7 @@ impl Layer {
             }
             Call::MakeDirectory { path, mode } => {
                 self.guard.may_have_mode(MAKE, path, mode, true)?;
-                let how = (MAKE, VALUE, Makes::Surely);
-                let timed = self.creating(driver, how, path, |driver, path, _| driver.mkdir(path, mode))?;
+                let timed = self.making(driver, path, |driver, path| driver.mkdir(path, mode))?;
                 if timed.outcome.ok() {
                     let around = self.guard.check(MAKE, path)?;
                     self.guard.made_directory(path, around);
@@ -79,10 +78,9 @@ impl Layer {
             }
             Call::Rename { from, to } => self.rename(driver, from, to)?,
             Call::Link { from, to } => {
-                let old = self.guard.reach("link", from)?;
-                self.guard.own("link", from, old.around)?;
-                let how = (MAKE, VALUE, Makes::Surely);
-                let timed = self.creating(driver, how, to, |driver, to, _| driver.link(&old.path, to))?;
+                let old = self.guard.reach_fixed("link", from)?;
+                self.guard.own("link", from, &old)?;
+                let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
                     let name = self.file_name(from);
                     self.content_renamed(name, to);

@@ -8,7 +8,7 @@ use super::*;
 use crate::content::Author;
 use crate::driver::AttributeChange;
 use crate::execute::call::Target;
-use crate::files::{Confinement, Moment, Registry};
+use crate::files::{Confinement, Moment, Ownership, Registry};
 use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
 use ranks::{ControlBlock, Processes, StopFlag};
 use record::SampleRegion;
@@ -19,6 +19,7 @@ fn posix(home: &std::path::Path) -> Instrument {
         clock: clock::Clock::monotonic(),
         author: Author::default(),
         registry: Registry::new(&region, Moment::now()),
+        ownership: Ownership::new(),
         confinement: Confinement::rooted(home),
         stop: StopFlag::default(),
         causes: false,

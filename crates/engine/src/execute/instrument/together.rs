@@ -1,6 +1,6 @@
 //! What the ranks of a group do to one file, timed.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use samples::Outcome;
@@ -11,9 +11,14 @@ use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
 use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
-use crate::files::{ParentFacts, Refusal};
+use crate::files::{ParentFacts, READ, Reached, Refusal};
 use ranks::Comm;
 use ranks::layout::{Direction, Layout, ParallelMode};
+
+/// Does the MPI library get the name?
+fn announced(driver: &dyn Driver, comm: &dyn Comm) -> bool {
+    collective::is_of_library(driver, comm)
+}
 
 impl Layer {
     /// Does `what` with the other ranks of `comm`. Everything that may be refused, or needs memory, comes before the
@@ -25,7 +30,7 @@ impl Layer {
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
         // A library waits by itself, so that the others learn from an announcement where this rank is.
-        let announced = collective::is_of_library(driver, comm);
+        let announced = announced(driver, comm);
         if announced && comm.announce().is_err() {
             return Ok(self.bracket.failed(driver, libc::ECANCELED));
         }
@@ -56,11 +61,15 @@ impl Layer {
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Collective::Delete(path) => {
-                let around = self.guard.check("remove", path)?;
-                self.guard.own("remove", path, around)?;
+                let reached = self.guard.reach_fixed("remove", path)?;
+                let found = self.guard.own("remove", path, &reached)?;
+                let named = self.guard.for_library("remove", path, (announced(driver, comm), &reached))?;
                 let timed = self
                     .bracket
-                    .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, path));
+                    .time(driver, Meaning::Value, |driver| collective::delete(driver, comm, &named));
+                if timed.outcome.ok() {
+                    self.guard.gone(found.as_ref());
+                }
                 self.guard.removed(path);
                 self.content_removed(path);
                 timed
@@ -78,7 +87,7 @@ impl Layer {
         mode: ParallelMode,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        let around = self.admit(path, mode.write || mode.create)?;
+        let (around, named) = self.admit(path, (mode.write || mode.create, announced(driver, comm)))?;
         let mut opened = None;
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
             Ok(prepared) => prepared,
@@ -88,7 +97,7 @@ impl Layer {
             }
         };
         let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
-            match collective::open(driver, comm, (path, mode), &prepared) {
+            match collective::open(driver, comm, (&named, mode), &prepared) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -96,6 +105,9 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
+        if let Some(descriptor) = opened.as_ref().and_then(GroupFile::descriptor).filter(|_| mode.write) {
+            self.guard.own_group("write to", path, (around, descriptor))?;
+        }
         self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
         if let Some(file) = opened {
             if self.hints.wanted(path, comm) {
@@ -108,21 +120,33 @@ impl Layer {
         Ok(timed)
     }
 
-    /// May this file be touched? One that may be made is registered.
-    fn admit(&mut self, path: &CStr, write: bool) -> Result<ParentFacts, Refusal> {
+    /// May this file be touched? One that may be made is registered. Under which name it is to be opened.
+    fn admit(
+        &mut self,
+        path: &CStr,
+        (write, library): (bool, bool),
+    ) -> Result<(ParentFacts, CString), Refusal> {
         if write {
-            let around = self.guard.check("write to", path)?;
+            let reached = self.guard.reach("write to", path)?;
+            let around = reached.around;
             self.guard.check_followed("write to", path)?;
+            self.guard.own_followed("write to", path, around)?;
+            let named = self.guard.for_library("write to", path, (library, &reached))?;
             self.guard.intend(path, around, Makes::Keeps);
-            return Ok(around);
+            return Ok((around, named));
         }
         self.guard.may_read_followed(path)?;
-        Ok(ParentFacts { birth_times: true, place: 0, trusted: false })
+        let around = ParentFacts { birth_times: true, place: 0, trusted: false, replaceable: false };
+        let named = self.guard.for_library(READ, path, (library, &Reached::unchecked(path, around)))?;
+        Ok((around, named))
     }
 
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
         if write {
             self.guard.settle(path, around, Makes::Keeps, errno);
+            if errno == 0 {
+                self.guard.made_together(path);
+            }
         }
     }
 
@@ -139,13 +163,8 @@ impl Layer {
             Target::Path(path) => self.file_name(path),
             Target::File(file) => self.files.get(file).map(|open| open.name).unwrap_or_default(),
         };
-        let memory = TransferMemory::new(
-            self.content.then_some((self.author, name)),
-            (direction, layout),
-            whole,
-            comm,
-        );
-        let memory = match memory {
+        let content = self.content.then_some((self.author, name));
+        let memory = match TransferMemory::new(content, (direction, layout), whole, comm) {
             Ok(memory) => memory,
             Err(errno) => {
                 // The other ranks must not wait for one that has no memory.
@@ -153,19 +172,13 @@ impl Layer {
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
-        if write && self.room.must_look(layout.bytes()) {
-            let path: Option<Arc<CStr>> = match target {
-                Target::Path(path) => Some(path.into()),
-                Target::File(file) => self.files.get(file).map(|open| Arc::clone(&open.path)),
-            };
-            if path.is_some_and(|path| self.would_fill(&path, layout.bytes())) {
-                comm.abandon("the file system of a parallel file would be filled (see --fill)");
-                return Ok(self.bracket.failed(driver, libc::ENOSPC));
-            }
+        if write && self.would_fill_together(target, layout) {
+            comm.abandon("the file system of a parallel file would be filled (see --fill)");
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         let blocks = memory.blocks();
-        let around = match target {
-            Target::Path(path) => Some(self.admit(path, write)?),
+        let admitted = match target {
+            Target::Path(path) => Some(self.admit(path, (write, announced(driver, comm)))?),
             Target::File(_) => None,
         };
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
@@ -182,9 +195,19 @@ impl Layer {
             },
             Target::Path(path) => {
                 let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
+                let Some((around, named)) = admitted else {
+                    return Ok(self.bracket.failed(driver, libc::EINVAL));
+                };
+                let (guard, mut refused) = (&self.guard, None);
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    match collective::open(driver, comm, (path, mode), &prepared) {
+                    match collective::open(driver, comm, (&named, mode), &prepared) {
                         Ok(mut file) => {
+                            if let Some(descriptor) = file.descriptor().filter(|_| write)
+                                && let Err(refusal) = guard.own_group("write to", path, (around, descriptor))
+                            {
+                                refused = Some(refusal);
+                                return Outcome::error(libc::EPERM);
+                            }
                             let mut moved = one(driver, &mut file);
                             let closed = file.close(driver, comm);
                             if moved.ok() {
@@ -195,10 +218,11 @@ impl Layer {
                         Err(outcome) => outcome,
                     }
                 });
-                if let Some(around) = around {
-                    self.settle(path, around, write, timed.outcome.errno);
+                if let Some(refusal) = refused {
+                    return Err(refusal);
                 }
-                self.read_hints_back(driver, path, comm);
+                self.settle(path, around, write, timed.outcome.errno);
+                self.read_hints_back(driver, (path, &named), comm);
                 timed
             }
         };
@@ -223,11 +247,22 @@ impl Layer {
         Ok(timed)
     }
 
+    fn would_fill_together(&mut self, target: Target<'_>, layout: &Layout) -> bool {
+        if !self.room.must_look(layout.bytes()) {
+            return false;
+        }
+        let path: Option<Arc<CStr>> = match target {
+            Target::Path(path) => Some(path.into()),
+            Target::File(file) => self.files.get(file).map(|open| Arc::clone(&open.path)),
+        };
+        path.is_some_and(|path| self.would_fill(&path, layout.bytes()))
+    }
+
     /// A file that was closed within the timing: its hints are asked for outside of it.
-    fn read_hints_back(&mut self, driver: &mut dyn Driver, path: &CStr, comm: &dyn Comm) {
+    fn read_hints_back(&mut self, driver: &mut dyn Driver, (path, named): (&CStr, &CStr), comm: &dyn Comm) {
         if self.hints.wanted(path, comm)
             && let Ok(prepared) = self.preparations.of(driver, comm, &self.hints.asked, None)
-            && let Ok(file) = collective::open(driver, comm, (path, ParallelMode::READ), &prepared)
+            && let Ok(file) = collective::open(driver, comm, (named, ParallelMode::READ), &prepared)
         {
             self.hints.keep(path, comm, || file.hints());
             file.close(driver, comm);

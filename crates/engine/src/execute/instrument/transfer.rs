@@ -164,8 +164,8 @@ impl Layer {
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
         let making = ("write to", Meaning::Bytes, if append { Makes::Keeps } else { Makes::Perhaps });
-        let timed = self.creating(driver, making, path, |driver, path, more| {
-            let opened = driver.open(path, how | more, 0o666);
+        let timed = self.creating(driver, making, path, |driver, path, judge| {
+            let opened = judge.open(driver, path, how, 0o666);
             if !opened.ok() {
                 return opened;
             }

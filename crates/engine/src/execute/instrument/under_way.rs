@@ -7,15 +7,15 @@ use super::keys::Key;
 use crate::buffers::Buffer;
 use crate::content::{Destined, FileName};
 use crate::execute::call::{Completed, Meaning};
-use crate::files::ParentFacts;
+use crate::files::{FoundFile, Moment, ParentFacts};
 
 /// What else is to be done when a job is done.
 #[derive(Clone, Copy, Default)]
 pub(super) enum After {
     #[default]
     Nothing,
-    /// Something may have been made.
-    Settle(ParentFacts, Makes),
+    /// Something may have been made, since this moment.
+    Settle(ParentFacts, Makes, Moment),
     /// Something was removed.
     Forget,
 }
@@ -42,6 +42,8 @@ pub(super) struct AsyncJob {
     pub(super) writes: Option<(Destined, Option<u32>)>,
     /// Memory of this job alone.
     pub(super) memory: Option<Buffer>,
+    /// What is to be removed.
+    pub(super) found: Option<FoundFile>,
     /// NUL-terminated.
     pub(super) path: Vec<u8>,
 }

@@ -28,8 +28,7 @@ impl Document {
     pub fn new(uri: &str, text: &str) -> Self {
         let mut source = Source::new(uri.rsplit('/').next().unwrap_or(uri), text);
         let folder = path(uri).and_then(|path| path.parent().map(PathBuf::from)).unwrap_or_default();
-        let mut read =
-            |name: &str| std::fs::read_to_string(folder.join(name)).map_err(|error| error.to_string());
+        let mut read = |name: &str| crate::program::included(&folder.join(name), &folder);
         let parse = parse_with(&mut source, false, Some(&mut read));
         let mut checked = check::check(&parse.tree, &source);
         checked.diagnostics.splice(..0, parse.diagnostics);

@@ -1,0 +1,13 @@
+//! What is owned.
+
+/// A file, a directory or a link, whatever it is called.
+#[derive(Clone, Copy, Debug)]
+pub struct Object {
+    /// Major and minor number of the device.
+    pub(super) device: (u32, u32),
+    pub(super) inode: u64,
+    /// When it was born; 0 where the file system does not tell, and a number may be used again.
+    pub(super) born_ns: i64,
+    /// Its last change: not part of what it is.
+    pub(super) changed_ns: i64,
+}

@@ -1,0 +1,93 @@
+//! A place that a program may touch, and what is known of a directory in one.
+
+use std::borrow::Cow;
+use std::ffi::CStr;
+use std::path::{Path, PathBuf};
+
+use confine::{Anchor, Held};
+
+use super::real_path::real_path;
+
+/// A directory or file that a program may touch.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// Links resolved.
+    pub(super) path: PathBuf,
+    /// The user named it for that (`--allow`): hidden names, and files that the run did not make, are the program's too.
+    pub(super) trusted: bool,
+    pub(super) anchor: Option<Anchor>,
+    /// No directory: the user named this file.
+    pub(super) file: bool,
+}
+
+impl Place {
+    pub(super) fn of(path: &Path, trusted: bool) -> Option<Self> {
+        let path = real_path(path)?;
+        let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
+        let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
+        let file = path.is_file();
+        Some(Self { path, trusted, anchor, file })
+    }
+
+    /// Does the directory that is held reach further than the place?
+    pub(super) fn is_wider_than_named(&self) -> bool {
+        !self.path.exists()
+    }
+}
+
+/// What is known of the directory a path lies in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ParentFacts {
+    /// Files here carry a birth time by this machine's own clock.
+    pub birth_times: bool,
+    /// Which directory it is: a number made of its path, links resolved.
+    pub place: u64,
+    /// The user named a directory around it with `--allow`.
+    pub trusted: bool,
+    /// Another part of the run may put something else in the place of a directory of the path: one that the run made,
+    /// or a link.
+    pub replaceable: bool,
+}
+
+/// A path that may be used, and what must stay open until it was.
+#[derive(Debug)]
+pub struct Reached<'p> {
+    /// For the call.
+    pub path: Cow<'p, CStr>,
+    /// Of the directory around it.
+    pub around: ParentFacts,
+    pub(super) _held: Option<Held>,
+}
+
+impl<'p> Reached<'p> {
+    /// A path that nobody checks.
+    pub fn unchecked(path: &'p CStr, around: ParentFacts) -> Self {
+        Self { path: Cow::Borrowed(path), around, _held: None }
+    }
+}
+
+/// The number of the directory or file `name` in the directory with the number `parent` (FNV-1a; Fowler, Noll and Vo
+/// 1991).
+pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
+    let start = if parent == 0 { 0xcbf2_9ce4_8422_2325 } else { parent };
+    name.iter()
+        .chain(b"/")
+        .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// Does this directory's file system keep birth times by this machine's clock?
+pub(super) fn has_birth_times(real: &Path) -> bool {
+    const LOCAL: [i64; 7] =
+        [0xEF53, 0x5846_5342, 0x9123_683E, 0x0102_1994, 0xF2F5_2010, 0x2FC1_2FC1, 0x794C_7630];
+    let Ok(facts) = rustix::fs::statfs(real) else { return false };
+    #[allow(clippy::unnecessary_cast)] // the field's width differs between architectures
+    let kind = facts.f_type as i64 & 0xFFFF_FFFF;
+    LOCAL.contains(&kind)
+        && rustix::fs::statx(
+            rustix::fs::CWD,
+            real,
+            rustix::fs::AtFlags::empty(),
+            rustix::fs::StatxFlags::BTIME,
+        )
+        .is_ok_and(|found| found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0)
+}

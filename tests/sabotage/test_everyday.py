@@ -1,0 +1,106 @@
+"""Everyday work needs no option that weakens anything: what runs made, the next ones may use."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from filesystems.measured import Lastrank
+
+
+@pytest.fixture
+def home(lastrank: Lastrank) -> Path:
+    """A home of its own, so that nothing is known from other runs."""
+    home = lastrank.folder / "home"
+    home.mkdir()
+    return home
+
+
+def say(lastrank: Lastrank, home: Path, *words: object, status: int = 0) -> str:
+    folder = lastrank.folder / "work"
+    folder.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [str(lastrank.program), *map(str, words)], cwd=folder, capture_output=True, text=True, check=False,
+        env={"HOME": str(home), "PATH": "/usr/bin:/bin", "TMPDIR": str(lastrank.folder)}, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == status, (words, done.stdout, done.stderr)
+    return done.stdout + done.stderr
+
+
+def run(lastrank: Lastrank, home: Path, text: str, *words: object, status: int = 0) -> str:
+    folder = lastrank.folder / "work"
+    folder.mkdir(exist_ok=True)
+    (folder / "p.ppl").write_text(text)
+    return say(lastrank, home, "run", "p.ppl", "-s", "-o", lastrank.folder / "r.parquet", "--report", "none", *words, status=status)
+
+
+def test_what_one_run_wrote_the_next_one_checks_overwrites_and_removes(lastrank: Lastrank, home: Path) -> None:
+    write = 'mkdir("d-$$rank"); write("d-$$rank/blk", 64k); create("d-$$rank/empty");'
+    run(lastrank, home, write, "-n", "2")
+    run(lastrank, home, 'verify { read("d-$$rank/blk"); }', "-n", "2")
+    again = write.replace("mkdir", "stat") + ' rename("d-$$rank/empty", "d-$$rank/blk"); append("d-$$rank/blk", 10);'
+    run(lastrank, home, again, "-n", "2")
+    run(lastrank, home, 'rename("d-$$rank", "e-$$rank"); delete("e-$$rank/blk"); rmdir("e-$$rank");', "-n", "2")
+    assert sorted(path.name for path in (lastrank.folder / "work").iterdir()) == ["p.ppl"]
+
+
+def test_a_file_of_the_user_is_refused_with_the_way_out_which_works(lastrank: Lastrank, home: Path) -> None:
+    (lastrank.folder / "work").mkdir()
+    thesis = lastrank.folder / "work/thesis.txt"
+    thesis.write_text("mine")
+    said = run(lastrank, home, 'write("thesis.txt", 1);', status=2)
+    assert "did not make it" in said and f"--allow {thesis.parent}" in said and thesis.read_text() == "mine", said
+    run(lastrank, home, 'define place "at" $at ""\nwrite($at, 1);', "--set", f"at={thesis}")
+    assert thesis.read_bytes() != b"mine"
+
+
+def test_what_the_user_put_in_the_place_of_a_run_s_file_is_the_user_s(lastrank: Lastrank, home: Path) -> None:
+    run(lastrank, home, 'mkdir("d"); write("d/f", 10); write("g", 10);')
+    work = lastrank.folder / "work"
+    for name in ("d/f", "g"):
+        (work / "new").write_text("mine")
+        (work / "new").replace(work / name)
+    for text in ('write("d/f", 1);', 'delete("d/f");', 'rename("d", "e");', 'append("g", 1);'):
+        assert "did not make it" in run(lastrank, home, text, status=2)
+    assert (work / "d/f").read_text() == (work / "g").read_text() == "mine"
+
+
+def test_a_second_user_or_one_without_a_home_knows_nothing(lastrank: Lastrank, home: Path) -> None:
+    run(lastrank, home, 'write("f", 10);')
+    other = lastrank.folder / "other"
+    other.mkdir()
+    assert "did not make it" in run(lastrank, other, 'write("f", 1);', status=2)
+    run(lastrank, home, 'write("f", 1);')
+
+
+def test_only_a_place_grants(lastrank: Lastrank, home: Path) -> None:
+    outside = lastrank.folder / "outside"
+    outside.mkdir()
+    text = 'define param "separator" $sep "-"\nwrite("{at}/f", 10);'.replace("{at}", str(outside))
+    assert "--allow" in run(lastrank, home, text, "--set", "separator=/", status=2) and not list(outside.iterdir())
+    run(lastrank, home, 'define place "dir" $dir "."\nwrite("$dir/f", 10);', "--set", f"dir={outside}")
+    assert (outside / "f").exists()
+
+
+def test_ior_writes_and_then_reads(lastrank: Lastrank, home: Path) -> None:
+    """And thirty students do so in one directory, each in a file of his own."""
+    words = ("ior", "-b", "64k", "-t", "16k", "--report", "none", "-o")
+    for student in range(3):
+        for how in (("-w", "-k"), ("-r", "-k", "-E")):
+            say(lastrank, home, *words, f"s-{student}", *how)
+
+
+def test_a_recording_is_replayed_in_its_own_folder_twice(lastrank: Lastrank, home: Path) -> None:
+    script = "mkdir -p s; echo x > f.1; ln -s ../f.1 s/l; cat s/l; mv f.1 f.2; rm -r s f.2"
+    say(lastrank, home, "record", "-o", "app.parquet", "--", "sh", "-c", script)
+    for _ in range(2):
+        say(lastrank, home, "replay", "app.parquet", "-o", lastrank.folder / "replay.parquet")
+
+
+def test_the_facts_of_a_run_still_say_by_whom_it_was_confined(lastrank: Lastrank, home: Path) -> None:
+    import pyarrow.parquet
+
+    run(lastrank, home, 'write("f", 10);')
+    facts = json.loads(pyarrow.parquet.read_metadata(lastrank.folder / "r.parquet").metadata[b"lastrank.facts"])
+    assert facts["confinement"]["by"] in ("kernel", "paths")
