@@ -204,6 +204,12 @@ class Run:
         found: list[dict[str, Any]] = json.loads(self._file.rows())
         return found
 
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The numbers of the answer, as the first screen and ``ls`` have them (``numbers`` of the document)."""
+        found: dict[str, Any] = self.document["numbers"]
+        return found
+
     @cached_property
     def frame(self) -> Frame:
         """All samples as a table."""
