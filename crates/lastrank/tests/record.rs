@@ -129,7 +129,7 @@ fn the_status_of_the_application_and_a_missing_one_are_told() {
     assert!(missing.err.contains("no program no-such-program-here in PATH"), "{}", missing.err);
     let failed =
         lastrank(folder.path(), &["record", "-o", "f.parquet", "--", "sh", "-c", "echo x > f; exit 4"]);
-    assert_eq!(failed.status, Some(3), "{}", failed.err);
+    assert_eq!(failed.status, Some(4), "{}", failed.err);
     assert!(failed.err.contains("ended with status 4"), "{}", failed.err);
     // Calls of an application that was killed are kept.
     let killed = lastrank(
@@ -137,6 +137,7 @@ fn the_status_of_the_application_and_a_missing_one_are_told() {
         &["record", "-o", "k.parquet", "--", "sh", "-c", "echo x > kept; kill -9 $$"],
     );
     assert!(killed.err.contains("was ended by signal 9"), "{}", killed.err);
+    assert_eq!(killed.status, Some(137), "{}", killed.err);
     let made = lastrank(folder.path(), &["import", "k.parquet", "--only", "."]);
     assert!(made.out.contains("$dir/kept") && made.out.contains("fwrite("), "{}{}", made.out, made.err);
 }

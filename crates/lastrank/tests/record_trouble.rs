@@ -35,7 +35,7 @@ fn a_recorder_that_is_to_terminate_passes_that_on_and_keeps_what_was_recorded() 
         let id = child.id().to_string();
         // The shell may be between the file and its `wait`: its trap counts from before.
         assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
-        assert_eq!(child.wait().unwrap().code(), Some(3), "{how:?}");
+        assert_eq!(child.wait().unwrap().code(), Some(7), "{how:?}");
         let program = verbatim(folder.path());
         assert!(program.contains("$dir/begun") && program.contains("$dir/bye"), "{how:?}: {program}");
     }
@@ -79,4 +79,77 @@ fn the_quiet_recorder_leaves_an_application_alone_whose_disk_is_full() {
     assert!(done.out.contains("went on"), "{:?} {}{}", done.status, done.out, done.err);
     assert_eq!(done.status, Some(3), "{}", done.err);
     assert!(done.err.contains("warning: these calls are missing; set TMPDIR"), "{}", done.err);
+}
+
+/// Programs that do what no recorder follows, and a reservation that fails.
+const OTHER_WAYS: &str = r#"
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+static long by_32(long n, long a, long b, long c) {
+#ifdef __x86_64__
+    long r;
+    __asm__ volatile("int $0x80" : "=a"(r) : "a"(n), "b"(a), "c"(b), "d"(c) : "memory", "r8", "r9", "r10", "r11");
+    return r;
+#else
+    return -1;
+#endif
+}
+int main(int count, char **words) {
+    if (words[1][0] == 'i') {
+        char *name = mmap(0, 4096, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_32BIT, -1, 0);
+        strcpy(name, "by32.dat");
+        return by_32(5, (long)name, 01102, 0644) < 0 ? 77 : 0;
+    }
+    if (words[1][0] == 'p') {
+        int file = open("p.dat", O_RDONLY | O_CREAT, 0644);
+        return posix_fallocate(file, 0, 4096) == 9 ? 0 : 1;
+    }
+    uint32_t given[30] = {0};
+    int ring = syscall(425, 8, given);
+    if (ring < 0) return 77;
+    char *queue = mmap(0, given[16] + 8 * 4 + 4096, 3, MAP_SHARED, ring, 0);
+    char *entries = mmap(0, 8 * 64, 3, MAP_SHARED, ring, 0x10000000);
+    if (queue == MAP_FAILED || entries == MAP_FAILED) return 77;
+    for (uint32_t at = 0; at < 5; at++) ((uint32_t *)(queue + given[16]))[at] = at;
+    *(volatile uint32_t *)(queue + given[11]) = 5;
+    long taken = syscall(426, ring, 5, 0, 0, 0, 0);
+    close(ring);
+    return taken == 5 ? 0 : 77;
+}
+"#;
+
+/// Without it a recording holds nothing of them, and seems to be whole.
+#[test]
+fn what_a_recorder_does_not_follow_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("other.c"), OTHER_WAYS).unwrap();
+    let compiled = Command::new("cc").args(["-o", "other", "other.c"]).current_dir(folder.path()).status();
+    if !compiled.is_ok_and(|status| status.success()) {
+        println!("skipped: no C compiler");
+        return;
+    }
+    let cases: [(&[&str], &str, &str); 3] = [
+        (&[], "i", "calls of another architecture (32 bits), of which none is recorded"),
+        (&["--quiet"], "u", "5 submissions to io_uring, or more, which --quiet counts and does not see"),
+        (&["--quiet"], "p", ""),
+    ];
+    for (how, what, told) in cases {
+        let recorded = lastrank(folder.path(), &record(how, &["./other", what]));
+        if recorded.status == Some(77) {
+            println!("skipped: {what} is not to be had here");
+            continue;
+        }
+        let expected = if told.is_empty() { 0 } else { 3 };
+        assert_eq!(recorded.status, Some(expected), "{what}: {}", recorded.err);
+        assert!(recorded.err.contains(told), "{what}: {}", recorded.err);
+        if what == "p" {
+            // It failed for a reason that is not in the names: no program repeats it as one that worked.
+            assert!(!verbatim(folder.path()).contains("fallocate("));
+        }
+    }
 }

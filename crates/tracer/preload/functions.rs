@@ -5,6 +5,7 @@ use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use crate::life::{counted, has_transferred};
 use crate::sight::{look, opened, sight, sight_of_open};
+use crate::submissions::{closing, mapped};
 use crate::{
     AT_FDCWD, Kind, LONGEST_NAME, Names, O_CLOEXEC, O_DIRECTORY, abort, dirfd, dlsym, done, now, put, ring, text,
 };
@@ -106,7 +107,7 @@ stands_before! {
     "mkstemps" mkstemps(path: Path, tail: c_int) -> c_int; Kind::Open => |_| temporary(0), |r| [text(path), &[]];
     "mkostemps" mkostemps(path: Path, tail: c_int, flags: c_int) -> c_int;
         Kind::Open => |_| temporary(flags), |r| [text(path), &[]];
-    "close" close(file: c_int) -> c_int; Kind::Close => |_| [n(file), 0, 0, 0], |_| NO;
+    "close" close(file: c_int) -> c_int, before closing(file); Kind::Close => |_| [n(file), 0, 0, 0], |_| NO;
     "read" read(file: c_int, buffer: Buffer, count: usize) -> isize; Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
     "__read_chk" read_chk(file: c_int, buffer: Buffer, count: usize, size: usize) -> isize;
         Kind::Read => |_| [n(file), -1, 0, 0], |_| NO;
@@ -231,9 +232,9 @@ stands_before! {
     "close_range" close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
         Kind::CloseRange => |_| [n(first), n(last), n(flags), 0], |_| NO;
     "mmap" mmap(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
-        Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
+        Kind::Map => |_| mapped(file, size, flags & 1 != 0 && access & 2 != 0, at), |_| NO;
     "mmap64" mmap64(address: Buffer, size: usize, access: c_int, flags: c_int, file: c_int, at: i64) -> Buffer;
-        Kind::Map => |_| [n(file), size as i64, n(flags & 1 != 0 && access & 2 != 0), 0], |_| NO;
+        Kind::Map => |_| mapped(file, size, flags & 1 != 0 && access & 2 != 0, at), |_| NO;
 }
 
 /// The offset that a call found at an address and moved on by its result; -1 where it used the file's position.
@@ -456,6 +457,7 @@ pub unsafe extern "C" fn closedir(stream: Buffer) -> c_int {
 }
 
 fn executes() {
+    crate::submissions::ending();
     let (count, took) = if has_transferred() { counted() } else { (0, 0) };
     put(Kind::Executes, (now(), 0), (0, 0), [count, took, 0, 0], NO);
 }

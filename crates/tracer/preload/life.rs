@@ -159,6 +159,7 @@ unsafe extern "C" fn end() {
 
 /// Records that the process ends. Where it is recorded more than once, the last time counts.
 pub fn ended() {
+    crate::submissions::ending();
     let (count, took) = counted();
     put(Kind::End, (now(), 0), (0, 0), [count, took, LOADED.load(Relaxed) as i64, 0], [&[], &[]]);
 }
@@ -181,6 +182,7 @@ unsafe extern "C" fn forked() {
         let began = now();
         LOADED_BEFORE.store(u64::MAX, Relaxed);
         FRESH.store(true, Relaxed);
+        crate::submissions::forget();
         pthread_setspecific(key, null_mut());
         let parent = syscall(number::GETPPID);
         put(Kind::Forked, (began, 0), (0, 0), [parent, 0, 0, 0], [&[], &[]]);

@@ -26,6 +26,7 @@ mod older;
 mod reserve;
 mod sight;
 mod stdio;
+mod submissions;
 mod temporary;
 
 use clock::{Timespec, now};
@@ -139,6 +140,8 @@ enum Kind {
     /// Its result is how many bytes were cloned.
     Clone,
     TruncateName,
+    /// So many transfers were submitted that complete later.
+    Submitted,
 }
 
 #[repr(C)]

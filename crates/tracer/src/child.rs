@@ -8,11 +8,14 @@ use crate::calls::{CLONES, PROCESSORS, SELECTS, SLEEPS, listed};
 use crate::signals::SignalsPassedOn;
 
 #[cfg(target_arch = "x86_64")]
-const ARCHITECTURE: u32 = 0xc000_003e;
+pub const ARCHITECTURE: u32 = 0xc000_003e;
 #[cfg(target_arch = "aarch64")]
-const ARCHITECTURE: u32 = 0xc000_00b7;
+pub const ARCHITECTURE: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCHITECTURE: u32 = 0;
+pub const ARCHITECTURE: u32 = 0;
+
+/// In numbers of calls of programs whose pointers have 32 bits (x32); no other number has it.
+pub const X32: u32 = 0x4000_0000;
 
 const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 const EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -23,7 +26,7 @@ fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, and of
+/// The filter: calls of other architectures, listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, and of
 /// `ioctl` only clones do; all others run freely.
 pub fn filter() -> Vec<libc::sock_filter> {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
@@ -32,8 +35,10 @@ pub fn filter() -> Vec<libc::sock_filter> {
     let mut all = vec![
         step(LOAD, 4, 0, 0),
         step(EQUAL, ARCHITECTURE, 1, 0),
-        allow,
+        stop,
         step(LOAD, 0, 0, 0),
+        step(ANY_BIT, X32, 0, 1),
+        stop,
         step(EQUAL, libc::SYS_mmap as u32, 0, 4),
         step(LOAD, 16 + 3 * 8, 0, 0),
         step(ANY_BIT, libc::MAP_ANONYMOUS as u32, 0, 1),

@@ -2,10 +2,14 @@
 
 use std::io;
 
+use crate::child::{ARCHITECTURE, X32};
+
 /// The point at which a thread stopped.
 pub enum Stopped {
     /// At the beginning of a listed call: number and arguments.
     Entry(u64, [u64; 6]),
+    /// At the beginning of a call of another architecture, whose numbers mean other things.
+    OtherArchitecture,
     /// At its end: what it returned.
     Exit(i64),
     /// Elsewhere.
@@ -36,7 +40,9 @@ pub fn stopped_at(thread: libc::pid_t) -> Stopped {
         return Stopped::Other;
     }
     let arguments = || std::array::from_fn(|at| info.rest[at + 1]);
+    let is_other = info.architecture != ARCHITECTURE || info.rest[0] & u64::from(X32) != 0;
     match info.op {
+        1 | 3 if is_other => Stopped::OtherArchitecture,
         // PTRACE_SYSCALL_INFO_ENTRY, PTRACE_SYSCALL_INFO_SECCOMP
         1 | 3 => Stopped::Entry(info.rest[0], arguments()),
         2 => Stopped::Exit(info.rest[0].cast_signed()),

@@ -150,16 +150,16 @@ fn run(
 fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
     let mut deliver = 0;
     match (signal, event) {
-        (libc::SIGTRAP, libc::PTRACE_EVENT_SECCOMP) => {
-            if let Stopped::Entry(number, arguments) = ptrace::stopped_at(thread)
-                && !state.begin(thread, number, arguments)
-            {
+        (libc::SIGTRAP, libc::PTRACE_EVENT_SECCOMP) => match ptrace::stopped_at(thread) {
+            Stopped::OtherArchitecture => state.other_architecture(thread),
+            Stopped::Entry(number, arguments) if !state.begin(thread, number, arguments) => {
                 match PROCESSORS.iter().any(|known| *known as u64 == number) {
                     true => state.leave_processors_alone(),
                     false => state.stops.sleeps(thread),
                 }
             }
-        }
+            _ => {}
+        },
         (libc::SIGTRAP, libc::PTRACE_EVENT_FORK | libc::PTRACE_EVENT_VFORK | libc::PTRACE_EVENT_CLONE) => {
             state.spawned(thread, ptrace::message(thread) as libc::pid_t);
         }

@@ -267,6 +267,14 @@ impl State {
         self.take(thread, times, (i64::try_from(bytes).unwrap_or(0), 0), asked);
     }
 
+    /// A call of another architecture begins. Its number and its arguments mean other things: it is counted alone.
+    pub fn other_architecture(&mut self, thread: libc::pid_t) {
+        let times = self.at_once(thread);
+        let what = "calls of another architecture (32 bits), of which none is recorded".into();
+        let asked = Asked::Unrepeated { what, place: Concerns::Unknown, changes: true, count: 1, bytes: 0 };
+        self.take(thread, times, (0, 0), asked);
+    }
+
     /// The process of a thread.
     fn group(&mut self, thread: libc::pid_t) -> u32 {
         *self.groups.entry(thread).or_insert_with(|| group_of(thread).unwrap_or(thread.cast_unsigned()))

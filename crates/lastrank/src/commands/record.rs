@@ -85,7 +85,16 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         eprintln!("warning: what these programs did is missing; without --quiet everything is recorded");
     }
     let is_whole = ledger::status(&ledger) == Status::Ok && cut == 0 && unseen == 0;
-    Ok(if is_whole && exit_status(status) == Some(0) { Status::Ok } else { Status::Incomplete })
+    match shell_status(status) {
+        0 => Ok(if is_whole { Status::Ok } else { Status::Incomplete }),
+        // Scripts around the application look at its status: it is that of the recorder.
+        own => std::process::exit(own),
+    }
+}
+
+/// The status of an ended process as shells have it: 128 and the signal that ended it.
+fn shell_status(status: i32) -> i32 {
+    exit_status(status).unwrap_or(128 + (status & 0x7f))
 }
 
 /// The file of this rank: `%r` stands for its number, so that ranks that a launcher started do not share one.

@@ -2,7 +2,7 @@
 
 use operations::Processor;
 use trace::asked::Told;
-use trace::event::{Asked, AttributeChange, Attributes, Given};
+use trace::event::{Asked, AttributeChange, Attributes, Concerns, Given};
 
 use super::{NEW, Reader, Record, RecordKind};
 
@@ -88,6 +88,14 @@ pub(super) fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
         RecordKind::Bind => Asked::Bind { path },
         RecordKind::Spawn => {
             Asked::Spawn { shares_memory: false, shares_descriptors: false, shares_directory: false }
+        }
+        RecordKind::Submitted => {
+            let what = match b {
+                0 => "submissions to io_uring, or more, which --quiet counts and does not see",
+                _ => "submissions of AIO, which --quiet counts and does not see",
+            };
+            let count = u64::try_from(a).ok().filter(|count| *count > 0)?;
+            Asked::Unrepeated { what: what.into(), place: Concerns::Unknown, changes: true, count, bytes: 0 }
         }
         RecordKind::Map
         | RecordKind::Begin
