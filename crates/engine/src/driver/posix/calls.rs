@@ -232,6 +232,7 @@ pub fn rename_to_free(from: &CStr, to: &CStr) -> Outcome {
     let (here, how) = (libc::AT_FDCWD, libc::RENAME_NOREPLACE);
     // SAFETY: both paths are NUL-terminated.
     let call = || unsafe { libc::syscall(libc::SYS_renameat2, here, from.as_ptr(), here, to.as_ptr(), how) };
+    #[allow(clippy::useless_conversion)] // the width of the result differs between architectures
     match retry(|| i64::from(call())) {
         // Before Linux 3.15, or in a container.
         outcome if outcome.errno == libc::ENOSYS => Outcome::error(libc::EINVAL),

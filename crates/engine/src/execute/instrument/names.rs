@@ -369,7 +369,9 @@ impl Layer {
         let held = self.guard.hold(WHAT, path)?;
         match &held {
             Some((_, _, held)) => self.guard.own_open(WHAT, path, held.number())?,
-            None => drop(self.guard.own(WHAT, path, &reached)?),
+            None => {
+                self.guard.own(WHAT, path, &reached)?;
+            }
         }
         if let AttributeChange::Mode(mode) = change {
             let is_directory =
