@@ -12,6 +12,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow.parquet as parquet
 import pytest
 
 from workloads.fio_sets import JobSet, all_sets
@@ -278,6 +279,34 @@ def test_most_sets_are_carried_out_and_every_refusal_has_a_way_out(outcomes: dic
     assert len(equal) > len(outcomes) / 2
     for name, (state, why) in outcomes.items():
         assert state != "refused" or len(why) > 20, name
+
+
+@pytest.mark.parametrize(("engine", "depth"), [("libaio", 8), ("psync", 1)])
+def test_as_many_operations_are_in_flight(program: Path, tmp_path: Path, engine: str, depth: int) -> None:
+    for tool in ("fio", "strace"):
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not there")
+    text = f"[job]\nrw=randread\nbs=16k\nsize=4m\ndirect=1\niodepth=8\nioengine={engine}\n"
+    (tmp_path / "job.fio").write_text(text)
+    _, calls = trace(["fio", "--output=/dev/null", "job.fio"], tmp_path, tmp_path / "log")
+    streams, most = of_fio(calls, tmp_path)
+    assert len(streams[0].transfers()) == 256
+    assert max(most, 1) == depth
+    # What fio left is not written over.
+    (tmp_path / "job.0.0").unlink()
+    subprocess.run([program, "import", "job.fio", "-o", "job.ppl"], cwd=tmp_path, check=True, capture_output=True)
+    run = [program, "run", "job.ppl", "--quiet", "--report", "none", "-c", "-o", "run.parquet"]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    table = parquet.read_table(tmp_path / "run.parquet").to_pandas()
+    reads = table[table.operation == "fread"]
+    assert len(reads) == 256
+    begins = [(begin, 1) for begin in reads.start_ns]
+    ends = [(begin + lasted, -1) for begin, lasted in zip(reads.start_ns, reads.duration_ps // 1000, strict=True)]
+    flying = highest = 0
+    for _, step in sorted(begins + ends, key=lambda event: (event[0], event[1])):
+        flying += step
+        highest = max(highest, flying)
+    assert highest == depth
 
 
 def test_every_option_of_fio_has_a_class(program: Path, tmp_path: Path) -> None:
