@@ -3,6 +3,7 @@
 //! | step | module | gives |
 //! |---|---|---|
 //! | parse | [`formats`] | system calls, one [`event::Event`] each |
+//! | ask | [`asked`] | what a system call asks for, by the table of the crate `operations` |
 //! | follow | [`follow`] | the columnar [`model::Trace`]: descriptors, names and positions resolved |
 //! | select | [`select`] | what the program is to do, and what is left out, counted |
 //! | order | [`moments`] | which of two calls that overlapped came first |
@@ -17,6 +18,7 @@
 //! Whatever there is for each call, from its times to the columns of folded statements, is kept by [`packed`], in bits; no step
 //! holds more of a trace that repeats itself than some bytes a call.
 //!
+//! [`ledger`] tells what becomes of each call: repeated exactly, nearly, or not.
 //! [`recording`] keeps the model in a Parquet file, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
 //! Pure: no file, clock, environment or system call; threads of its own where steps do not need each other.
 #![forbid(unsafe_code)]
