@@ -3,17 +3,17 @@
 import os
 import re
 import shutil
+import struct
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
 
+from browser import FLAGS, Browser
+
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
-FLAGS = [
-    "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-    "--disable-background-networking", "--disable-component-update", "--disable-sync",
-    "--virtual-time-budget=30000", "--enable-logging=stderr",
-]
+OPTIONS = [*FLAGS, "--virtual-time-budget=30000", "--enable-logging=stderr"]
 LAW = "simulate:gev(10ms,1ms,0.1)"
 # A drawn figure must contain at least a point, a bar, a line or a filled band with a non-empty shape.
 MARK = re.compile(r'class="(?:point|js-line|js-fill)[^"]*"[^>]* d="M|<path[^>]* d="M[^"]+"[^>]*class="(?:point|js-line|js-fill)'
@@ -66,7 +66,7 @@ def test_the_page_fetches_nothing(pages, name):
 @pytest.mark.skipif(CHROMIUM is None, reason="no chromium on this machine")
 def test_a_browser_draws_marks_in_every_figure_without_an_error(pages, tmp_path, name):
     done = subprocess.run(
-        [CHROMIUM, *FLAGS, f"--user-data-dir={tmp_path}", "--dump-dom", pages[name].as_uri() + "#all"],
+        [CHROMIUM, *OPTIONS, f"--user-data-dir={tmp_path}", "--dump-dom", pages[name].as_uri() + "#all"],
         capture_output=True, text=True, timeout=300,
     )
     complaints = [line for line in done.stderr.splitlines() if "CONSOLE" in line and "rror" in line]
@@ -77,3 +77,120 @@ def test_a_browser_draws_marks_in_every_figure_without_an_error(pages, tmp_path,
     assert len(drawn) == len(re.findall(r"<figure", pages[name].read_text()))
     without_marks = [figure for figure, inside in drawn.items() if not MARK.search(inside)]
     assert without_marks == []
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    if CHROMIUM is None:
+        pytest.skip("no chromium on this machine")
+    with Browser(CHROMIUM, tmp_path_factory.mktemp("profile")) as browser:
+        yield browser
+
+
+# Of each figure: its frame, the card around it, what is drawn with its texts, and how wide the page is.
+BOXES = """
+[...document.querySelectorAll('figure')].filter((figure) => figure.offsetParent !== null).map((figure) => {
+  const box = (element) => { const r = element.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
+  const plot = figure.querySelector('.plot');
+  const inside = [...plot.querySelectorAll('.xtitle, .ytitle, .xtick, .ytick, .bglayer, .bars, .legend')];
+  const seen = inside.filter((part) => part.getBoundingClientRect().width > 0);
+  return { id: plot.id, plot: box(plot), card: box(figure), parts: seen.map(box), width: document.documentElement.clientWidth };
+})
+"""
+SLACK = 1.5
+
+
+def cut(figure: dict) -> list[str]:
+    """Which edges something of the figure reaches beyond."""
+    left, top, right, bottom = figure["plot"]
+    beyond = [
+        (left - SLACK > min(part[0] for part in figure["parts"]), "left"),
+        (top - SLACK > min(part[1] for part in figure["parts"]), "top"),
+        (right + SLACK < max(part[2] for part in figure["parts"]), "right"),
+        (bottom + SLACK < max(part[3] for part in figure["parts"]), "bottom"),
+        (figure["card"][2] + SLACK < right or figure["width"] + SLACK < figure["card"][2], "page"),
+    ]
+    return [edge for is_beyond, edge in beyond if is_beyond]
+
+
+@pytest.mark.parametrize("width", [640, 703, 816], ids=["narrow", "A4", "Letter"])
+@pytest.mark.parametrize("name", EXPECTED)
+def test_no_figure_is_cut_on_paper(pages, browser, name, width):
+    browser.show(pages[name].as_uri() + "#all", 1280)
+    browser.script("dispatchEvent(new Event('beforeprint'))")
+    browser.ask("Emulation.setEmulatedMedia", media="print")
+    browser.ask("Emulation.setDeviceMetricsOverride", width=width, height=1000, deviceScaleFactor=1, mobile=False)
+    figures = browser.script(BOXES)
+    browser.ask("Emulation.setEmulatedMedia", media="screen")
+    assert len(figures) > 4 and all(len(figure["parts"]) > 3 for figure in figures)
+    # The frame takes the paper, but for a margin: nothing was drawn for a narrower one.
+    for figure in figures:
+        left, _, right, _ = figure["plot"]
+        assert max(part[2] for part in figure["parts"]) - min(part[0] for part in figure["parts"]) > 0.6 * (right - left)
+    assert {figure["id"]: edges for figure in figures if (edges := cut(figure))} == {}
+
+
+def test_a_cut_figure_would_be_seen():
+    parts = [[10, 10, 250, 90], [20, 95, 60, 99]]
+    whole = {"plot": [0, 0, 300, 100], "card": [0, 0, 310, 120], "parts": parts, "width": 700}
+    assert cut(whole) == []
+    assert cut(whole | {"plot": [0, 0, 200, 97]}) == ["right", "bottom"]
+    assert cut(whole | {"width": 300}) == ["page"]
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_every_column_is_reached_on_a_telephone(pages, browser, name):
+    browser.show(pages[name].as_uri(), 400)
+    assert browser.script("document.documentElement.scrollWidth") <= 400
+    # The last column of each row, with its table scrolled to the end, lies within the window.
+    hidden = browser.script("""
+      [...document.querySelectorAll('.scroll')].filter((frame) => frame.offsetParent !== null).flatMap((frame) => {
+        const right = (cell) => cell.getBoundingClientRect().right;
+        const before = [...frame.querySelectorAll('th')].map(right);
+        frame.scrollLeft = frame.scrollWidth;
+        const cells = [...frame.querySelectorAll('tr > :last-child')];
+        return cells.filter((cell) => (cell.textContent && cell.offsetWidth === 0) || right(cell) > innerWidth || before.length === 0)
+          .map((cell) => cell.textContent);
+      })
+    """)
+    assert hidden == []
+    # Most tables need no scrolling at all.
+    over = browser.script(
+        "[...document.querySelectorAll('.scroll')].filter((frame) => frame.scrollWidth > frame.clientWidth + 60).length"
+    )
+    assert over <= 2
+
+
+def test_a_figure_is_saved_as_png_and_svg(pages, browser, tmp_path):
+    browser.show(pages["gate"].as_uri(), 1280)
+    browser.ask("Page.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
+    assert browser.script(
+        "[...document.querySelectorAll('figure')].every((figure) => figure.querySelectorAll('.save button').length === 2)"
+    )
+    browser.script("document.querySelectorAll('#plot-series')[0].closest('figure')"
+                   ".querySelectorAll('.save button').forEach((button) => button.click())")
+    png, svg = tmp_path / "series.png", tmp_path / "series.svg"
+    for _ in range(400):
+        if png.exists() and svg.exists():
+            break
+        time.sleep(0.05)
+    head = png.read_bytes()[:24]
+    assert head.startswith(b"\x89PNG") and struct.unpack(">I", head[16:20])[0] >= 1280
+    text = svg.read_text()
+    assert text.startswith("<svg") and "T over time" in text
+    assert browser.console == []
+
+
+def test_what_users_named_is_text_in_figures(browser, tmp_path):
+    if "LASTRANK_BIN" not in os.environ:
+        pytest.skip("skipped: LASTRANK_BIN does not name the binary")
+    label = '<a href=\\"https://evil.example/x\\">see</a>'
+    (tmp_path / "link.ppl").write_text(
+        f'repeat 200 time["{label}"] {{ getpid(); }}\nrepeat 200 time["other"] {{ getppid(); }}\n'
+    )
+    lastrank(tmp_path, "run", "link.ppl", "--backend", LAW, "-o", "link.parquet", "--report", "link.html")
+    browser.show((tmp_path / "link.html").as_uri() + "#all", 1280)
+    links = browser.script("[...document.querySelectorAll('a')].map((a) => a.getAttribute('href') ?? a.href?.baseVal ?? '')")
+    assert [link for link in links if link and not link.startswith("#")] == []
+    texts = browser.script("[...document.querySelectorAll('.plot text')].map((text) => text.textContent).join('\\n')")
+    assert "<a href=" in texts

@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,19 @@ def kinds(source: Any) -> list[str]:
 
 def _chosen(source: Any, kind: str) -> dict[str, Any]:
     """The figure of a kind: by its id, by its end (the first analysis), the kind of its numbers, or its beginning."""
+    return _as_text(_found(source, kind))
+
+
+def _as_text(value: Any) -> Any:
+    """The same with the characters that Plotly's entities stand for."""
+    if isinstance(value, str):
+        return unescape(value) if "&lt;" in value else value
+    if isinstance(value, list):
+        return value if value and isinstance(value[0], float) else [_as_text(item) for item in value]
+    return {name: _as_text(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+def _found(source: Any, kind: str) -> dict[str, Any]:
     figures = _figures(source)
     wanted = _underscored(kind)
     for name in dict.fromkeys([wanted, SYNONYMS.get(wanted, wanted)]):

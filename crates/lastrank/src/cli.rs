@@ -411,6 +411,9 @@ pub struct ReportArgs {
     /// With more in the JSON: every value (`steps`), or all figures (`figures`)
     #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
+    /// With the kernel's command line on the page
+    #[arg(long)]
+    pub details: bool,
     /// Hide host, command line, paths and user
     #[arg(long)]
     pub redact: bool,

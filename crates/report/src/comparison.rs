@@ -135,6 +135,7 @@ impl ComparisonReport {
             tiles,
             chapters: &self.chapters,
             facts: None,
+            details: false,
             timed_lines: &[],
             version: None,
         }

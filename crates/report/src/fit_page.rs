@@ -66,9 +66,10 @@ impl FitPage<'_> {
             answer: self.groups.map(|(found, by)| groups_answer(found, by)),
             warnings: &[],
             verdict,
-            tiles: if self.seconds { tiles(&main, None) } else { Vec::new() },
+            tiles: if self.seconds { tiles(&main, None, None) } else { Vec::new() },
             chapters: &chapters,
             facts: None,
+            details: false,
             timed_lines: &[],
             version: None,
         }

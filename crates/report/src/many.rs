@@ -228,6 +228,7 @@ impl SeveralRuns {
             tiles: Vec::new(),
             chapters: &[chapter],
             facts: None,
+            details: false,
             timed_lines: &[],
             version: None,
         }

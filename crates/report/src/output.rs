@@ -37,7 +37,12 @@ impl Report {
 
     /// The report as one HTML page that needs no network: everything is inside.
     pub fn html(&self) -> String {
-        page::of_report(self)
+        page::of_report(self, false)
+    }
+
+    /// As [`Report::html`], with the kernel's command line among the facts.
+    pub fn html_with_details(&self) -> String {
+        page::of_report(self, true)
     }
 
     /// The report as JSON, schema `lastrank.report/1`: the answer, of a size that does not depend on the number of

@@ -70,6 +70,7 @@ impl ReplayPage {
             tiles: tiles.collect(),
             chapters: &[over_time, operations],
             facts: None,
+            details: false,
             timed_lines: &[],
             version: None,
         }

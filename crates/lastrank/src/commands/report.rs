@@ -25,7 +25,8 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
     let report = report::build(&run, &options);
     if let Some(page) = &page {
-        write_page(&report, page)?;
+        let html = if args.details { report.html_with_details() } else { report.html() };
+        write_html(&html, page)?;
     }
     if args.json {
         output::json(&document(&report, with(&args.with), (&args.run, page.as_deref())))?;

@@ -29,7 +29,34 @@ pub struct Figure {
     /// The numbers, in seconds where they are durations.
     pub numbers: Numbers,
     /// The same, drawn: `{"data": […], "layout": {…}}` as `plotly.graph_objects.Figure` takes it.
+    #[serde(serialize_with = "serialize_harmless")]
     pub plot: Value,
+}
+
+impl Figure {
+    /// The plot for a page: whatever users named is text in it.
+    pub(crate) fn harmless_plot(&self) -> Value {
+        harmless(&self.plot)
+    }
+}
+
+fn serialize_harmless<S: Serializer>(plot: &Value, to: S) -> Result<S::Ok, S::Error> {
+    harmless(plot).serialize(to)
+}
+
+/// Plotly makes links and styles of tags in texts; of ours only `<extra>` is meant.
+fn harmless(plot: &Value) -> Value {
+    match plot {
+        Value::String(text) if text.contains('<') => {
+            let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+            Value::String(escaped.replace("&lt;extra>", "<extra>").replace("&lt;/extra>", "</extra>"))
+        }
+        Value::Array(items) => Value::Array(items.iter().map(harmless).collect()),
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, field)| (name.clone(), harmless(field))).collect())
+        }
+        plain => plain.clone(),
+    }
 }
 
 /// The numbers of a figure: a struct of the file that draws it, such as `Survival`.

@@ -50,6 +50,8 @@ pub(crate) struct Document<'a> {
     pub chapters: &'a [Chapter],
     /// How it was measured; may be left out.
     pub facts: Option<&'a Facts>,
+    /// Whether the facts are all there are: the kernel's command line too.
+    pub details: bool,
     /// Lines of the program that were timed, from 1.
     pub timed_lines: &'a [usize],
     pub version: Option<&'a str>,
@@ -103,19 +105,6 @@ fn script_json(value: &Value) -> String {
     value.to_string().replace('<', "\\u003c").replace('\u{2028}', "\\u2028").replace('\u{2029}', "\\u2029")
 }
 
-/// Figures whose texts are texts: the library reads some HTML in them, links too, and a name may be anybody's.
-fn as_text(value: &mut Value) {
-    const NOTHING_BESIDE: &str = "<extra></extra>";
-    match value {
-        Value::String(text) if text.contains('<') => {
-            *text = text.replace('<', "&lt;").replace(&NOTHING_BESIDE.replace('<', "&lt;"), NOTHING_BESIDE);
-        }
-        Value::Array(items) => items.iter_mut().for_each(as_text),
-        Value::Object(fields) => fields.values_mut().for_each(as_text),
-        _ => {}
-    }
-}
-
 /// Replaces the characters that HTML forbids in every spelling.
 fn without_forbidden_characters(page: &str) -> String {
     let forbidden = |c: char| matches!(c, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}');
@@ -126,9 +115,7 @@ impl Document<'_> {
     pub(crate) fn html(&self) -> String {
         let figures = self.chapters.iter().flat_map(|chapter| &chapter.figures);
         let figures: Vec<Value> =
-            figures.map(|figure| json!({"id": figure.id, "plot": figure.plot})).collect();
-        let mut figures = Value::Array(figures);
-        as_text(&mut figures);
+            figures.map(|figure| json!({"id": figure.id, "plot": figure.harmless_plot()})).collect();
         let page = html! {
             (PreEscaped("<!doctype html>\n"))
             html lang="en" data-theme="light" {
@@ -153,7 +140,7 @@ impl Document<'_> {
                         ". This page holds all it needs and asks nothing of a network."
                     }
                     script type="application/json" id="figure-data" {
-                        (PreEscaped(script_json(&figures)))
+                        (PreEscaped(script_json(&Value::Array(figures))))
                     }
                     script type="text/javascript" { (PreEscaped(PLOTLY)) }
                     script { (PreEscaped(SCRIPT)) }
@@ -170,7 +157,7 @@ impl Document<'_> {
             (self.opening())
             div #chapters { @for chapter in self.chapters { (of_chapter(chapter)) } }
             noscript { p.note { "The figures need JavaScript; the tables do not." } }
-            @if let Some(facts) = self.facts { (parts::facts(facts, self.timed_lines)) }
+            @if let Some(facts) = self.facts { (parts::facts(facts, self.timed_lines, self.details)) }
         };
         PreEscaped(without_forbidden_characters(&main.into_string()))
     }

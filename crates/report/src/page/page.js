@@ -41,13 +41,47 @@
 
   const place = (figure) => document.getElementById("plot-" + figure.id);
 
+  // On paper in the size of its frame, which a resize would find too late.
   const draw = (figure) => {
     drawn.add(figure);
-    Plotly.react(place(figure), figure.plot.data, layout(figure.plot.layout, innerWidth < 600), {
-      ...config,
-      toImageButtonOptions: { filename: figure.id, format: "svg" },
-    });
+    const frame = place(figure);
+    const paper = root.classList.contains("printing");
+    const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
+    const drawing = { ...layout(figure.plot.layout, !paper && innerWidth < 600), ...size };
+    Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
+    // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
+    for (const svg of frame.querySelectorAll(".main-svg")) {
+      svg.setAttribute("viewBox", `0 0 ${frame.clientWidth} ${frame.clientHeight}`);
+    }
   };
+
+  // A file of a figure: on white, with its title.
+  const save = (figure, format) => {
+    const theme = root.dataset.theme;
+    root.dataset.theme = "light";
+    const light = layout(figure.plot.layout, false);
+    root.dataset.theme = theme;
+    const frame = place(figure).getBoundingClientRect();
+    const size = { width: Math.max(640, Math.round(frame.width)), height: Math.round(frame.height) + 40 };
+    const title = { text: figure.plot.layout.title?.text, x: 0.02, xanchor: "left", y: 0.98, yanchor: "top", font: { size: 15 } };
+    const margin = { ...light.margin, t: light.margin.t + 40 };
+    const drawing = { ...light, ...size, title, margin, autosize: false, paper_bgcolor: "#fff", plot_bgcolor: "#fff" };
+    const data = structuredClone(figure.plot.data);
+    return Plotly.downloadImage({ data, layout: drawing }, { ...size, format, filename: figure.id, scale: format === "png" ? 2 : 1 });
+  };
+  for (const figure of figures) {
+    const buttons = document.createElement("span");
+    buttons.className = "save";
+    for (const format of ["png", "svg"]) {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = format.toUpperCase();
+      button.title = `Save this figure as ${format.toUpperCase()}`;
+      button.addEventListener("click", () => save(figure, format));
+      buttons.append(button);
+    }
+    place(figure).before(buttons);
+  }
 
   const shown = (figure) => place(figure).offsetParent !== null;
   const open = (figure) => !drawn.has(figure) && shown(figure);

@@ -13,6 +13,9 @@ use crate::text::plain;
 /// Rows from which on a table is folded.
 const LONG: usize = 40;
 
+/// What the page calls `kernel.command_line` of the machine.
+const KERNEL_COMMAND_LINE: &str = "kernel command line";
+
 /// Tables: narrow ones in pairs; one without a neighbour takes the whole row.
 pub(super) fn tables(tables: &[Table]) -> Markup {
     let mut waiting = false;
@@ -86,7 +89,9 @@ fn cell_class(is_number: bool, cell: &str) -> &'static str {
 }
 
 /// How the run came about: command, parameters, machine, clock, versions, program text.
-pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> Markup {
+///
+/// The kernel's command line is for those who ask for details: it is long, and may name disks.
+pub(super) fn facts(facts: &Facts, timed_lines: &[usize], details: bool) -> Markup {
     let mut run = Vec::new();
     let mut add = |name: &str, value: String| {
         if !value.is_empty() {
@@ -108,13 +113,15 @@ pub(super) fn facts(facts: &Facts, timed_lines: &[usize]) -> Markup {
     let mut rest = flat(&facts.clock);
     rest.iter_mut().for_each(|(name, _)| *name = format!("clock {name}"));
     rest.extend(facts.versions.iter().map(|(name, version)| (format!("{name} version"), version.clone())));
+    let mut machine = flat(&facts.machine);
+    machine.retain(|(name, _)| details || name != KERNEL_COMMAND_LINE);
     let parameters: Vec<(String, String)> = facts.parameters.clone().into_iter().collect();
     html! {
         h2 #facts { "How it was measured" }
         div.facts {
             (pairs("The run", &run))
             (pairs("Parameters", &parameters))
-            (pairs("Machine", &flat(&facts.machine)))
+            (pairs("Machine", &machine))
             (pairs("Clock and versions", &rest))
             @for system in &facts.file_systems { (pairs("File system", &flat(system))) }
         }

@@ -1,5 +1,6 @@
 //! The page of a run: its head and its key numbers.
 
+use results::AnswerPart;
 use samples::units;
 
 use super::document::{Document, Tile, VerdictCard};
@@ -9,7 +10,7 @@ use crate::text::{heading, surroundings};
 use crate::unit::{Unit, duration, significant};
 use crate::{Analysis, Report, Subject};
 
-pub(crate) fn of_report(report: &Report) -> String {
+pub(crate) fn of_report(report: &Report, details: bool) -> String {
     let started = report.facts.started.trim_end_matches('Z').replacen('T', " ", 1);
     let heading = heading(report);
     let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
@@ -43,10 +44,11 @@ pub(crate) fn of_report(report: &Report) -> String {
             .main
             .as_ref()
             .filter(|_| report.brief.is_empty())
-            .map(|main| tiles(main, throughput(report)))
+            .map(|main| tiles(main, report.numbers.only(), throughput(report)))
             .unwrap_or_default(),
         chapters: &report.chapters,
         facts: Some(&report.facts),
+        details,
         timed_lines: &report.timed_lines,
         version: report.facts.versions.get("lastrank").map(String::as_str),
     }
@@ -55,21 +57,25 @@ pub(crate) fn of_report(report: &Report) -> String {
 
 /// Bytes a second of the operation that the page is about, or operations a second where it moves none.
 fn throughput(report: &Report) -> Option<Tile> {
-    let row = answer::operation(report)?;
-    let operations = format!("{} {}/s", three(row.operations_per_second?), row.operation);
-    let over = match row.ranks {
+    let part = report.numbers.only()?;
+    let operations = format!("{} {}/s", three(part.operations_per_second?), part.operation);
+    let over = match part.ranks {
         Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
         Some(_) | None => String::new(),
     };
-    Some(match row.bytes_per_second.filter(|rate| *rate > 0.0) {
+    Some(match part.bytes_per_second.filter(|rate| *rate > 0.0) {
         Some(rate) => Tile::new("Throughput", &bandwidth(rate), &format!("{operations}{over}")),
         None => Tile::new("Throughput", &operations, over.trim_start()),
     })
 }
 
 /// The key numbers.
-pub(crate) fn tiles(main: &Analysis, throughput: Option<Tile>) -> Vec<Tile> {
+pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, throughput: Option<Tile>) -> Vec<Tile> {
     let Some(summary) = &main.summary else { return Vec::new() };
+    let mut summary = summary.clone();
+    if let Some(found) = part.and_then(|part| part.quantiles_seconds.as_ref()) {
+        (summary.median, summary.p99, summary.max) = (found.p50, found.p99, found.max);
+    }
     let what = Subject::value_name(&main.subject);
     let mut tiles: Vec<Tile> = throughput.into_iter().collect();
     tiles.push(Tile::new("Median", &duration(summary.median), &main.subject.describe()));
