@@ -87,12 +87,13 @@ def browser(tmp_path_factory):
         yield browser
 
 
-# Of each figure: its frame, the card around it, what is drawn with its texts, and how wide the page is.
+# Of each figure: its frame, the card around it, its plane with axes and legend, and how wide the page is. What is drawn on
+# the plane is clipped by it.
 BOXES = """
 [...document.querySelectorAll('figure')].filter((figure) => figure.offsetParent !== null).map((figure) => {
   const box = (element) => { const r = element.getBoundingClientRect(); return [r.left, r.top, r.right, r.bottom]; };
   const plot = figure.querySelector('.plot');
-  const inside = [...plot.querySelectorAll('.xtitle, .ytitle, .xtick, .ytick, .bglayer, .bars, .legend')];
+  const inside = [...plot.querySelectorAll('.xtitle, .ytitle, .xtick, .ytick, .bglayer, .legend')];
   const seen = inside.filter((part) => part.getBoundingClientRect().width > 0);
   return { id: plot.id, plot: box(plot), card: box(figure), parts: seen.map(box), width: document.documentElement.clientWidth };
 })

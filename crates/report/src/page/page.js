@@ -19,7 +19,19 @@
     tickfont: { color: colour("--soft"), size: 12 },
   });
 
-  const layout = (from, narrow) => ({
+  // The title of an upright axis in lines that are no longer than the axis.
+  const upright = (from, height) => {
+    const most = Math.max(12, Math.floor((height - 70) / 7.5));
+    const lines = [""];
+    for (const word of (from.title?.text ?? "").split(" ")) {
+      const line = lines[lines.length - 1];
+      if (line && line.length + word.length >= most) lines.push(word);
+      else lines[lines.length - 1] = line ? `${line} ${word}` : word;
+    }
+    return { ...from, title: { ...from.title, text: lines.join("<br>") } };
+  };
+
+  const layout = (from, narrow, height) => ({
     ...from,
     title: undefined,
     font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: 13 },
@@ -28,7 +40,7 @@
     hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } },
     annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: 12 } })),
     xaxis: axis(from.xaxis),
-    yaxis: axis(from.yaxis),
+    yaxis: axis(upright(from.yaxis ?? {}, height)),
   });
 
   const config = {
@@ -47,7 +59,7 @@
     const frame = place(figure);
     const paper = root.classList.contains("printing");
     const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
-    const drawing = { ...layout(figure.plot.layout, !paper && innerWidth < 600), ...size };
+    const drawing = { ...layout(figure.plot.layout, !paper && innerWidth < 600, frame.clientHeight), ...size };
     Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
     // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
     for (const svg of frame.querySelectorAll(".main-svg")) {
@@ -59,9 +71,9 @@
   const save = (figure, format) => {
     const theme = root.dataset.theme;
     root.dataset.theme = "light";
-    const light = layout(figure.plot.layout, false);
-    root.dataset.theme = theme;
     const frame = place(figure).getBoundingClientRect();
+    const light = layout(figure.plot.layout, false, frame.height);
+    root.dataset.theme = theme;
     const size = { width: Math.max(640, Math.round(frame.width)), height: Math.round(frame.height) + 40 };
     const title = { text: figure.plot.layout.title?.text, x: 0.02, xanchor: "left", y: 0.98, yanchor: "top", font: { size: 15 } };
     const margin = { ...light.margin, t: light.margin.t + 40 };
