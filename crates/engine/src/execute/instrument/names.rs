@@ -369,9 +369,12 @@ impl Layer {
         let held = self.guard.hold(WHAT, path)?;
         match &held {
             Some((_, _, held)) => self.guard.own_open(WHAT, path, held.number())?,
-            None => {
+            // What was not there a moment ago may be somebody's now: nothing is done by the name.
+            None if self.guard.judges() => {
                 self.guard.own(WHAT, path, &reached)?;
+                return Ok(self.bracket.failed(driver, libc::ENOENT));
             }
+            None => {}
         }
         if let AttributeChange::Mode(mode) = change {
             let is_directory =
