@@ -193,6 +193,14 @@ class Run:
         """Whether every rank reached the end of the program."""
         return bool(self.facts["complete"])
 
+    @property
+    def judgements(self) -> list[dict[str, Any]]:
+        """What was found in the run: operations that failed, wrong content, assertions that do not hold, lost ranks; empty
+        where it went well. Each has ``kind``, ``count`` and ``examples`` (``judgements`` in docs/json.md)."""
+        known = self.facts.get("judgements") or self.document["judgements"]
+        found: list[dict[str, Any]] = known["found"]
+        return found
+
     @cached_property
     def document(self) -> dict[str, Any]:
         """What ``lastrank report --json`` prints (schema lastrank.run/1, docs/json.md); see also :attr:`figures`."""

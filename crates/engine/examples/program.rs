@@ -87,6 +87,6 @@ fn show(outcome: &RunOutcome) -> u8 {
     }
     facts.failures.iter().for_each(|line| println!("{line}"));
     facts.warnings.iter().for_each(|warning| println!("note: {}", warning.text));
-    outcome.failures.iter().flat_map(|failure| &failure.examples).for_each(|line| println!("{line}"));
+    outcome.failures().iter().flat_map(|failure| &failure.examples).for_each(|line| println!("{line}"));
     outcome.exit_status()
 }

@@ -80,7 +80,7 @@ fn what_is_written_at_once_is_what_is_written_in_turn() {
             once != turn && once != position[..once.len()],
             position.len(),
             counts(&outcome),
-            outcome.failures
+            outcome.failures()
         )
     });
     insta::assert_snapshot!(said);
@@ -129,7 +129,12 @@ fn names_are_made_and_removed_at_once_and_in_their_own_order() {
             7,
         );
         let left = std::fs::read_dir(home.path()).expect("there").count();
-        format!("{left} left {:?} {:?} {:?}", counts(&outcome), outcome.failures, outcome.run.facts.failures)
+        format!(
+            "{left} left {:?} {:?} {:?}",
+            counts(&outcome),
+            outcome.failures(),
+            outcome.run.facts.failures
+        )
     });
     insta::assert_snapshot!(said);
 }
@@ -156,7 +161,7 @@ fn failures_are_told_expected_ones_are_not_and_wrong_data_are_found() {
             1,
             7,
         );
-        let told: Vec<_> = outcome.failures.iter().flat_map(|failure| failure.examples.clone()).collect();
+        let told: Vec<_> = outcome.failures().iter().flat_map(|failure| failure.examples.clone()).collect();
         format!("exit {}\n{}", outcome.exit_status(), told.join("\n"))
     });
     insta::assert_snapshot!(said);
@@ -339,7 +344,7 @@ fn a_failure_in_async_counts_at_the_label_around_it_and_nowhere_else() {
             outcome.run.samples.iter().filter(own).map(|sample| sample.errno).collect()
         };
         let failed: Vec<String> = outcome
-            .failures
+            .failures()
             .iter()
             .map(|one| format!("{} x{}", outcome.run.sites[one.site as usize].name(), one.count))
             .collect();

@@ -8,7 +8,7 @@ use support::language::run_in;
 
 /// The exit status, and what failed in words.
 fn told(outcome: &RunOutcome) -> String {
-    let words: Vec<_> = outcome.failures.iter().flat_map(|one| one.examples.clone()).collect();
+    let words: Vec<_> = outcome.failures().iter().flat_map(|one| one.examples.clone()).collect();
     format!("exit {}\n{}", outcome.exit_status(), words.join("\n"))
 }
 

@@ -8,7 +8,8 @@ use support::language::{of, run, run_in};
 
 /// The exit status, the codes of warnings, and what failed in words.
 fn told(outcome: &RunOutcome) -> String {
-    let words = outcome.failures.iter().flat_map(|one| one.examples.clone());
+    let failures = outcome.failures();
+    let words = failures.iter().flat_map(|one| one.examples.clone());
     let codes = outcome.run.facts.warnings.iter().map(|warning| warning.code.clone());
     let codes: Vec<_> = codes.filter(|code| code.contains("copy") || code.contains("copies")).collect();
     format!("exit {} {codes:?}\n{}", outcome.exit_status(), words.collect::<Vec<_>>().join("\n"))

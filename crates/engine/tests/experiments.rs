@@ -26,7 +26,7 @@ fn small(name: &'static str, text: &'static str, parameters: &'static [(&str, &s
         let options = Options { allow_spawn: true, ..Options::new(1) };
         let outcome = run(text, parameters, &options);
         let left = std::fs::read_dir(home.path()).expect("the directory").count();
-        let failed: Vec<_> = outcome.failures.iter().map(|failure| failure.examples.clone()).collect();
+        let failed: Vec<_> = outcome.failures().iter().map(|failure| failure.examples.clone()).collect();
         let facts = &outcome.run.facts;
         format!(
             "exit {} left {left} {failed:?} {:?} {}",
@@ -166,7 +166,7 @@ fn more_memory_than_there_is_fails_with_a_note_that_says_so() {
     let said = alone("more_memory_than_there_is_fails_with_a_note_that_says_so", || {
         let outcome = run("chase(1000000GiB);", &[], &Options::new(1));
         let note = outcome.run.facts.warnings.iter().any(|warning| warning.code == "no-chase");
-        format!("{} {note} {}", outcome.exit_status(), outcome.failures[0].examples[0].contains("ENOMEM"))
+        format!("{} {note} {}", outcome.exit_status(), outcome.failures()[0].examples[0].contains("ENOMEM"))
     });
     assert_eq!(said, "3 true true");
 }
@@ -178,7 +178,7 @@ fn where_o_direct_is_not_possible_the_value_says_so_and_nothing_has_failed() {
         let text = "$f = fopen(\"/proc/version\", \"O_RDONLY\"); $step = odirect($f); assert $step == 0; fclose($f);";
         let allowed = Options { allow: vec!["/proc/version".into()], ..Options::new(1) };
         let outcome = run(text, &[], &allowed);
-        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions)
+        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions())
     });
     assert_eq!(said, "exit 0 []");
 }
@@ -192,7 +192,7 @@ fn what_was_written_is_in_the_page_cache_and_may_be_given_up() {
                     fadvise($f, \"dontneed\"); $left = cachestat($f); assert $warm == 256k;\n\
                     assert $left <= $warm; fclose($f); delete(\"a\");";
         let outcome = run(text, &[], &Options::new(1));
-        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions)
+        format!("exit {} {:?}", outcome.exit_status(), outcome.assertions())
     });
     assert_eq!(said, "exit 0 []");
 }

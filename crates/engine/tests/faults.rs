@@ -46,7 +46,7 @@ fn a_file_that_grows_too_large_fails_where_it_does_and_not_before() {
             let body = Prepared(Program::new(&plan), limit_files);
             let outcome: RunOutcome = ranks(&body, &Options::new(1), |_| ()).expect("a run");
             let size = std::fs::metadata("f").expect("there").len();
-            let failure = &outcome.failures[0];
+            let failure = &outcome.failures()[0];
             let said = failure.examples.iter().all(|one| one.contains("\"f\"") && one.contains("EFBIG"));
             lines.push(format!(
                 "exit {} {:?} size {size} counted {} said {said}",
@@ -135,8 +135,8 @@ fn signals_without_restart_change_no_result() {
             "exit {} size {size} writes {:?} failed {failed} {:?} {:?}",
             outcome.exit_status(),
             of(&outcome, "fwrite", libc::EINTR),
-            outcome.failures.iter().flat_map(|one| &one.examples).collect::<Vec<_>>(),
-            outcome.assertions
+            outcome.failures().iter().flat_map(|one| &one.examples).collect::<Vec<_>>(),
+            outcome.assertions()
         )
     });
     assert_eq!(said, "exit 0 size 3932160 writes (120, 7864320, 0) failed 0 [] []");

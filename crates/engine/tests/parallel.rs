@@ -77,7 +77,7 @@ fn files_buffers_and_bytes_come_out_right() {
             "{length} {} {:?} {:?} {:?}",
             block[0].bytes,
             counts(&outcome),
-            outcome.failures,
+            outcome.failures(),
             outcome.run.facts.failures
         )
     });
@@ -188,7 +188,7 @@ fn failures_of_workers_are_counted_and_show_in_the_block_around() {
         let outcome = run("time[\"t\"] parallel 4 { repeat 10 stat(\"nothing-$$worker\"); }");
         let block =
             outcome.run.samples.iter().find(|s| outcome.run.sites[s.site as usize].operation == "time");
-        let failed = &outcome.failures[0];
+        let failed = &outcome.failures()[0];
         format!(
             "{} {} {:?} {}",
             outcome.exit_status(),

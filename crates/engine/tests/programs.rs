@@ -48,7 +48,7 @@ fn told(outcome: &RunOutcome) -> String {
         let bytes: u64 = samples.iter().map(|sample| sample.bytes).sum();
         lines.push(format!("{} {} x{} {bytes}", site.labels.join("/"), site.operation, samples.len()));
     }
-    for failure in &outcome.failures {
+    for failure in &outcome.failures() {
         lines.push(format!("failed {}: {}", failure.count, failure.examples[0]));
     }
     lines.join("\n")
@@ -213,7 +213,8 @@ fn an_assertion_that_does_not_hold_is_the_answer_no() {
         let (_, outcome) =
             here("time[\"t\"] sleep(2ms);\nassert slowest(\"t\") < 1ms;\nassert p99(\"t\") < 3600s;", 1);
         // How long it took is the machine's matter.
-        let told: Vec<_> = outcome.assertions.iter().filter_map(|line| line.split_once(" is ")).collect();
+        let assertions = outcome.assertions();
+        let told: Vec<_> = assertions.iter().filter_map(|line| line.split_once(" is ")).collect();
         let ends = told.iter().all(|(_, tail)| tail.ends_with(" over 1 sample"));
         let heads: Vec<_> = told.iter().map(|(head, _)| head).collect();
         format!("{} {heads:?} {ends} {:?}", outcome.exit_status(), outcome.run.facts.failures)
@@ -229,7 +230,7 @@ fn an_assertion_sees_samples_that_went_to_a_file_too() {
         let text = "repeat 10 sleep(1); repeat 5000 getpid();\nassert count(\"getpid\") == 5000;\nprint count(\"getpid\");";
         let outcome = run_in(home.path(), text, 1, &options);
         let spilled = outcome.run.facts.warnings.iter().any(|warning| warning.code == "spilled");
-        format!("{} {spilled} {:?}", outcome.exit_status(), outcome.assertions)
+        format!("{} {spilled} {:?}", outcome.exit_status(), outcome.assertions())
     });
     assert_eq!(said, "0 true []");
 }
@@ -439,7 +440,7 @@ fn assertions_about_samples_are_judged_over_all_ranks_or_over_each() {
             ppl::compile(&mut Source::new("test.ppl", text), &settings, false, None).expect("right");
         let outcome = engine::run(&plan, &Options::new(3), |_| ()).expect("a run");
         let lines: Vec<String> = outcome
-            .assertions
+            .assertions()
             .iter()
             .map(|line| match (line.find("(\"block\") is "), line.find(" over ")) {
                 // Times are the machine's matter.
@@ -456,7 +457,7 @@ fn assertions_about_samples_are_judged_over_all_ranks_or_over_each() {
 fn an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program() {
     let said = alone("an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program", || {
         let (_, outcome) = here("stat(\".\"); assert p99(\"raed\") < 1s; assert count(\"raed\") == 0;", 2);
-        format!("exit {}\n{}", outcome.exit_status(), outcome.assertions.join("\n"))
+        format!("exit {}\n{}", outcome.exit_status(), outcome.assertions().join("\n"))
     });
     insta::assert_snapshot!(said);
 }

@@ -105,7 +105,7 @@ fn an_open_that_follows_no_link_opens_what_is_none_and_fails_on_a_link() {
             $f = fopen("../later/b", "r"); fread($f, 1k); fclose($f);
             "#;
         let outcome = engine::run(&plan(text, 1, 1), &options, |_| ()).expect("a run");
-        format!("exit {} {:?}", outcome.exit_status(), outcome.failures)
+        format!("exit {} {:?}", outcome.exit_status(), outcome.failures())
     });
     assert_eq!(said, "exit 0 []");
 }

@@ -72,7 +72,7 @@ fn options(ranks: u32, directory: &Path) -> Options {
 
 fn summary(outcome: &RunOutcome) -> String {
     let facts = &outcome.run.facts;
-    let failures: Vec<_> = outcome.failures.iter().flat_map(|failure| failure.examples.clone()).collect();
+    let failures: Vec<_> = outcome.failures().iter().flat_map(|failure| failure.examples.clone()).collect();
     format!(
         "exit {} complete {} | {} | {}",
         outcome.exit_status(),
@@ -169,7 +169,7 @@ fn a_file_that_grows_past_the_limit_fails_with_efbig_and_the_run_goes_on() {
         }
         let program = RankProgram { places: program.places, work: Limited(program.work) };
         let outcome = run(&program, &options(1, home.path()));
-        let failure = &outcome.failures[0];
+        let failure = &outcome.failures()[0];
         let short = outcome.run.samples.iter().filter(|sample| sample.errno == libc::EFBIG);
         let moved: Vec<u64> = short.map(|sample| sample.bytes).collect();
         let first = failure.examples[0].clone();
@@ -185,7 +185,7 @@ fn a_directory_that_is_not_there_fails_every_open_and_the_run_reaches_its_end() 
         let program = parallel_write(&home.path().join("missing"));
         let outcome = run(&program, &options(2, home.path()));
         let counts: Vec<_> = outcome
-            .failures
+            .failures()
             .iter()
             .map(|failure| (outcome.run.sites[failure.site as usize].operation.clone(), failure.count))
             .collect();

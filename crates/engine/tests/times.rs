@@ -61,7 +61,7 @@ fn under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service(
                 assert mean("read", $times) < 1s;"#,
             1,
         );
-        outcome.assertions.join("\n")
+        outcome.assertions().join("\n")
     });
     insta::assert_snapshot!(said);
 }

@@ -414,6 +414,9 @@ pub struct ReportArgs {
     /// With the kernel's command line on the page
     #[arg(long)]
     pub details: bool,
+    /// End with status 0 whatever was found in the run, for those who only want the page
+    #[arg(long)]
+    pub exit_zero: bool,
     /// Hide host, command line, paths and user
     #[arg(long)]
     pub redact: bool,

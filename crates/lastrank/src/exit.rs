@@ -3,6 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
+use samples::Judgements;
+
 /// What a command found, as an exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
@@ -14,6 +16,18 @@ pub enum Status {
     Usage,
     /// 3: the run is incomplete, or operations failed.
     Incomplete,
+}
+
+impl Status {
+    /// The status that a run asks for: of what was found in it, so that whoever reads its facts ends alike.
+    pub fn of(found: &Judgements) -> Self {
+        match found.status() {
+            0 => Self::Ok,
+            1 => Self::No,
+            2 => Self::Usage,
+            _ => Self::Incomplete,
+        }
+    }
 }
 
 impl From<Status> for ExitCode {

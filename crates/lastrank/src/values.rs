@@ -251,6 +251,11 @@ pub fn confined_differently(one: &Values, other: &Values) -> Option<String> {
 
 impl Values {
     fn of_subject(subject: Subject, facts: Facts, file: &Path) -> Self {
+        // Of a run of an earlier version, whose samples are not here any more, the facts tell whether it reached its end.
+        let judgements = facts.judgements.clone();
+        let found = judgements
+            .unwrap_or_else(|| Run { facts: facts.clone(), ..Run::default() }.judgements().into_owned());
+        let facts = Facts { judgements: Some(found), ..facts };
         Values {
             numbers: subject.values(),
             name: format!("{}, {}", file.display(), subject.describe()),
@@ -280,12 +285,9 @@ impl Values {
     /// What makes them less reliable: an incomplete run, failed operations.
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
-        if let Some(facts) = self.facts.as_ref().filter(|facts| !facts.complete) {
-            let why = match facts.failures.is_empty() {
-                true => "not every rank reached the end".into(),
-                false => facts.failures.join("; "),
-            };
-            warnings.push(format!("{}: the run is incomplete: {why}", self.name));
+        let found = self.facts.iter().filter_map(|facts| facts.judgements.as_ref());
+        for one in found.flat_map(report::words::judgement::warnings) {
+            warnings.push(format!("{}: {}", self.name, one.text.trim_end_matches('.')));
         }
         if let Some(subject) = &self.subject {
             let what = subject.value_name();

@@ -299,6 +299,11 @@ impl Judge<'_> {
     }
 }
 
+/// What is asserted, as program text.
+pub fn text(plan: &Plan, claim: &Claim) -> String {
+    spell(&plan.code, claim.condition, false, &|_| "the variable".into())
+}
+
 /// The evidence of the claim in words: `p99("read") is 6.1ms over 4,000 samples`.
 pub fn words(evidence: &[ClaimEvidence]) -> String {
     let one = |evidence: &ClaimEvidence| {

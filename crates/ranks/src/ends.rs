@@ -74,6 +74,11 @@ impl RankEnds {
         self.ends.iter().all(|end| *end == RankEnd::Finished)
     }
 
+    /// Who asked the run to stop, in a reader's words.
+    pub fn stopped_by(&self) -> Option<String> {
+        self.stopped.map(|signal| signals::reader_name(signal).to_string())
+    }
+
     /// What went wrong, one line each: causes only, not the ranks that left because of them.
     pub fn failures(&self) -> Vec<String> {
         let own = (self.first..).zip(&self.ends).filter_map(|(rank, end)| loss_text(rank, end));
@@ -94,25 +99,34 @@ impl RankEnds {
     }
 }
 
+impl RankEnd {
+    /// What became of a rank that is to blame for its own end, as what is said of it: `was killed by SIGKILL`.
+    pub fn loss(&self) -> Option<String> {
+        Some(match self {
+            Self::Finished | Self::Left(_) | Self::Stopped(_) => return None,
+            Self::Stuck(doing) => format!("did not stop and was killed: {doing}"),
+            Self::Failed(why) => format!("gave up: {why}"),
+            Self::Panicked(why) => format!("met a defect of lastrank: {why}"),
+            Self::Killed(signal) => format!("was killed by {}", signals::name(*signal)),
+            Self::Exited(status) => format!("exited with status {status}"),
+            Self::Aborted(status) => {
+                let with = status.map(|status| format!(" with status {status}")).unwrap_or_default();
+                format!("called MPI_Abort{with}, or its MPI library did")
+            }
+            Self::Orphaned => "was ended: the launcher, or somebody else, killed its process".into(),
+        })
+    }
+}
+
 /// What is told of a rank that is to blame for its own end.
 fn loss_text(rank: u32, end: &RankEnd) -> Option<String> {
-    Some(match end {
-        RankEnd::Finished | RankEnd::Left(_) | RankEnd::Stopped(_) => return None,
-        RankEnd::Stuck(doing) => format!("rank {rank} did not stop and was killed: {doing}"),
-        RankEnd::Failed(why) => format!("rank {rank} gave up: {why}"),
-        RankEnd::Panicked(why) => format!("rank {rank} met a defect of lastrank: {why}"),
-        RankEnd::Killed(signal) => format!("rank {rank} was killed by {}", signals::name(*signal)),
-        RankEnd::Exited(status) => format!("rank {rank} exited with status {status}"),
-        RankEnd::Aborted(status) => aborted_text(rank, *status),
-        RankEnd::Orphaned => orphaned_text(rank),
-    })
+    end.loss().map(|loss| format!("rank {rank} {loss}"))
 }
 
 pub(crate) fn aborted_text(rank: u32, status: Option<i32>) -> String {
-    let with = status.map(|status| format!(" with status {status}")).unwrap_or_default();
-    format!("rank {rank} called MPI_Abort{with}, or its MPI library did")
+    loss_text(rank, &RankEnd::Aborted(status)).unwrap_or_default()
 }
 
 pub(crate) fn orphaned_text(rank: u32) -> String {
-    format!("rank {rank} was ended: the launcher, or somebody else, killed its process")
+    loss_text(rank, &RankEnd::Orphaned).unwrap_or_default()
 }

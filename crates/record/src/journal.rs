@@ -4,7 +4,7 @@ use std::io;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
-use samples::{HintsOfFile, Site};
+use samples::{HintsOfFile, JudgementExample, JudgementKind, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::region::SampleRegion;
@@ -16,19 +16,19 @@ pub enum Entry {
     Site(Site),
     /// The sites that this rank came to, by its numbers, in that order; of a rank that was killed it is missing.
     CameTo(Vec<u32>),
-    /// A failed operation, in words: only the first few of each site have one.
+    /// The machine that this rank is on.
+    Host(String),
+    /// An operation that did not end as the program says, in words: only the first few of each site and kind have one.
     Failure {
-        /// The rank's own number of the site.
-        site: u32,
-        /// The positive errno.
-        errno: i32,
-        /// What failed, on what, why.
-        text: String,
+        /// What it is one of.
+        of: FailureKey,
+        /// What failed, on what, why; rank and host are added by whoever collects.
+        example: JudgementExample,
     },
-    /// How many operations of a site failed that the program did not predict: told at the end.
+    /// How many there were: told at the end.
     Failures {
-        /// The rank's own number of the site.
-        site: u32,
+        /// Of what.
+        of: FailureKey,
         /// How many.
         count: u64,
     },
@@ -38,12 +38,11 @@ pub enum Entry {
         text: String,
         /// True where the program is at fault (exit status 2), false where the run is (3).
         usage: bool,
+        /// By whom the run was cut short where no rank was lost: `on_error stop`, a full disk. Empty otherwise.
+        by: String,
     },
     /// An `assert` that did not hold (exit status 1).
-    Assertion {
-        /// The assertion with its position.
-        text: String,
-    },
+    Assertion(FailedAssertion),
     /// An `assert` about samples: those of all ranks decide.
     Claim {
         /// What it says.
@@ -77,6 +76,30 @@ pub enum Entry {
     Hints(HintsOfFile),
     /// Something that makes the result less trustworthy.
     Warning(samples::Warning),
+}
+
+/// Which operations failed alike: at one site, in one way.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FailureKey {
+    /// The rank's own number of the site.
+    pub site: u32,
+    /// In which way.
+    pub kind: JudgementKind,
+    /// The positive errno; 0: it succeeded.
+    pub errno: i32,
+    /// The errno that the program expected.
+    pub expected: Option<i32>,
+}
+
+/// An assertion that a rank found not to hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedAssertion {
+    /// Line in the program.
+    pub line: u32,
+    /// What is asserted, as program text.
+    pub claim: String,
+    /// That it does not hold, with its position and what was found.
+    pub text: String,
 }
 
 /// What a rank did in a phase with a stonewall.

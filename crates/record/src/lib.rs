@@ -20,7 +20,7 @@ mod tests;
 mod witness;
 
 pub use follow::Follower;
-pub use journal::{Entry, Stonewalled};
+pub use journal::{Entry, FailedAssertion, FailureKey, Stonewalled};
 pub use reader::{CountedRecord, RankRecord, ReadError, read, read_together, room_for};
 pub use recorder::Recorder;
 pub use region::{RecordState, SampleRegion, unnamed_file};

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::{answers, causes, table, throughput, views};
+use crate::{answers, causes, table, throughput, views, words};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;
@@ -39,7 +39,8 @@ impl Default for ReportOptions {
 
 /// Analyses a run.
 pub fn build(run: &Run, options: &ReportOptions) -> Report {
-    let mut warnings = of_completeness(&run.facts);
+    let found = run.judgements().into_owned();
+    let mut warnings = words::judgement::warnings(&found);
     warnings.extend(run.facts.warnings.iter().cloned());
     if !run.facts.counted.is_empty() {
         return of_counted(run, warnings, options);
@@ -65,9 +66,6 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         }
     };
     let subject = main.as_ref().map(|main| &main.subject);
-    if subject.is_none_or(|subject| subject.failed == 0) {
-        warnings.extend(of_failures(&results));
-    }
     warnings.extend(views::unknown(run).map(of_unknown_view));
     let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
     let seen = views::Seen::of(run);
@@ -127,7 +125,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     Report {
         title,
         facts: run.facts.clone(),
-        judgements: run.judgements().into_owned(),
+        judgements: found,
         warnings,
         numbers,
         results,
@@ -309,41 +307,15 @@ fn warning(code: &str, text: &str, advice: &str) -> Warning {
     Warning { code: code.into(), text: text.into(), advice: advice.into() }
 }
 
-fn of_completeness(facts: &Facts) -> Vec<Warning> {
-    if facts.complete {
-        return Vec::new();
-    }
-    let why = if facts.failures.is_empty() {
-        "not every rank reached the end".into()
-    } else {
-        facts.failures.join("; ")
-    };
-    vec![warning(
-        "incomplete",
-        &format!("The run is incomplete: {why}."),
-        "the report shows what was measured until then; run it again before you draw conclusions",
-    )]
-}
-
-/// Failures of operations that the analysis is not about.
-fn of_failures(rows: &[ResultRow]) -> Option<Warning> {
-    let of_operations = rows.iter().filter(|row| row.kind == SiteKind::Operation);
-    let text = match of_operations.map(|row| row.errors).sum::<u64>() {
-        0 => return None,
-        1 => "One operation failed and is left out.".to_owned(),
-        n => format!("{n} operations failed and are left out."),
-    };
-    Some(warning("failed-operations", &text, "column `errno` of the run file says with what error"))
-}
-
 fn of_subject(subject: &Subject) -> Vec<Warning> {
     let mut warnings = Vec::new();
-    if subject.failed > 0 {
+    // Failures of single operations are told as such.
+    if subject.failed > 0 && subject.gate {
         warnings.push(warning(
-            "failed-operations",
+            "failed-steps",
             &match subject.failed {
-                1 => format!("One {} failed and is left out.", subject.value_name()),
-                n => format!("{n} {}s failed and are left out.", subject.value_name()),
+                1 => format!("In one {} an operation failed; it is left out.", subject.value_name()),
+                n => format!("In {n} {}s an operation failed; they are left out.", subject.value_name()),
             },
             "column `errno` of the run file says with what error",
         ));

@@ -3,6 +3,7 @@
 use samples::{MachineFacts, PathFacts, TimeUse, units};
 use serde_json::Value;
 
+use crate::screen::answer;
 use crate::table::width;
 use crate::wrap::{columns_for, wrapped_with_units};
 use crate::{Report, Subject, percent};
@@ -18,6 +19,8 @@ pub(crate) fn of(report: &Report) -> String {
     if let Some(line) = where_the_time_went(report) {
         out.push_str(&format!("  {line}\n"));
     }
+    let (well, outcome) = answer::outcome(report);
+    out.push_str(&sentence(if well { "✔ " } else { "✖ " }, &outcome));
     for warning in &report.warnings {
         out.push_str(&sentence("warning: ", &warning.text));
         if !warning.advice.is_empty() {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroUsize;
 use std::sync::{Mutex, PoisonError};
 
-use samples::{Counted, Facts, Run, Site};
+use samples::{Counted, Facts, JudgementKind, Run, Site};
 
 use crate::columns::{Columns, Stream};
 use crate::measure::{Whole, count, measure};
@@ -66,8 +66,24 @@ fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> V
         }
     }
     measure_all(rows.iter_mut().zip(of_row).collect(), &whole, threads);
+    count_as_expected(&mut rows, &row_of, facts);
     rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
     rows
+}
+
+/// Failures that the program foretold, but by no constant that a site could have: what was found in the run tells.
+fn count_as_expected(rows: &mut [ResultRow], row_of: &[usize], facts: &Facts) {
+    let found = facts.judgements.iter().flat_map(|found| found.of(JudgementKind::FailedAsExpected));
+    for one in found {
+        let row = one.site.and_then(|site| row_of.get(site as usize)).and_then(|row| rows.get_mut(*row));
+        let Some(row) = row else { continue };
+        let Some(errors) = row.errors_by_errno.get_mut(&one.errno) else { continue };
+        let expected = one.count.min(*errors);
+        *errors -= expected;
+        row.errors -= expected;
+        row.failed_as_expected += expected;
+        row.errors_by_errno.retain(|_, count| *count > 0);
+    }
 }
 
 /// Measures each row, the longest first, on so many threads. A row does not depend on the others.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use samples::{Counted, Run, Sample, Site, histogram};
+use samples::{Counted, Judgement, JudgementExample, JudgementKind, Run, Sample, Site, histogram};
 
 use crate::Error;
 use crate::read::{facts_of_file, read_file_into};
@@ -144,6 +144,9 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
             let Some(site) = mapping.get(counted.site as usize).copied() else { continue };
             histogram::join(&mut run.facts.counted, Counted { site, ..counted });
         }
+        if let (Some(all), Some(own)) = (&mut run.facts.judgements, part.facts.judgements) {
+            all.add_part(own, &|site| mapping.get(site as usize).copied());
+        }
         run.facts.complete &= part.facts.complete;
         run.facts.spans.extend(part.facts.spans);
         run.facts.elapsed_s = run.facts.elapsed_s.max(part.facts.elapsed_s);
@@ -165,6 +168,12 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
     histogram::keep_slowest(&mut run.samples, &run.facts.counted);
     if let Some(missing) = missing(&paths, run.facts.ranks) {
         run.facts.complete = false;
+        let example = JudgementExample { text: missing.clone(), ..JudgementExample::default() };
+        // Parts of an earlier version are judged by their samples.
+        if let Some(found) = &mut run.facts.judgements {
+            let (kind, examples) = (JudgementKind::RankLost, vec![example]);
+            found.add(Judgement { kind, count: 1, examples, ..Judgement::default() });
+        }
         run.facts.failures.push(missing);
     }
     Ok(run)

@@ -43,11 +43,17 @@ pub struct Described {
 impl std::fmt::Display for Wrong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "byte {} is not what was written there", self.at)?;
-        match &self.found {
-            Found::Other(described) => write!(f, ": {described}"),
-            Found::Changed => f.write_str(": it was changed, the bytes around it belong there"),
-            Found::Zeros => f.write_str(": there are zeros"),
-            Found::Unknown => f.write_str(": there is nothing that lastrank wrote"),
+        write!(f, ": {}", self.found)
+    }
+}
+
+impl std::fmt::Display for Found {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Found::Other(described) => described.fmt(f),
+            Found::Changed => f.write_str("it was changed, the bytes around it belong there"),
+            Found::Zeros => f.write_str("there are zeros"),
+            Found::Unknown => f.write_str("there is nothing that lastrank wrote"),
         }
     }
 }

@@ -110,6 +110,13 @@ pub enum Collective<'a> {
     Transfer(Target<'a>, Direction, Layout),
 }
 
+impl Collective<'_> {
+    /// Does it read what a file holds?
+    pub fn reads(&self) -> bool {
+        matches!(self, Self::Transfer(_, Direction::Read, _))
+    }
+}
+
 /// A call with the two readings of the clock around it, in ticks of the rank's clock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Timed {

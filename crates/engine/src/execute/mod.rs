@@ -13,4 +13,4 @@ mod start_latch;
 pub use call::{Call, Collective, Completed, Meaning, NoKernel, Patience, Started, Target, Timed};
 pub use instrument::{Instrument, InstrumentSettings};
 pub use program::interpret;
-pub use session::{Judgement, OnError, Session, Stop};
+pub use session::{Failed, JudgedBy, Named, OnError, Session, Stop};

@@ -4,13 +4,14 @@
 //! region, so that their samples outlive the rank as its own do; files that were open stay open for
 //! each, with positions of their own. The rank itself waits, and passes on a wish to stop.
 
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 
 use super::instrument::Seed;
 use super::session::{Paces, Session, SessionSettings, Stop, WorkDone};
 use super::start_latch::{CountedExit, StartLatch, WorkerComm};
 use ranks::{CommError, RankStatus};
-use record::{Entry, Recorder};
+use record::{Entry, FailureKey, Recorder};
 
 /// Stack of a worker: the interpreter is content with a quarter of it.
 const STACK: usize = 2 << 20;
@@ -22,7 +23,7 @@ struct WorkerTally {
     bytes: u64,
     queue_ns: u64,
     operations: u64,
-    failures: Vec<u64>,
+    failures: HashMap<FailureKey, u64>,
     errno: i32,
     paces: Option<Paces>,
 }
@@ -238,11 +239,8 @@ impl Session<'_> {
         self.bytes += tally.bytes;
         self.queue_ns += tally.queue_ns;
         self.operations += tally.operations;
-        if self.failures.len() < tally.failures.len() {
-            self.failures.resize(tally.failures.len(), 0);
-        }
-        for (all, own) in self.failures.iter_mut().zip(&tally.failures) {
-            *all += own;
+        for (of, count) in &tally.failures {
+            *self.failures.entry(*of).or_default() += count;
         }
         self.blocks.mark(tally.errno);
     }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ppl::claim::{self, Claim};
 use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
-use samples::Sample;
+use samples::{Judgement, JudgementExample, JudgementKind, Sample};
 
 use super::RunOutcome;
 
@@ -68,23 +68,36 @@ pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
             statistic.of(durations)
         };
         let place = plan.place(case.claim.step);
-        let place = format!("{}:{}:{}", place.file, place.line, place.column);
-        match claim::judge(plan, &case.claim, &mut look) {
-            Ok((true, _)) => {}
+        let claimed = claim::text(plan, &case.claim);
+        let at = format!("{}:{}:{}", place.file, place.line, place.column);
+        let (kind, text) = match claim::judge(plan, &case.claim, &mut look) {
+            Ok((true, _)) => continue,
             Ok((false, evidence)) => {
                 let of = of_whom(plan, &case.claim, members, &outcome.run.samples);
-                found.push((
-                    false,
-                    format!("{place}: the assertion does not hold: {}{of}", claim::words(&evidence)),
-                ));
+                let evidence = claim::words(&evidence);
+                (JudgementKind::AssertionFailed, format!("{at}: the assertion does not hold: {evidence}{of}"))
             }
-            Err(why) => found.push((true, format!("{place}: the assertion cannot be judged: {why}"))),
-        }
+            Err(why) => {
+                (JudgementKind::ProgramAtFault, format!("{at}: the assertion cannot be judged: {why}"))
+            }
+        };
+        let example = JudgementExample { text, ..JudgementExample::default() };
+        found.push(Judgement {
+            kind,
+            line: place.line,
+            what: claimed,
+            count: 1,
+            examples: vec![example],
+            ..Judgement::default()
+        });
     }
-    for (at_fault, text) in found {
-        outcome.usage |= at_fault;
-        if !outcome.assertions.contains(&text) {
-            outcome.assertions.push(text);
+    for judgement in found {
+        let has = |known: &Judgement| {
+            (known.kind, &known.what, &known.examples)
+                == (judgement.kind, &judgement.what, &judgement.examples)
+        };
+        if !outcome.judgements().found.iter().any(has) {
+            outcome.judged(judgement);
         }
     }
 }

@@ -1,24 +1,22 @@
 //! Puts together what the ranks left.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use samples::{
-    Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, MpiFacts,
-    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, Judgements,
+    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
 use super::facts::Timing;
-use super::{Clean, Confine, Options, RunOutcome, SiteFailures};
+use super::judge::Judge;
+use super::{Clean, Confine, Options, RunOutcome};
 use crate::files::{self, Cleaned, Ownership};
 use ranks::{RankEnd, RankEnds};
 use record::{
     CountedRecord, Entry, RankRecord, RecordState, SampleRegion, Stonewalled, read_together, room_for,
 };
-
-/// Examples of failures kept for each site, over all ranks.
-const EXAMPLES: usize = 5;
 
 /// What ranks left: of each its record and the number of its samples, which stand in one vector, rank after rank.
 pub(super) struct Left {
@@ -102,6 +100,7 @@ pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known
         spans: found.spans,
         complete: found.complete,
         failures: found.failures,
+        judgements: found.judgements,
         warnings: known.warnings.iter().cloned().chain(found.warnings).collect(),
         counted: found.counted,
         coverage: found.coverage,
@@ -137,6 +136,7 @@ fn together(
     together.samples = samples;
     histogram::keep_slowest(&mut together.samples, &together.histograms);
     let complete = ended.complete() && problems.is_empty();
+    let judgements = together.judgements(&ended, &problems);
     problems.splice(0..0, together.explain(&ended));
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
     let (started, elapsed_s, clock) = timing(virtual_s);
@@ -156,6 +156,7 @@ fn together(
         spans: std::mem::take(&mut together.spans),
         complete,
         failures: problems,
+        judgements: Some(judgements),
         warnings: together.warnings(),
         counted: std::mem::take(&mut together.histograms),
         coverage: together.coverage.clone(),
@@ -163,10 +164,7 @@ fn together(
     };
     together.printed.sort_by_key(|(at, rank, _)| (*at, *rank));
     RunOutcome {
-        failures: together.failures(),
-        assertions: together.assertions,
         claims: together.claims,
-        usage: together.usage,
         printed: together.printed.into_iter().map(|(.., text)| text).collect(),
         run: Run { facts, sites: together.sites, samples: together.samples },
         ends: ended.ends,
@@ -186,13 +184,10 @@ struct Together {
     numbers: HashMap<Site, u32>,
     samples: Vec<Sample>,
     histograms: Vec<Counted>,
-    failed: HashMap<u32, Vec<String>>,
-    counted: BTreeMap<u32, u64>,
+    judge: Judge,
     ranks: HashMap<u32, Progress>,
     noted: Vec<Warning>,
     spilled: u64,
-    assertions: Vec<String>,
-    usage: bool,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
     mpi: Option<MpiFacts>,
@@ -230,9 +225,10 @@ impl Together {
         // A rank that was killed could not count its failures.
         let killed = !matches!(record.state, RecordState::Finished | RecordState::Stopped);
         if killed {
-            for sample in samples.iter().filter(|sample| sample.failed()) {
-                *self.counted.entry(own[sample.site as usize]).or_default() += 1;
-            }
+            let sites = &record.sites;
+            self.judge.killed(samples, |site| {
+                Some((global(site)?, sites.get(site as usize).and_then(|site| site.expects)))
+            });
         }
         // Ranks mostly come to the sites of a program in the same order.
         if !own.iter().copied().eq(0..own.len() as u32) {
@@ -241,25 +237,11 @@ impl Together {
         self.spilled += record.spilled;
         for entry in record.entries {
             match entry {
-                Entry::Failure { site, text, .. } => {
-                    if let Some(site) = global(site) {
-                        let known = self.failed.entry(site).or_default();
-                        if known.len() < EXAMPLES {
-                            known.push(format!("rank {rank}, {text}"));
-                        }
-                    }
-                }
-                Entry::Failures { site, count } => {
-                    if let Some(site) = global(site) {
-                        *self.counted.entry(site).or_default() += count;
-                    }
-                }
-                Entry::Stop { usage, .. } => self.usage |= usage,
-                Entry::Assertion { text } => {
-                    if !self.assertions.contains(&text) {
-                        self.assertions.push(text);
-                    }
-                }
+                Entry::Failure { of, example } => self.judge.example(rank, global(of.site), of, example),
+                Entry::Failures { of, count } => self.judge.counted(global(of.site), of, count),
+                Entry::Stop { usage, by, .. } => self.judge.stopped(rank, usage, by),
+                Entry::Assertion(failed) => self.judge.assertion(rank, failed),
+                Entry::Host(host) => self.judge.host(rank, host),
                 Entry::Warning(warning) => {
                     if !self.noted.contains(&warning) {
                         self.noted.push(warning);
@@ -313,7 +295,7 @@ impl Together {
                 record.counted.iter().for_each(|counted| number(counted.site));
                 record.last_site.into_iter().for_each(&mut number);
                 record.entries.iter().for_each(|entry| match entry {
-                    Entry::Failure { site, .. } => number(*site),
+                    Entry::Failure { of, .. } => number(of.site),
                     Entry::Stonewall(done) => number(done.site),
                     _ => {}
                 });
@@ -355,12 +337,24 @@ impl Together {
         Some(format!("{comma} {place}; its {} samples are kept", last.samples))
     }
 
-    fn failures(&self) -> Vec<SiteFailures> {
-        let examples = |site| self.failed.get(site).cloned().unwrap_or_default();
-        self.counted
-            .iter()
-            .map(|(site, count)| SiteFailures { site: *site, count: *count, examples: examples(site) })
-            .collect()
+    /// What was found, of the run with ranks that ended so; `lost`: records that cannot be read.
+    fn judgements(&mut self, ended: &RankEnds, lost: &[String]) -> Judgements {
+        let mut judge = std::mem::take(&mut self.judge);
+        for (rank, end) in (ended.first..).zip(&ended.ends) {
+            if let Some(loss) = end.loss() {
+                judge.lost(Some(rank), loss + &self.doing(rank, end).unwrap_or_default());
+            }
+        }
+        if let Some(by) = ended.stopped_by() {
+            judge.cut(&by);
+        }
+        lost.iter().for_each(|why| judge.lost(None, why.clone()));
+        if judge.found_no_end() && !ended.complete() {
+            // In an MPI job this process has one rank only; the cause may be another rank.
+            ended.left_because().into_iter().for_each(|why| judge.lost(None, why));
+        }
+        judge.short_writes(&self.samples, &self.sites);
+        judge.finish(&self.sites)
     }
 
     fn warnings(&mut self) -> Vec<Warning> {

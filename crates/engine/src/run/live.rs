@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use record::live::{Found, LeftFolder, LiveFolder, sweep};
 use record::{RecordState, SampleRegion};
-use samples::Facts;
+use samples::{Facts, Judgement, JudgementExample, JudgementKind};
 use serde::{Deserialize, Serialize};
 
 use super::{Options, RunOutcome, collect};
@@ -225,6 +225,14 @@ impl LeftRun {
         if regions.len() < ranks as usize {
             why.push(format!("only {} of {ranks} ranks left samples that can be read", regions.len()));
         }
+        let example = |text: &String| JudgementExample { text: text.clone(), ..JudgementExample::default() };
+        facts.judgements.get_or_insert_default().add(Judgement {
+            kind: JudgementKind::CutShort,
+            what: "whoever killed lastrank itself".into(),
+            count: 1,
+            examples: why.iter().map(example).collect(),
+            ..Judgement::default()
+        });
         facts.failures.splice(0..0, why);
         outcome.cleaned = cleaned;
         outcome

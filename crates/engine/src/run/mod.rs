@@ -8,6 +8,7 @@ mod collect;
 mod confined;
 mod facts;
 mod job;
+mod judge;
 pub mod live;
 mod options;
 mod program;
@@ -24,7 +25,9 @@ use clock::Clock;
 use ranks::{Comm, CommError};
 use ranks::{LaunchError, Placement, RankEnd, RanksView};
 use record::{Entry, Recorder, SampleRegion, StaticSite};
-use samples::{ClockFacts, ConfinementFacts, Coverage};
+use samples::{
+    ClockFacts, ConfinementFacts, Coverage, Judgement, JudgementExample, JudgementKind, Judgements,
+};
 
 pub use crate::driver::BackendKind;
 pub use job::{JobSeat, JobShare, job};
@@ -137,12 +140,12 @@ pub enum RunError {
     Launch(#[from] LaunchError),
 }
 
-/// Failed operations of one site.
+/// Operations of one site that did not end as the program says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SiteFailures {
     /// Index into [`samples::Run::sites`].
     pub site: u32,
-    /// How many failed, on all ranks.
+    /// How many, on all ranks.
     pub count: u64,
     /// The first few in words, with their ranks.
     pub examples: Vec<String>,
@@ -157,14 +160,8 @@ pub struct RunOutcome {
     pub ends: Vec<RankEnd>,
     /// The signal that asked the run to stop, if one did.
     pub stopped: Option<i32>,
-    /// Failed operations by site.
-    pub failures: Vec<SiteFailures>,
-    /// Assertions that did not hold.
-    pub assertions: Vec<String>,
     /// Assertions about samples, still to be judged.
     pub(crate) claims: Vec<claims::Claimed>,
-    /// A rank ended because the program is at fault.
-    pub usage: bool,
     /// What could be seen of the causes of slow operations; `None` where nobody looked.
     pub coverage: Option<Coverage>,
     /// What was removed afterwards, where anything was to be removed.
@@ -174,16 +171,40 @@ pub struct RunOutcome {
 }
 
 impl RunOutcome {
+    /// What was found.
+    pub fn judgements(&self) -> std::borrow::Cow<'_, Judgements> {
+        self.run.judgements()
+    }
+
     /// The exit status this run asks for: 0 ok, 1 an assertion did not hold, 2 the program is at fault,
     /// 3 incomplete or failed operations.
     pub fn exit_status(&self) -> u8 {
-        if self.usage {
-            2
-        } else if !self.run.facts.complete || !self.failures.is_empty() {
-            3
-        } else {
-            u8::from(!self.assertions.is_empty())
+        self.judgements().status()
+    }
+
+    /// Operations that did not end as the program says, by site.
+    pub fn failures(&self) -> Vec<SiteFailures> {
+        let mut all: std::collections::BTreeMap<u32, SiteFailures> = std::collections::BTreeMap::new();
+        for found in self.judgements().found.iter().filter(|one| one.kind.is_of_operations()) {
+            let Some(site) = found.site else { continue };
+            let known = all.entry(site).or_insert_with(|| SiteFailures { site, ..SiteFailures::default() });
+            known.count += found.count;
+            known.examples.extend(found.examples.iter().map(JudgementExample::told));
         }
+        all.into_values().collect()
+    }
+
+    /// Assertions that do not hold, or cannot be judged, in words.
+    pub fn assertions(&self) -> Vec<String> {
+        let found = self.judgements();
+        let fault = found.of(JudgementKind::ProgramAtFault).filter(|one| !one.what.is_empty());
+        let of = found.of(JudgementKind::AssertionFailed).chain(fault);
+        of.flat_map(|one| one.examples.iter().map(|example| example.text.clone())).collect()
+    }
+
+    /// Adds what was found after the ranks had ended.
+    pub(crate) fn judged(&mut self, judgement: Judgement) {
+        self.run.facts.judgements.get_or_insert_default().add(judgement);
     }
 }
 
@@ -248,7 +269,18 @@ pub fn ranks<T: Body>(
     let parts = collect::Parts { left, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
     if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL)) {
-        outcome.run.facts.failures.extend(told_of_memory(options::killed_for_memory() - out_of_memory));
+        if let Some(told) = told_of_memory(options::killed_for_memory() - out_of_memory) {
+            let text = told.clone();
+            let example = JudgementExample { text, ..JudgementExample::default() };
+            outcome.judged(Judgement {
+                kind: JudgementKind::CutShort,
+                what: "the kernel, for lack of memory".into(),
+                count: 1,
+                examples: vec![example],
+                ..Judgement::default()
+            });
+            outcome.run.facts.failures.push(told);
+        }
     }
     outcome.run.facts.confinement = told(options, confined.facts);
     outcome.run.facts.placement = placement.describe();
@@ -281,6 +313,12 @@ fn told_of_memory(killed: u64) -> Option<String> {
             "the kernel killed {processes} for lack of memory during the run: use less, or start fewer ranks"
         )
     })
+}
+
+/// The name of this machine; empty where it has none.
+fn host() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    name.trim().to_owned()
 }
 
 fn no_random_numbers(error: std::io::Error) -> String {
@@ -342,6 +380,7 @@ fn work<T: Body>(
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
+    drop(recorder.note(&Entry::Host(host())));
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }

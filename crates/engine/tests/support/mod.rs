@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use engine::execute::{Call, Session, Stop};
+use engine::execute::{Call, Failed, Named, Session, Stop};
 use engine::run::{self, Body, Options, ranks};
 use record::StaticSite;
 use samples::Outcome;
@@ -101,7 +101,9 @@ impl<W: RankWork> Body for RankProgram<W> {
 pub fn attempt(session: &mut Session<'_>, place: usize, call: Call<'_>) -> Result<Outcome, Stop> {
     let outcome = session.operation(place, call)?;
     if !outcome.ok() {
-        session.failed(place, &format!("operation {place}"), outcome.errno, outcome.value)?;
+        let named = Named { operation: format!("operation {place}"), ..Named::default() };
+        let failed = Failed { errno: outcome.errno, moved: outcome.value, ..Failed::default() };
+        session.failed(place, &named, &failed)?;
     }
     Ok(outcome)
 }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use report::Table;
-use results::{AnswerNumbers, Columns, Wish};
-use samples::units;
+use results::{AnswerNumbers, Columns, ResultRow, Wish};
+use samples::{Judgement, JudgementKind, Judgements, SiteKind};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
@@ -31,6 +31,9 @@ struct ListedRun {
     /// What the numbers are of: `read / fread`; of several parts all of them.
     of: Option<String>,
     errors: u64,
+    /// The exit status that the run asks for, and what was found in it, in words.
+    status: u8,
+    found: Vec<String>,
     operations_per_second: Option<f64>,
     bytes_per_second: Option<f64>,
     p50_seconds: Option<f64>,
@@ -94,6 +97,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     let names: Vec<&str> = numbers.parts.iter().map(|part| part.name.as_str()).collect();
     let only = numbers.only();
     let quantiles = only.and_then(|part| part.quantiles_seconds.as_ref());
+    let judgements = facts.judgements.clone().unwrap_or_else(|| of_rows(run, &rows));
     ListedRun {
         file,
         started: facts.started.clone(),
@@ -105,13 +109,38 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         note: facts.note.clone(),
         tags: facts.tags.clone(),
         of: (!names.is_empty()).then(|| names.join(" + ")),
-        errors: rows.iter().map(|row| row.errors).sum(),
+        errors: numbers.errors,
+        status: judgements.status(),
+        found: found_words(&judgements),
         operations_per_second: only.map_or(numbers.operations_per_second, |part| part.operations_per_second),
         bytes_per_second: only.and_then(|part| part.bytes_per_second),
         p50_seconds: quantiles.map(|quantiles| quantiles.p50),
         p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
         numbers,
     }
+}
+
+/// What was found in a run of an earlier version: its samples went by.
+fn of_rows(run: &samples::Run, rows: &[ResultRow]) -> Judgements {
+    let mut found = Judgements::of_samples(run);
+    for row in rows.iter().filter(|row| row.kind == SiteKind::Operation) {
+        for (errno, count) in &row.errors_by_errno {
+            let line = row.lines.first().copied().unwrap_or(0);
+            found.add(Judgement {
+                kind: JudgementKind::OperationFailed,
+                errno: *errno,
+                line,
+                operation: row.operation.clone(),
+                count: *count,
+                ..Judgement::default()
+            });
+        }
+    }
+    found
+}
+
+fn found_words(found: &Judgements) -> Vec<String> {
+    report::words::judgement::lines(found).into_iter().map(|one| one.head).collect()
 }
 
 /// The table for a terminal; the host is in its title where all runs have the same.
@@ -151,8 +180,12 @@ fn cells(run: &ListedRun) -> [String; 8] {
         false => run.started.replace('T', " ").chars().take(16).collect(),
     };
     let mut note = run.note.clone();
-    if run.errors > 0 {
-        note = format!("{} errors {note}", units::count(run.errors));
+    if let Some(first) = run.found.first() {
+        let more = match run.found.len() {
+            1 => String::new(),
+            n => format!(" and {} more", n - 1),
+        };
+        note = format!("✖ {first}{more} {note}");
     }
     if !run.complete {
         note = format!("incomplete {note}");
@@ -183,6 +216,8 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
         "complete",
         "of",
         "errors",
+        "status",
+        "found",
         "operations_per_second",
         "bytes_per_second",
         "p50_seconds",
@@ -202,6 +237,8 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
             run.complete.to_string(),
             run.of.clone().unwrap_or_default(),
             run.errors.to_string(),
+            run.status.to_string(),
+            run.found.join("; "),
             number(run.operations_per_second),
             number(run.bytes_per_second),
             number(run.p50_seconds),

@@ -11,7 +11,7 @@ use crate::cli::{ReportArgs, WithMore};
 use crate::exit::Status;
 use crate::output;
 
-/// Read the run, analyse it, write the page.
+/// Read the run, analyse it, write the page. The status is that of the run.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let beside = || (!args.json).then(|| args.run.with_extension("html"));
     let page = args.output.clone().or_else(beside);
@@ -34,7 +34,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(&report, &args.run, page.as_deref()))?;
     }
-    Ok(Status::Ok)
+    Ok(if args.exit_zero { Status::Ok } else { Status::of(&report.judgements) })
 }
 
 /// How much of a result is told on standard output.

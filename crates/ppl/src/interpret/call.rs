@@ -58,7 +58,10 @@ impl<M: Machine> Interpreter<'_, M> {
         };
         let reply = match ready.arguments(&self.prepared, &self.arguments) {
             Ok(arguments) => self.machine.statement(command, site, arguments),
-            Err(errno) => StatementReply { errno, ..StatementReply::default() },
+            Err(errno) => {
+                self.machine.untried(site, errno);
+                StatementReply { errno, ..StatementReply::default() }
+            }
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;
@@ -84,7 +87,10 @@ impl<M: Machine> Interpreter<'_, M> {
         };
         let reply = match ready.arguments(&self.prepared, &self.arguments) {
             Ok(arguments) => self.machine.command_now(command, call.site, arguments),
-            Err(errno) => Reply::failed(errno),
+            Err(errno) => {
+                self.machine.untried(call.site, errno);
+                Reply::failed(errno)
+            }
         };
         self.errno = i64::from(reply.errno);
         self.bytes = reply.bytes as i64;

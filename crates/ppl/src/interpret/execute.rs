@@ -1,7 +1,7 @@
 //! Executes the steps of a plan.
 
 use crate::claim::{self, Claim, Part};
-use crate::code::{BlockIndex, Expr, ExprIndex, GroupId, SiteId, Slot, Step};
+use crate::code::{BlockIndex, Expr, ExprIndex, GroupId, SiteId, Slot, Step, spell};
 use crate::literal;
 use crate::plan::Plan;
 use crate::value::{MAX_LIST_DEPTH, Value};
@@ -196,9 +196,9 @@ impl<M: Machine> Interpreter<'_, M> {
             Step::Parallel { count, body } => return self.parallel(count, body),
             Step::Async { depth, body } => return self.asynchronous(depth, body),
             Step::Verify(body) => {
-                self.machine.verify(true);
+                let outer = self.machine.verify(true);
                 let flow = self.block(body);
-                self.machine.verify(false);
+                self.machine.verify(outer);
                 return flow;
             }
             Step::Expect { errno, body } => return self.expect(errno, body),
@@ -206,9 +206,11 @@ impl<M: Machine> Interpreter<'_, M> {
                 self.claim(condition, each);
             }
             Step::Assert { condition, .. } => {
-                let holds = self.value(condition)?.truth();
-                let place = self.plan.place(self.step);
-                self.machine.asserted(holds, &place);
+                if !self.value(condition)?.truth() {
+                    let place = self.plan.place(self.step);
+                    let claim = spell(self.code, condition, false, &|_| "the variable".into());
+                    self.machine.not_held(&claim, &place);
+                }
             }
             Step::OnError { stop } => {
                 self.stop_on_error = stop;

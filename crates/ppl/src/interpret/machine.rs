@@ -227,6 +227,12 @@ pub trait Machine: Sized {
         let _ = ns;
     }
 
+    /// A command is not tried, because an argument holds no open file or is out of bounds: it has failed with this errno.
+    /// What judges it follows.
+    fn untried(&mut self, site: SiteId, errno: i32) {
+        let _ = (site, errno);
+    }
+
     /// A command failed unexpectedly: counts it, and reports it once, with errno and path.
     fn failed(&mut self, failure: &Failure<'_>) {
         let _ = failure;
@@ -269,9 +275,9 @@ pub trait Machine: Sized {
         None
     }
 
-    /// An `assert` that does not refer to samples was evaluated.
-    fn asserted(&mut self, holds: bool, place: &Position) {
-        let _ = (holds, place);
+    /// An `assert` that does not refer to samples does not hold: its text and place.
+    fn not_held(&mut self, claim: &str, place: &Position) {
+        let _ = (claim, place);
     }
 
     /// An `assert` refers to samples: with `each` to those of this rank, otherwise to those of all ranks of
@@ -316,9 +322,10 @@ pub trait Machine: Sized {
         Ok(())
     }
 
-    /// Sets whether reads compare their data with what was written.
-    fn verify(&mut self, on: bool) {
+    /// Sets whether reads compare their data with what was written; whether they did before.
+    fn verify(&mut self, on: bool) -> bool {
         let _ = on;
+        false
     }
 
     /// Counts a signal once more. Machines that run one rank after the other do nothing.

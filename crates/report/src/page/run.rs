@@ -37,7 +37,7 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
             format!("Report of the run of {started} UTC")
         },
         place,
-        answer: answer::subject(report).map(|_| answer::sentences(report)),
+        answer: answer_of(report),
         warnings: &report.warnings,
         verdict: brief.or(verdict),
         tiles: report
@@ -53,6 +53,17 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
         version: report.facts.versions.get("lastrank").map(String::as_str),
     }
     .html()
+}
+
+/// What the run came to where it did not go well, and the answer.
+fn answer_of(report: &Report) -> Option<String> {
+    let (well, outcome) = answer::outcome(report);
+    let sentences = answer::subject(report).map(|_| answer::sentences(report));
+    let failed = (!well).then(|| format!("✖ {outcome}."));
+    match (failed, sentences) {
+        (Some(failed), Some(sentences)) => Some(format!("{failed} {sentences}")),
+        (failed, sentences) => failed.or(sentences),
+    }
 }
 
 /// Bytes a second of the operation that the page is about, or operations a second where it moves none.

@@ -1,10 +1,10 @@
 //! The answer of a first screen: what ran, how it went, throughput, typical and slow.
 
 use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRow};
-use samples::{EndedBy, SiteKind, UntilFacts, units};
+use samples::{EndedBy, JudgementKind, SiteKind, UntilFacts, units};
 
 use super::number::{bandwidth, three, time};
-use crate::{Analysis, Report, percent};
+use crate::{Analysis, Report, percent, words};
 
 /// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
 pub(super) fn title(report: &Report) -> String {
@@ -56,32 +56,42 @@ pub(super) fn slow_operation(report: &Report) -> Option<&ResultRow> {
 }
 
 /// Whether it went well, and what it came to: the sign's text.
-pub(super) fn outcome(report: &Report) -> (bool, String) {
-    let rows = || report.results.iter().filter(|row| row.kind == SiteKind::Operation);
-    let AnswerNumbers { errors, operations: done, bytes, .. } = report.numbers;
-    let moved = if bytes > 0 { format!(", {} moved", units::bytes(bytes)) } else { String::new() };
-    let failed = match errors {
-        0 => "0 errors".to_owned(),
-        n => {
-            let mut kinds: Vec<(i32, u64)> =
-                rows().flat_map(|row| row.errors_by_errno.iter().map(|(errno, n)| (*errno, *n))).collect();
-            kinds.sort_by_key(|(_, n)| std::cmp::Reverse(*n));
-            let most =
-                kinds.first().map_or(String::new(), |(errno, _)| format!(" (most with errno {errno})"));
-            format!("{} failed{most}", units::count(n))
-        }
-    };
-    let expected = match report.numbers.failed_as_expected {
-        0 => String::new(),
-        n => format!(", {} failed as expected", units::count(n)),
-    };
-    let plural = if done == 1 { "" } else { "s" };
-    let incomplete = if report.facts.complete { "" } else { "incomplete: " };
+pub(crate) fn outcome(report: &Report) -> (bool, String) {
+    let AnswerNumbers { errors, operations, failed_as_expected: expected, bytes, .. } = report.numbers;
+    // What failed is told of all operations, those around what the run is about too.
+    let rows = report.results.iter().filter(|row| row.kind == SiteKind::Operation);
+    let all: u64 =
+        rows.map(|row| row.operations.unwrap_or(row.timings) + row.errors + row.failed_as_expected).sum();
+    let found = &report.judgements;
+    let mut clauses: Vec<String> = words::judgement::why_incomplete(found).into_iter().collect();
+    clauses.iter_mut().for_each(|why| why.insert_str(0, "incomplete: "));
+    clauses.extend(words::judgement::clauses(found, all));
+    let mut counts = Vec::new();
+    if found.failed() == 0 {
+        let plural = if operations == 1 { "" } else { "s" };
+        counts.push(format!("{} operation{plural}, {errors} errors", units::count(operations)));
+    }
+    if expected > 0 {
+        counts.push(format!("{} failed as expected", units::count(expected)));
+    }
+    match bytes {
+        0 => {}
+        bytes => counts.push(format!("{} moved", units::bytes(bytes))),
+    }
+    clauses.extend((!counts.is_empty()).then(|| counts.join(", ")));
     let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
-    (
-        report.facts.complete && errors == 0,
-        format!("{incomplete}{} operation{plural}, {failed}{expected}{moved}{until}", units::count(done)),
-    )
+    (found.are_well(), format!("{}{until}", clauses.join("; ")))
+}
+
+/// What is told of the first things that were found, of at most so many.
+pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
+    let told = words::judgement::lines(&report.judgements).into_iter();
+    told.map(|one| one.examples.into_iter().next().unwrap_or(one.head)).take(most).collect()
+}
+
+/// Is what was measured the answer? Not of a run with wrong data.
+pub(super) fn is_shown(report: &Report) -> bool {
+    report.judgements.count(JudgementKind::WrongContent) == 0
 }
 
 /// What ended a run that was to go on until something, as an appendix to a sentence.
@@ -102,6 +112,9 @@ fn what_ended_it(until: &UntilFacts) -> String {
 
 /// Typical and slow, throughput: sentences.
 pub(crate) fn sentences(report: &Report) -> String {
+    if !is_shown(report) {
+        return "Rates and times of a run with wrong data are not shown (-v shows them).".into();
+    }
     if !report.brief.is_empty() {
         return report.brief.join(" ");
     }

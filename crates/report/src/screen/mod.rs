@@ -30,6 +30,9 @@ use crate::Report;
 /// Lines of a first screen.
 const MOST_LINES: usize = 24;
 
+/// Things that were found and are told under the sign.
+const MOST_FOUND: usize = 2;
+
 /// Stretches between changes of the level that a screen tells.
 const MOST_STRETCHES: usize = 2;
 
@@ -51,7 +54,10 @@ impl Report {
         let mut foot = Canvas::new(options);
         self.foot(&mut foot, files);
         let room = MOST_LINES.saturating_sub(canvas.height() + foot.height());
-        let table = shown::table(self, canvas.width(), room);
+        let table = match answer::is_shown(self) {
+            true => shown::table(self, canvas.width(), room),
+            false => Vec::new(),
+        };
         for (strong, line) in table {
             match strong {
                 true => canvas.toned(Tone::Strong, &line),
@@ -64,14 +70,21 @@ impl Report {
     /// The answer in one line: rate, median, p99, errors, whether to trust it.
     pub fn one_line(&self) -> String {
         let mut parts = Vec::new();
+        let (well, outcome) = answer::outcome(self);
+        if !answer::is_shown(self) {
+            return format!("{}: {outcome} ✖\n", self.title);
+        }
         let declared = self.answer.as_ref().and_then(|answer| answer.sentences.first());
         parts.extend(declared.map(|sentence| sentence.trim_end_matches('.').to_owned()));
         if self.brief.is_empty() {
             parts.extend(answer::in_short(&self.numbers));
         }
-        let (_, outcome) = answer::outcome(self);
         parts.push(outcome);
-        let sign = trust::verdict(self).map_or(String::new(), |(sign, ..)| format!(" {sign}"));
+        // No sign says that a law fits where the run failed.
+        let sign = match well {
+            true => trust::verdict(self).map_or(String::new(), |(sign, ..)| format!(" {sign}")),
+            false => " ✖".into(),
+        };
         format!("{}: {}{sign}\n", self.title, parts.join(", "))
     }
 
@@ -81,7 +94,12 @@ impl Report {
         let (well, text) = answer::outcome(self);
         match well {
             true => canvas.said("✔", Tone::Good, &text, 1),
-            false => canvas.said("✖", Tone::Bad, &text, 2),
+            false => {
+                canvas.said("✖", Tone::Bad, &text, 3);
+                answer::found(self, MOST_FOUND)
+                    .iter()
+                    .for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
+            }
         }
         let serious: Vec<String> =
             self.warnings.iter().map(|warning| warning.code.replace('-', " ")).collect();
@@ -92,7 +110,7 @@ impl Report {
         }
         let most = if self.brief.is_empty() { 4 } else { 8 };
         canvas.said("", Tone::Strong, &answer::sentences(self), most);
-        if let Some((sign, tone, text)) = trust::verdict(self) {
+        if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_shown(self)) {
             canvas.said(sign, tone, &text, 2);
             if tone == Tone::Bad {
                 self.what_holds().iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
@@ -115,11 +133,13 @@ impl Report {
     }
 
     fn foot(&self, canvas: &mut Canvas, files: WrittenFiles) {
-        if let Some(line) = over_time::line(self, canvas.width()) {
-            canvas.line(line);
-        }
-        for text in trust::slow(self).iter().chain(&trust::rank(self)) {
-            canvas.said("", Tone::Faint, text, 2);
+        if answer::is_shown(self) {
+            if let Some(line) = over_time::line(self, canvas.width()) {
+                canvas.line(line);
+            }
+            for text in trust::slow(self).iter().chain(&trust::rank(self)) {
+                canvas.said("", Tone::Faint, text, 2);
+            }
         }
         canvas.said("", Tone::Faint, &format!("Next: {}; all tables: -v", trust::next(self, files.run)), 2);
         canvas.line(format!("Run:    {}", files.run));
@@ -167,7 +187,8 @@ mod tests {
         let report = build(&run, &ReportOptions::default());
         assert_eq!(report.warnings.iter().filter(|one| one.code == "failed-operations").count(), 1);
         let text = report.first_screen(FILES, ScreenOptions::default());
-        assert!(text.contains("✖ incomplete: 320 operations, 80 failed (most with errno 28)"), "{text}");
+        let said = "✖ incomplete: a rank did not reach the end; 80 of 400 operations failed";
+        assert!(text.contains(said), "{text}");
         run.samples.clear();
         let text = build(&run, &ReportOptions::default()).first_screen(FILES, ScreenOptions::default());
         assert!(text.contains("Nothing was measured that could be analysed."), "{text}");

@@ -1,6 +1,7 @@
 //! Whether to trust a result, what slowed it, who stands out, and what to do next: the lower half of a first screen.
 
 use results::{ResultRow, Steadiness};
+use samples::JudgementKind;
 use tail::targets::TargetFinding;
 
 use super::answer;
@@ -103,8 +104,20 @@ fn ranks_alone(row: &ResultRow) -> Option<String> {
 
 /// What to do next: one sentence or command.
 pub(super) fn next(report: &Report, file: &str) -> String {
-    if !report.facts.complete {
-        return "see the failures below, then run it again before you draw conclusions.".into();
+    let found = &report.judgements;
+    match found.kinds().first() {
+        Some(JudgementKind::WrongContent) => return "run it again: is the same byte wrong?".into(),
+        Some(
+            JudgementKind::OperationFailed
+            | JudgementKind::ExpectationNotMet
+            | JudgementKind::AssertionFailed,
+        ) => {
+            let line = found.found.iter().find(|one| one.line > 0 && one.kind.status() > 0);
+            let place = line.map_or(String::new(), |one| format!("see line {} of the program,", one.line));
+            return format!("{place} then run it again").trim_start().to_owned();
+        }
+        _ if !report.facts.complete => return "run it again before you draw conclusions".into(),
+        _ => {}
     }
     let unresolved = answer::operation(report).filter(|row| {
         row.interval(0.99).is_none_or(|found| !found.is_resolved()) && row.quantiles_seconds.is_some()

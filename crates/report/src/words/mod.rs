@@ -8,6 +8,7 @@ pub mod comparison;
 mod independence;
 pub mod interleaved;
 mod json;
+pub mod judgement;
 mod latency;
 mod number;
 pub mod planning;

@@ -34,6 +34,9 @@ pub struct Judgement {
     /// The errno of the operations; 0 where there is none, also of those that succeeded against expectation.
     #[serde(skip_serializing_if = "is_zero")]
     pub errno: i32,
+    /// The errno in words: `ENOENT, no such file or directory`.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub reason: String,
     /// The errno that the program expected.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expected: Option<i32>,
@@ -103,6 +106,8 @@ pub enum JudgementKind {
     AssertionFailed,
     /// A write moved fewer bytes at once than it was asked to, and further calls completed it.
     ShortWrite,
+    /// An operation failed with the errno that the program expects, which no constant in its text says.
+    FailedAsExpected,
     /// What a newer lastrank knows.
     #[default]
     #[serde(other)]
@@ -110,6 +115,11 @@ pub enum JudgementKind {
 }
 
 impl JudgementKind {
+    /// Did an operation not end as the program says?
+    pub fn is_of_operations(self) -> bool {
+        matches!(self, Self::WrongContent | Self::OperationFailed | Self::ExpectationNotMet)
+    }
+
     /// The exit status of a run in which only this was found.
     pub fn status(self) -> u8 {
         match self {
@@ -121,8 +131,15 @@ impl JudgementKind {
             | Self::ExpectationNotMet
             | Self::Unknown => 3,
             Self::AssertionFailed => 1,
-            Self::ShortWrite => 0,
+            Self::ShortWrite | Self::FailedAsExpected => 0,
         }
+    }
+}
+
+impl JudgementExample {
+    /// What happened, with the rank to which it did: `rank 0, line 3: …`.
+    pub fn told(&self) -> String {
+        self.rank.map_or_else(|| self.text.clone(), |rank| format!("rank {rank}, {}", self.text))
     }
 }
 
@@ -188,9 +205,19 @@ impl Judgements {
         self.found.iter().filter(move |one| one.kind == kind)
     }
 
-    /// Operations that failed: with an errno, or that read wrong content.
+    /// Operations that failed and were not to: with an errno, also with another one than was expected, or reading wrong
+    /// content. Their samples have an errno.
     pub fn failed(&self) -> u64 {
-        self.count(JudgementKind::OperationFailed) + self.count(JudgementKind::WrongContent)
+        let otherwise = self.of(JudgementKind::ExpectationNotMet).filter(|one| one.errno != 0);
+        self.count(JudgementKind::OperationFailed)
+            + self.count(JudgementKind::WrongContent)
+            + otherwise.map(|one| one.count).sum::<u64>()
+    }
+
+    /// Operations that succeeded although the program expects them to fail.
+    pub fn succeeded_against_expectation(&self) -> u64 {
+        let succeeded = self.of(JudgementKind::ExpectationNotMet).filter(|one| one.errno == 0);
+        succeeded.map(|one| one.count).sum()
     }
 
     /// Kinds that were found, the worst first.

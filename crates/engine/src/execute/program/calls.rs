@@ -107,11 +107,11 @@ impl Rank<'_, '_> {
             }
             FileCommand::Read => {
                 let (length, offset) = (given(1), arguments.size(2, 0));
-                return self.read(site, Call::ReadFile { path, length, offset, flags: 0 });
+                Call::ReadFile { path, length, offset, flags: 0 }
             }
             FileCommand::Dread => {
                 let flags = libc::O_DIRECT;
-                return self.read(site, Call::ReadFile { path, length: None, offset: 0, flags });
+                Call::ReadFile { path, length: None, offset: 0, flags }
             }
             FileCommand::Mmap => Call::MapFile { path, length: given(1), offset: arguments.size(2, 0) },
             FileCommand::Create => Call::Create { path },

@@ -79,8 +79,7 @@ impl Rank<'_, '_> {
                 if collective == CollectiveCommand::Pfopen && outcome.ok() {
                     self.opened_by.insert(outcome.value as u32, group);
                 }
-                let reply = Answer::of(command).reply(outcome);
-                if spec.moves.reads() { Reply { errno: self.verified(reply.errno), ..reply } } else { reply }
+                Answer::of(command).reply(outcome)
             }
             Err(stop) => {
                 self.stop(stop);

@@ -7,16 +7,46 @@ use ppl::interpret::{
 };
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
+use record::FailedAssertion;
 use samples::Warning;
 
 use super::answer::Answer;
 use super::rank::{Rank, Stonewall};
 use crate::execute::call::Call;
-use crate::execute::session::{Judgement, Stop};
-use crate::flags::{errno_name, errno_text};
+use crate::execute::session::{Failed, JudgedBy, Named, Stop};
 
 /// So often an assertion about the samples of all ranks is kept for the judgement at the end.
 const CLAIMS: u32 = 1000;
+
+/// An assertion in the program that does not hold.
+fn not_held(claim: &str, place: &Position, evidence: &str) -> FailedAssertion {
+    let Position { file, line, column, .. } = place;
+    let text = format!("{file}:{line}:{column}: the assertion does not hold{evidence}");
+    FailedAssertion { line: *line, claim: claim.to_owned(), text }
+}
+
+impl Rank<'_, '_> {
+    /// A command did not end as the program says.
+    fn judged(&mut self, failure: &Failure<'_>, expected: Option<i32>) {
+        if self.stop.is_some() {
+            return;
+        }
+        let place = failure.site.index();
+        let (errno, moved) = (failure.errno, failure.bytes);
+        let failed = Failed { errno, expected, moved, wrong: self.session.wrong.take() };
+        let stops = self.judgement.stop_on_error;
+        let named = match stops || self.session.words_wanted_at(place, &failed) {
+            true => self.words(failure),
+            false => Named::default(),
+        };
+        let told = self.session.failed(place, &named, &failed);
+        if stops {
+            let line = self.plan.site(failure.site).line;
+            self.told = Some(Stop::on_error(line, &failed.words(&named.operation, "")));
+        }
+        self.note(told);
+    }
+}
 
 impl Machine for Rank<'_, '_> {
     #[inline]
@@ -160,44 +190,27 @@ impl Machine for Rank<'_, '_> {
         self.session.set_intended(ns);
     }
 
+    fn untried(&mut self, site: SiteId, errno: i32) {
+        if self.stop.is_none() {
+            let kept = self.session.untried(site.index(), errno);
+            self.note(kept);
+        }
+    }
+
     fn expected(&mut self, failure: &Failure<'_>) {
+        self.session.wrong = None;
         self.keep_unopened(failure);
+        let counted = self.session.failed_as_expected(failure.site.index(), failure.errno);
+        self.note(counted);
     }
 
     fn failed(&mut self, failure: &Failure<'_>) {
-        if self.stop.is_some() {
-            return;
-        }
-        let (place, errno) = (failure.site.index(), failure.errno);
-        let wrong = self.wrong.take();
         self.keep_unopened(failure);
-        let stops = self.judgement.stop_on_error;
-        let mut words = String::new();
-        if stops || self.session.words_wanted_at(place, errno) {
-            words = self.words(failure);
-            if let Some(wrong) = wrong {
-                words += &format!(": {wrong};");
-            }
-        }
-        let told = self.session.failed(place, &words, errno, failure.bytes);
-        if stops {
-            self.told = format!(
-                "line {}: {words} failed: {}; the program says `on_error stop`",
-                self.plan.site(failure.site).line,
-                errno_text(errno)
-            );
-        }
-        self.note(told);
+        self.judged(failure, None);
     }
 
     fn unexpected(&mut self, failure: &Failure<'_>, wanted: i32) {
-        if self.stop.is_some() {
-            return;
-        }
-        let name = |errno| errno_name(errno).map_or(format!("errno {errno}"), str::to_owned);
-        let words = format!("{}, which was to fail with {},", self.words(failure), name(wanted));
-        let told = self.session.failed(failure.site.index(), &words, failure.errno, failure.bytes);
-        self.note(told);
+        self.judged(failure, Some(wanted));
     }
 
     #[inline]
@@ -222,17 +235,16 @@ impl Machine for Rank<'_, '_> {
             let judged = ppl::claim::judge(plan, &claim, &mut |name, statistic, times| {
                 self.statistic(name, statistic, times)
             });
-            let words = |evidence: &[_]| format!(": {} of rank {rank}", ppl::claim::words(evidence));
-            let text = match judged {
+            let evidence = match judged {
                 Ok((true, _)) => return,
-                Ok((false, evidence)) => format!("the assertion does not hold{}", words(&evidence)),
+                Ok((false, evidence)) => format!(": {} of rank {rank}", ppl::claim::words(&evidence)),
                 Err(why) => {
                     let why = format!("{}:{}:{}: {why} on rank {rank}", place.file, place.line, place.column);
                     return self.stop(Stop::Program(why));
                 }
             };
-            let text = format!("{}:{}:{}: {text}", place.file, place.line, place.column);
-            let noted = self.session.assertion_failed(text);
+            let noted =
+                self.session.assertion_failed(not_held(&ppl::claim::text(plan, &claim), &place, &evidence));
             return self.note(noted);
         }
         let reached = self.claims.entry(claim.step).or_default();
@@ -252,16 +264,10 @@ impl Machine for Rank<'_, '_> {
         self.note(noted);
     }
 
-    fn asserted(&mut self, holds: bool, place: &Position) {
-        if !holds {
-            let rank = self.session.rank();
-            let text = format!(
-                "{}:{}:{}: the assertion does not hold on rank {rank}",
-                place.file, place.line, place.column
-            );
-            let noted = self.session.assertion_failed(text);
-            self.note(noted);
-        }
+    fn not_held(&mut self, claim: &str, place: &Position) {
+        let on = format!(" on rank {}", self.session.rank());
+        let noted = self.session.assertion_failed(not_held(claim, place, &on));
+        self.note(noted);
     }
 
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
@@ -276,7 +282,7 @@ impl Machine for Rank<'_, '_> {
     }
 
     fn judge_by(&mut self, expected: Option<i32>, stop_on_error: bool) {
-        self.judgement = Judgement { expected, stop_on_error, verify: false };
+        self.judgement = JudgedBy { expected, stop_on_error, verify: false };
     }
 
     fn enter_async(&mut self, depth: u32) {
@@ -293,7 +299,8 @@ impl Machine for Rank<'_, '_> {
         if let Some(halt) = self.halted() {
             return Err(halt);
         }
-        let (plan, verify, judgement, wall) = (self.plan, self.verify, self.judgement, self.stonewall);
+        let (plan, judgement, wall) = (self.plan, self.judgement, self.stonewall);
+        let verify = self.session.verify;
         let groups = &self.groups;
         let world = self.session.comm;
         let fell = || {
@@ -303,7 +310,8 @@ impl Machine for Rank<'_, '_> {
             })
         };
         let done = self.session.workers(count, &fell, |index, session| {
-            let mut rank = Rank::of_worker(session, plan, verify, judgement, wall);
+            session.verify = verify;
+            let mut rank = Rank::of_worker(session, plan, judgement, wall);
             let ended = work.run(index, &mut rank);
             rank.result(ended)
         });
@@ -342,8 +350,8 @@ impl Machine for Rank<'_, '_> {
         self.halted().map_or(Ok(()), Err)
     }
 
-    fn verify(&mut self, on: bool) {
-        self.verify = on;
+    fn verify(&mut self, on: bool) -> bool {
+        std::mem::replace(&mut self.session.verify, on)
     }
 
     fn glob(&mut self, pattern: &str) -> Vec<String> {

@@ -7,9 +7,8 @@ use ppl::interpret::{Arguments, Failure, Halt, Reply, StatementReply};
 use ppl::plan::{GroupId, Plan, SiteId};
 
 use super::answer::Answer;
-use crate::content::Wrong;
 use crate::execute::call::Call;
-use crate::execute::session::{Judgement, Session, Stop};
+use crate::execute::session::{JudgedBy, Named, Session, Stop};
 use ranks::Comm;
 use samples::Outcome;
 
@@ -23,13 +22,10 @@ pub(super) struct Rank<'m, 's> {
     pub(super) opened_by: HashMap<u32, GroupId>,
     /// Why the rank is about to leave; the interpreter asks for it at each loop.
     pub(super) stop: Option<Stop>,
-    /// The text of the failure told last.
-    pub(super) told: String,
-    pub(super) verify: bool,
-    /// Where verified data was wrong, and what was there.
-    pub(super) wrong: Option<Wrong>,
+    /// What ends the program that says `on_error stop`.
+    pub(super) told: Option<Stop>,
     /// By what commands under way are judged.
-    pub(super) judgement: Judgement,
+    pub(super) judgement: JudgedBy,
     /// The value of the command is wanted: it is done before the program goes on.
     pub(super) wanted: bool,
     pub(super) stonewall: Option<Stonewall>,
@@ -81,10 +77,8 @@ impl<'m, 's> Rank<'m, 's> {
             groups,
             opened_by,
             stop: None,
-            told: String::new(),
-            verify: false,
-            wrong: None,
-            judgement: Judgement::default(),
+            told: None,
+            judgement: JudgedBy::default(),
             wanted: false,
             stonewall: None,
             phases: vec![0; plan.groups.len()],
@@ -99,8 +93,7 @@ impl<'m, 's> Rank<'m, 's> {
     pub(super) fn of_worker(
         session: &'m mut Session<'s>,
         plan: &'m Plan,
-        verify: bool,
-        judgement: Judgement,
+        judgement: JudgedBy,
         stonewall: Option<Stonewall>,
     ) -> Self {
         Self {
@@ -109,9 +102,7 @@ impl<'m, 's> Rank<'m, 's> {
             groups: Vec::new(),
             opened_by: HashMap::new(),
             stop: None,
-            told: String::new(),
-            verify,
-            wrong: None,
+            told: None,
             judgement,
             wanted: false,
             stonewall,
@@ -143,7 +134,9 @@ impl<'m, 's> Rank<'m, 's> {
         match (self.stop, halted) {
             (Some(stop), _) => Err(stop),
             (None, Ok(())) => Ok(()),
-            (None, Err(Halt::CommandFailed(_))) => Err(Stop::Failed(self.told)),
+            (None, Err(halt @ Halt::CommandFailed(_))) => {
+                Err(self.told.unwrap_or_else(|| Stop::Failed(halt.to_string())))
+            }
             (None, Err(fault @ Halt::Fault(_))) => Err(Stop::Program(fault.to_string())),
             (None, Err(Halt::Machine(why))) => Err(Stop::Failed(why)),
         }
@@ -190,8 +183,7 @@ impl<'m, 's> Rank<'m, 's> {
             }
             (Command::Fread, Some(file)) => {
                 let (length, offset) = (arguments.given_size(1), arguments.given_size(2));
-                let reply = self.perform_statement(site, Call::Read { file, length, offset }, Answer::Bytes);
-                Some(StatementReply { errno: self.verified(reply.errno), ..reply })
+                Some(self.perform_statement(site, Call::Read { file, length, offset }, Answer::Bytes))
             }
             _ => None,
         }
@@ -234,7 +226,7 @@ impl<'m, 's> Rank<'m, 's> {
     /// Starts a command of an `async` block. One that cannot be started is done, and answers at once.
     #[inline(never)]
     pub(super) fn start(&mut self, site: SiteId, call: Call<'_>, answer: Answer) -> Reply {
-        let judgement = Judgement { verify: self.verify, ..self.judgement };
+        let judgement = JudgedBy { verify: self.session.verify, ..self.judgement };
         match self.session.start(site.index(), call, judgement) {
             Ok(None) => Reply::started(),
             Ok(Some(outcome)) => answer.reply(outcome),
@@ -243,25 +235,6 @@ impl<'m, 's> Rank<'m, 's> {
                 Reply::failed(libc::ECANCELED)
             }
         }
-    }
-
-    pub(super) fn read(&mut self, site: SiteId, call: Call<'_>) -> Reply {
-        let reply = self.perform(site, call, Answer::Bytes);
-        Reply { errno: self.verified(reply.errno), ..reply }
-    }
-
-    /// The errno of a read that had this one: inside `verify` a failure where it gave other bytes than our writes put
-    /// there.
-    #[inline(always)]
-    pub(super) fn verified(&mut self, errno: i32) -> i32 {
-        if self.verify
-            && errno == 0
-            && let Some(at) = self.session.instrument.verify()
-        {
-            self.wrong = Some(at);
-            return libc::EBADMSG;
-        }
-        errno
     }
 
     /// The length of a write and the buffer it comes from, if it names one.
@@ -289,13 +262,18 @@ impl<'m, 's> Rank<'m, 's> {
     }
 
     /// The command with the names in it, for a message.
-    pub(super) fn words(&self, failure: &Failure<'_>) -> String {
+    pub(super) fn words(&self, failure: &Failure<'_>) -> Named {
         let called = |file: u32| match self.session.instrument.path_of(file) {
             Some(path) => format!("\"{}\"", path.to_string_lossy()),
             None => "a file that is not open".into(),
         };
         let files = failure.command.spec().files().filter_map(|at| failure.arguments.file(at));
         let files: Vec<String> = files.map(called).collect();
+        let open = failure.arguments.file(0).and_then(|file| self.session.instrument.path_of(file));
+        let file = match open {
+            Some(path) => path.to_string_lossy().into_owned(),
+            None => failure.arguments.text(0).to_owned(),
+        };
         let named = match (files.is_empty(), &failure.no_file) {
             (false, None) => files.join(", "),
             (_, Some((argument, held))) => {
@@ -310,6 +288,6 @@ impl<'m, 's> Rank<'m, 's> {
             (true, None) => failure.arguments.describe(),
         };
         let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
-        format!("{}({named}){why}", failure.command.name())
+        Named { operation: format!("{}({named}){why}", failure.command.name()), file }
     }
 }

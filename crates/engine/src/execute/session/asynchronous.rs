@@ -5,12 +5,12 @@
 
 use samples::Outcome;
 
+use super::failures::{Failed, Named};
 use super::open_blocks::WorkDone;
-use super::state::{Judgement, StartedOperation};
+use super::state::{JudgedBy, StartedOperation};
 use super::stop::Stop;
 use super::work::Session;
 use crate::execute::call::{Call, Completed, Patience, Started};
-use crate::flags::{errno_name, errno_text};
 use ppl::commands::Moves;
 use record::Entry;
 
@@ -68,7 +68,7 @@ impl Session<'_> {
         &mut self,
         place: usize,
         call: Call<'_>,
-        judgement: Judgement,
+        judgement: JudgedBy,
     ) -> Result<Option<Outcome>, Stop> {
         let site = self.site(place)?;
         let (command, line) = self.command(place);
@@ -166,82 +166,68 @@ impl Session<'_> {
         self.in_flight.free.push(number);
         self.in_flight.under_way -= 1;
         let before = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
-        self.store_late(site, completed.timed, late_ns)?;
+        let mut timed = completed.timed;
+        if completed.wrong.is_some() && timed.outcome.ok() {
+            timed.outcome.errno = libc::EBADMSG;
+        }
+        self.store_late(site, timed, late_ns)?;
         let after = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
         self.in_flight.done.add(after.since(before));
-        let judged = self.judge_completed(completed, (place, site, block), judgement);
+        let failed = Failed {
+            errno: timed.outcome.errno,
+            expected: judgement.expected,
+            moved: timed.outcome.value,
+            wrong: completed.wrong,
+        };
+        let judged = if failed.errno == 0 && judgement.expected.is_none() {
+            Ok(())
+        } else {
+            self.judge(number, (place, site, block), judgement, failed)
+        };
         self.blocks.ended(block, completed.timed.end, after.since(before));
         let stored = block.map_or(Ok(()), |block| self.store_ended(block));
         judged.and(stored)
     }
 
     /// Of an operation at this place and site, which was started in this block.
-    #[inline(always)]
-    fn judge_completed(
-        &mut self,
-        completed: &Completed,
-        of: (usize, u32, Option<u32>),
-        judgement: Judgement,
-    ) -> Result<(), Stop> {
-        let outcome = completed.timed.outcome;
-        let errno = match completed.wrong {
-            Some(_) if outcome.ok() => libc::EBADMSG,
-            _ => outcome.errno,
-        };
-        if errno == 0 && judgement.expected.is_none() {
-            return Ok(());
-        }
-        self.judge(completed, of, judgement, errno)
-    }
-
     #[cold]
     #[inline(never)]
     fn judge(
         &mut self,
-        completed: &Completed,
+        number: u32,
         (place, site, block): (usize, u32, Option<u32>),
-        judgement: Judgement,
-        errno: i32,
+        judgement: JudgedBy,
+        failed: Failed,
     ) -> Result<(), Stop> {
-        let Completed { number, timed, wrong } = *completed;
-        if judgement.expected == Some(errno) {
-            return Ok(());
+        if judgement.expected == Some(failed.errno) {
+            return self.failed_as_expected(place, failed.errno);
         }
-        let mut words = String::new();
-        if judgement.stop_on_error || self.words_wanted(site, errno) {
-            words = self.started_words(number, place);
-            if let Some(wanted) = judgement.expected {
-                let name = errno_name(wanted).map_or(format!("errno {wanted}"), str::to_owned);
-                words += &format!(", which was to fail with {name},");
-            }
-            if let Some(wrong) = wrong {
-                words += &format!(": {wrong};");
-            }
-        }
+        let words = match judgement.stop_on_error || self.words_wanted(site, &failed) {
+            true => self.started_words(number, place),
+            false => Named::default(),
+        };
         let moves = self.command(place).0.is_some_and(|command| command.spec().moves != Moves::Nothing);
-        let moved = if moves { timed.outcome.value } else { 0 };
+        let failed = Failed { moved: if moves { failed.moved } else { 0 }, ..failed };
         // The program may be in another block, with other labels, by now.
-        self.blocks.mark_from(block, errno);
-        self.failed_at((place, site), &words, errno, moved)?;
+        self.blocks.mark_from(block, failed.errno);
+        self.failed_at((place, site), &words, &failed)?;
         if judgement.stop_on_error {
-            let (line, why) = (self.line(place), errno_text(errno));
-            return Err(Stop::Failed(format!(
-                "line {line}: {words} failed: {why}; the program says `on_error stop`"
-            )));
+            return Err(Stop::on_error(self.line(place), &failed.words(&words.operation, "")));
         }
         Ok(())
     }
 
-    fn started_words(&self, number: u32, place: usize) -> String {
+    fn started_words(&self, number: u32, place: usize) -> Named {
         let operation = self.operation_name(place);
-        let named = match self.in_flight.all.get(number as usize) {
+        let (file, is_open) = match self.in_flight.all.get(number as usize) {
             Some(StartedOperation { file: Some(file), .. }) => match self.instrument.path_of(*file) {
-                Some(path) => format!("\"{}\"", path.to_string_lossy()),
-                None => "a file that is not open".into(),
+                Some(path) => (path.to_string_lossy().into_owned(), true),
+                None => (String::new(), false),
             },
-            Some(started) => format!("\"{}\"", String::from_utf8_lossy(&started.names)),
-            None => String::new(),
+            Some(started) => (String::from_utf8_lossy(&started.names).into_owned(), true),
+            None => return Named { operation: format!("{operation}()"), file: String::new() },
         };
-        format!("{operation}({named})")
+        let named = if is_open { format!("\"{file}\"") } else { "a file that is not open".into() };
+        Named { operation: format!("{operation}({named})"), file }
     }
 }

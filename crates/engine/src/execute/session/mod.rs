@@ -11,9 +11,10 @@ mod state;
 mod stop;
 mod work;
 
+pub use failures::{Failed, Named};
 pub(super) use open_blocks::WorkDone;
 pub(super) use paces::Paces;
-pub use state::Judgement;
+pub use state::JudgedBy;
 pub use stop::{OnError, Stop};
 pub use work::Session;
 pub(super) use work::SessionSettings;

@@ -7,7 +7,7 @@ use samples::{Warning, units, visible};
 
 use super::stop::Stop;
 use super::work::Session;
-use record::Entry;
+use record::{Entry, FailedAssertion};
 
 /// What a rank and its workers may print: whoever keeps it in a file shall not find the disk full.
 const PRINT_LIMIT: u64 = 16 << 20;
@@ -81,9 +81,9 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Keeps the text of an assertion that did not hold.
-    pub fn assertion_failed(&mut self, text: String) -> Result<(), Stop> {
-        Ok(self.recorder.note(&Entry::Assertion { text })?)
+    /// Keeps an assertion that did not hold.
+    pub fn assertion_failed(&mut self, failed: FailedAssertion) -> Result<(), Stop> {
+        Ok(self.recorder.note(&Entry::Assertion(failed))?)
     }
 
     /// Keeps an assertion that the samples of all ranks decide.
@@ -112,10 +112,10 @@ impl Session<'_> {
         // The program broke off: store what is done, wait for what is in flight.
         drop(self.complete_all());
         drop(self.recorder.note_order());
-        for (site, count) in (0..).zip(std::mem::take(&mut self.failures)) {
-            if count > 0 {
-                drop(self.recorder.note(&Entry::Failures { site, count }));
-            }
+        let mut failures: Vec<_> = std::mem::take(&mut self.failures).into_iter().collect();
+        failures.sort_unstable();
+        for (of, count) in failures {
+            drop(self.recorder.note(&Entry::Failures { of, count }));
         }
         if let Some(sight) = self.instrument.sight() {
             drop(self.recorder.note(&Entry::Sight(sight)));
@@ -130,7 +130,7 @@ impl Session<'_> {
         match result {
             Ok(()) => self.recorder.finish(record::RecordState::Finished),
             Err(stop) => {
-                let entry = Entry::Stop { text: stop.to_string(), usage: stop.usage() };
+                let entry = Entry::Stop { text: stop.to_string(), usage: stop.usage(), by: stop.by().into() };
                 drop(self.recorder.note(&entry));
                 self.recorder.finish(record::RecordState::Stopped);
             }

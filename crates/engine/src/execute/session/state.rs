@@ -24,7 +24,7 @@ impl Spot {
 
 /// By what a result that comes later is judged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Judgement {
+pub struct JudgedBy {
     /// It is to fail with this errno.
     pub expected: Option<i32>,
     /// A failure ends the program.
@@ -41,7 +41,7 @@ pub(super) struct StartedOperation {
     pub(super) late_ns: u64,
     /// The block in which it was started.
     pub(super) block: Option<u32>,
-    pub(super) judgement: Judgement,
+    pub(super) judgement: JudgedBy,
     /// What it works on, for a message.
     pub(super) file: Option<u32>,
     pub(super) names: Vec<u8>,

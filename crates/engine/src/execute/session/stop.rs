@@ -20,9 +20,17 @@ pub enum Stop {
     /// No room for samples.
     #[error("cannot keep more samples: {0}; lower the repeats, or free memory and space for temporary files")]
     Record(#[from] std::io::Error),
-    /// An operation failed, and the program cannot sensibly go on, or said `on_error stop`.
+    /// Something failed, and the program cannot sensibly go on.
     #[error("{0}")]
     Failed(String),
+    /// An operation failed, and that ends the program: it said `on_error stop`, or the disk is full.
+    #[error("{text}")]
+    Cut {
+        /// What failed, in words.
+        text: String,
+        /// What ended the program.
+        by: &'static str,
+    },
     /// The program is wrong in a way that only running it showed.
     #[error("{0}")]
     Program(String),
@@ -32,6 +40,17 @@ impl Stop {
     /// Is the program at fault (exit status 2), or the run (3)?
     pub fn usage(&self) -> bool {
         matches!(self, Self::Refused { .. } | Self::Program(_) | Self::Comm(CommError::Apart { .. }))
+    }
+
+    /// The program says `on_error stop`, and this failed in a line of it.
+    pub(in crate::execute) fn on_error(line: u32, what: &str) -> Self {
+        let text = format!("line {line}: {what}; the program says `on_error stop`");
+        Self::Cut { text, by: "the program's `on_error stop`" }
+    }
+
+    /// What cut the program short where its rank was not lost; empty otherwise.
+    pub(super) fn by(&self) -> &'static str {
+        if let Self::Cut { by, .. } = self { by } else { "" }
     }
 }
 

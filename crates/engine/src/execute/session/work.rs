@@ -1,5 +1,6 @@
 //! One rank at work: does, times and stores operations.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
@@ -10,6 +11,7 @@ use super::own_time::OwnTime;
 use super::paces::Paces;
 use super::state::{InFlight, Spot};
 use super::stop::{OnError, Stop};
+use crate::content::Wrong;
 use crate::execute::call::{Call, Collective, Meaning, NoKernel, Timed};
 use crate::execute::instrument::Instrument;
 use crate::files::Refusal;
@@ -17,7 +19,7 @@ use ppl::commands::Command;
 use probes::Request;
 use ranks::meeting::MeetingKind;
 use ranks::{Comm, RankStatus};
-use record::{Entry, Recorder, SiteTable, StaticSite};
+use record::{Entry, FailureKey, Recorder, SiteTable, StaticSite};
 
 /// One rank at work.
 pub struct Session<'a> {
@@ -47,8 +49,12 @@ pub struct Session<'a> {
     pub(in crate::execute) paused_ps: u64,
     pub(super) own_time: OwnTime,
     pub(in crate::execute) blocks: OpenBlocks,
-    /// Failures by site.
-    pub(in crate::execute) failures: Vec<u64>,
+    /// How many operations failed alike.
+    pub(in crate::execute) failures: HashMap<FailureKey, u64>,
+    /// Reads are compared with what was written.
+    pub(in crate::execute) verify: bool,
+    /// Where the operation done last read something else, and what.
+    pub(in crate::execute) wrong: Option<Wrong>,
     pub(in crate::execute) noted: Vec<String>,
     /// Bytes that the rank and its workers have printed.
     pub(super) printed: Arc<AtomicU64>,
@@ -94,7 +100,9 @@ impl<'a> Session<'a> {
             paused_ps: 0,
             own_time: OwnTime::default(),
             blocks: OpenBlocks::new(),
-            failures: Vec::new(),
+            failures: HashMap::new(),
+            verify: false,
+            wrong: None,
             noted: Vec::new(),
             printed: Arc::default(),
         }
@@ -226,7 +234,10 @@ impl<'a> Session<'a> {
         let (command, line) = self.command(place);
         self.standing.set_line(line);
         match self.instrument.perform_frequent(command, call) {
-            Some(timed) => self.keep(site, timed),
+            Some(timed) => {
+                let timed = self.verified(&call, timed);
+                self.keep(site, timed)
+            }
             None => self.other_operation((site, line), command, call),
         }
     }
@@ -239,7 +250,10 @@ impl<'a> Session<'a> {
         call: Call<'_>,
     ) -> Result<Outcome, Stop> {
         match self.instrument.perform(command, call) {
-            Ok(timed) => self.keep(site, timed),
+            Ok(timed) => {
+                let timed = self.verified(&call, timed);
+                self.keep(site, timed)
+            }
             Err(refusal) => Err(Self::refused(line, refusal)),
         }
     }
@@ -275,6 +289,8 @@ impl<'a> Session<'a> {
                 None => Ok(timed.outcome),
             },
             Ok(timed) => {
+                let compares = self.verify && timed.outcome.ok() && what.reads();
+                let timed = if compares { self.compared(timed) } else { timed };
                 self.store(site, timed)?;
                 Ok(timed.outcome)
             }

@@ -35,12 +35,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         let mut columns = Columns::default();
         let run = store::scan(file, &mut |samples| columns.push(samples))?;
         let name = file.display().to_string();
-        if !run.facts.complete {
-            warnings.push(format!("{name} is incomplete"));
-        }
+        let found = report::words::judgement::warnings(&run.judgements());
+        warnings.extend(found.iter().map(|one| format!("{name}: {}", one.text.trim_end_matches('.'))));
         let of_run: Vec<ResultRow> = results::of_columns(columns, &run.facts, &run.sites);
         let errors: u64 = of_run.iter().map(|row| row.errors).sum();
-        if errors > 0 {
+        if errors > 0 && run.facts.judgements.is_none() {
             warnings.push(format!("{name}: {errors} operations failed"));
         }
         rows.push(of_run);

@@ -152,7 +152,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
         redact(&mut outcome.run);
     }
     results::deliver(args, &paths.still_free(args), &mut outcome, (Some(held), live))?;
-    Ok(status(&outcome))
+    Ok(Status::of(&outcome.judgements()))
 }
 
 /// Measures as one process of a job. Rank 0 writes the whole of a complete run; each process writes its own part of
@@ -195,13 +195,14 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
                 if delivered.is_ok() {
                     results::replace_parts(&paths, &outcome.run.facts.job);
                 }
-                delivered.map(|()| status(&outcome))
+                delivered.map(|()| Status::of(&outcome.judgements()))
             }
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);
                 let facts = &outcome.run.facts;
                 in_parts = (job.rank() == 0 && facts.complete).then(|| (facts.job.clone(), facts.ranks));
-                results::deliver_part(&paths, &outcome, job.rank()).map(|()| status(&outcome))
+                results::deliver_part(&paths, &outcome, job.rank())
+                    .map(|()| Status::of(&outcome.judgements()))
             }
         };
     };
@@ -295,15 +296,6 @@ pub fn choice(mpi: Option<&str>) -> MpiChoice {
     match mpi {
         None => MpiChoice::Auto,
         Some(words) => words.parse().unwrap_or_else(|never| match never {}),
-    }
-}
-
-fn status(outcome: &RunOutcome) -> Status {
-    match outcome.exit_status() {
-        0 => Status::Ok,
-        1 => Status::No,
-        2 => Status::Usage,
-        _ => Status::Incomplete,
     }
 }
 

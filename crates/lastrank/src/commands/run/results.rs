@@ -8,7 +8,7 @@ use engine::run::{Options, RunOutcome};
 use ranks::{HeldSignals, RankEnd};
 use record::claim::Claim;
 use record::live::LiveFolder;
-use samples::units;
+use samples::{JudgementKind, units};
 
 use crate::cli::RunArgs;
 use crate::commands::report::{Told, document, with, write_page};
@@ -304,28 +304,18 @@ fn remove_earlier_parts(parts: &Path, job: &str) {
     }
 }
 
-/// Prints what went wrong on standard error; failures of ranks only if this process reports them (`own`).
+/// Prints what was found on standard error as well; why ranks ended only if this process reports it (`own`).
 fn complain(outcome: &RunOutcome, own: bool) {
-    for failure in outcome.run.facts.failures.iter().filter(|_| own) {
-        eprintln!("error: {failure}");
-    }
-    for failed in &outcome.failures {
-        let site = outcome.run.sites.get(failed.site as usize);
-        let what = site.map(|site| format!("{} in line {}", site.operation, site.line)).unwrap_or_default();
-        let times =
-            if failed.count == 1 { "once".into() } else { format!("{} times", units::count(failed.count)) };
-        eprintln!("error: {what} failed {times}");
-        for example in &failed.examples {
-            eprintln!("  {example}");
-        }
+    let of_ends = |kind| matches!(kind, JudgementKind::RankLost | JudgementKind::CutShort);
+    let told = report::words::judgement::lines(&outcome.judgements());
+    for one in told.iter().filter(|one| own || !of_ends(one.kind)) {
+        eprintln!("error: {}", one.head);
+        one.examples.iter().for_each(|example| eprintln!("  {example}"));
     }
     // The report prints warnings on standard output, where these lines are missing, or tells of the failure only.
     let is_told = |code: &str| matches!(code, "print-lost" | "print-limit" | "would-fill");
     for told in outcome.run.facts.warnings.iter().filter(|warning| is_told(&warning.code)) {
         eprintln!("warning: {}; {}", told.text, told.advice);
-    }
-    for assertion in &outcome.assertions {
-        eprintln!("error: {assertion}");
     }
     if let Some(cleaned) = &outcome.cleaned {
         if cleaned.removed > 0 {

@@ -284,6 +284,10 @@ impl Watcher {
         if ended {
             facts.complete = true;
             facts.failures.clear();
+            // It was stopped as it was to be.
+            if let Some(found) = &mut facts.judgements {
+                found.found.retain(|one| one.kind != samples::JudgementKind::CutShort);
+            }
             outcome.stopped = None;
         }
         facts.until = Some(UntilFacts {

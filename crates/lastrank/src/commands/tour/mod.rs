@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, bail};
 use probes::{Tour, TourProgress, tour};
-use samples::{FACTS_SCHEMA, Facts, MachineFacts, Run, TourFacts, Warning, units};
+use samples::{FACTS_SCHEMA, Facts, Judgements, MachineFacts, Run, TourFacts, Warning, units};
 
 use crate::cli::TryArgs;
 use crate::commands::redact::sections;
@@ -133,6 +133,7 @@ fn as_run(machine: &MachineFacts, found: &Tour, started: SystemTime, warnings: V
         file_systems,
         versions: versions(),
         complete: true,
+        judgements: Some(Judgements::default()),
         warnings,
         tour: Some(found.facts.clone()),
         report: [("samples".to_owned(), "Disk read".to_owned())].into(),

@@ -1,0 +1,262 @@
+//! Words what was found in a run: what failed, what was wrong, who ended it.
+
+use samples::{Judgement, JudgementExample, JudgementKind, Judgements, Warning, units};
+
+/// One thing that was found: a line, and lines that say more of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// What kind of thing.
+    pub kind: JudgementKind,
+    /// What was found.
+    pub head: String,
+    /// The first examples, each with its rank.
+    pub examples: Vec<String>,
+}
+
+/// Ranks that are named one by one, of many that were lost.
+const NAMED: usize = 3;
+
+/// All that was found and makes a run less than well, the worst first.
+pub fn lines(found: &Judgements) -> Vec<Told> {
+    let mut told = Vec::new();
+    let was_cut = found.count(JudgementKind::CutShort) > 0;
+    for kind in found.kinds() {
+        for one in found.of(kind) {
+            match kind {
+                JudgementKind::WrongContent
+                | JudgementKind::OperationFailed
+                | JudgementKind::ExpectationNotMet => told.push(of_operations(one)),
+                JudgementKind::RankLost => told.extend(of_ranks(one, if was_cut { 1 } else { NAMED })),
+                JudgementKind::CutShort => told.extend(of_cut(one)),
+                JudgementKind::ProgramAtFault | JudgementKind::AssertionFailed => {
+                    told.extend(one.examples.iter().map(|example| plain(kind, &on_rank(example))));
+                }
+                JudgementKind::Unknown => {
+                    told.push(plain(kind, &format!("a newer lastrank found something {}", times(one.count))));
+                }
+                JudgementKind::ShortWrite | JudgementKind::FailedAsExpected => {}
+            }
+        }
+        if let Some(more) = found.unlisted.get(&kind).filter(|_| kind.status() > 0) {
+            told.push(plain(kind, &format!("{} at further places", units::count(*more))));
+        }
+    }
+    told
+}
+
+fn plain(kind: JudgementKind, head: &str) -> Told {
+    Told { kind, head: head.to_owned(), examples: Vec::new() }
+}
+
+fn times(count: u64) -> String {
+    if count == 1 { "once".into() } else { format!("{} times", units::count(count)) }
+}
+
+/// `fread in line 14`.
+fn place(one: &Judgement) -> String {
+    match (one.operation.is_empty(), one.line) {
+        (true, _) => "an operation".into(),
+        (false, 0) => one.operation.clone(),
+        (false, line) => format!("{} in line {line}", one.operation),
+    }
+}
+
+fn of_operations(one: &Judgement) -> Told {
+    let (place, often) = (place(one), times(one.count));
+    let head = match (one.kind, one.errno) {
+        (JudgementKind::WrongContent, _) => {
+            format!("WRONG DATA: {place} did not read what was written, {often}")
+        }
+        (JudgementKind::ExpectationNotMet, 0) => format!("{place} succeeded {often}, but was to fail"),
+        (JudgementKind::ExpectationNotMet, _) => format!("{place} failed {often} otherwise than expected"),
+        _ => format!("{place} failed {often}"),
+    };
+    let examples: Vec<String> =
+        one.examples.iter().filter(|example| !example.text.is_empty()).map(JudgementExample::told).collect();
+    let head = if examples.is_empty() && one.errno != 0 { format!("{head}: {}", reason(one)) } else { head };
+    Told { kind: one.kind, head, examples }
+}
+
+/// The errno in words.
+fn reason(one: &Judgement) -> String {
+    if one.reason.is_empty() { format!("errno {}", one.errno) } else { one.reason.clone() }
+}
+
+/// `rank 3 was killed by SIGKILL`.
+fn on_rank(example: &JudgementExample) -> String {
+    example.rank.map_or_else(|| example.text.clone(), |rank| format!("rank {rank} {}", example.text))
+}
+
+/// Ranks that did not reach the end, so many of them by name.
+fn of_ranks(one: &Judgement, named: usize) -> Vec<Told> {
+    let examples = one.examples.iter().take(named).map(on_rank);
+    let mut told: Vec<Told> = examples.map(|text| plain(one.kind, &text)).collect();
+    let more = one.count.saturating_sub(told.len() as u64);
+    match (told.last_mut(), more) {
+        (None, _) => told.push(plain(one.kind, "a rank did not reach the end")),
+        (Some(_), 0) => {}
+        (Some(last), 1) => last.examples.push("as did not 1 other rank".into()),
+        (Some(last), more) => last.examples.push(format!("and {} other ranks", units::count(more))),
+    }
+    told
+}
+
+fn of_cut(one: &Judgement) -> Vec<Told> {
+    match one.examples.first() {
+        None => vec![plain(one.kind, &format!("the run was stopped by {}", one.what))],
+        Some(first) if first.rank.is_none() => {
+            one.examples.iter().map(|example| plain(one.kind, &example.text)).collect()
+        }
+        Some(_) => of_ranks(one, 1),
+    }
+}
+
+/// Why the run is incomplete, in a few words: `stopped by Ctrl-C`. None where it reached its end.
+pub(crate) fn why_incomplete(found: &Judgements) -> Option<String> {
+    let cut = |one: &Judgement| match one.what.as_str() {
+        "" => "ended early".to_owned(),
+        what => format!("stopped by {what}"),
+    };
+    let lost = |count: u64| match count {
+        1 => "a rank did not reach the end".to_owned(),
+        n => format!("{} ranks did not reach the end", units::count(n)),
+    };
+    let first = found.of(JudgementKind::CutShort).next().map(cut);
+    first.or_else(|| Some(found.count(JudgementKind::RankLost)).filter(|count| *count > 0).map(lost)).or_else(
+        || (found.count(JudgementKind::ProgramAtFault) > 0).then(|| "the program is at fault".to_owned()),
+    )
+}
+
+/// How operations and assertions went, where not all went well: a clause each.
+pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
+    let mut clauses = Vec::new();
+    let of = |count: u64| {
+        let plural = if operations == 1 { "" } else { "s" };
+        format!("{} of {} operation{plural}", units::count(count), units::count(operations))
+    };
+    match found.count(JudgementKind::WrongContent) {
+        0 => {}
+        n => clauses.push(format!("WRONG DATA: {} did not read what was written", of(n))),
+    }
+    match found.failed() - found.count(JudgementKind::WrongContent) {
+        0 => {}
+        n => {
+            let most = found.of(JudgementKind::OperationFailed).max_by_key(|one| one.count);
+            let why = most.map_or(String::new(), |one| format!(" ({}: {})", one.operation, reason(one)));
+            clauses.push(format!("{} failed{why}", of(n)));
+        }
+    }
+    match found.succeeded_against_expectation() {
+        0 => {}
+        1 => clauses.push("1 operation succeeded that was to fail".into()),
+        n => clauses.push(format!("{} operations succeeded that were to fail", units::count(n))),
+    }
+    match found.count(JudgementKind::AssertionFailed) {
+        0 => {}
+        1 => clauses.push("an assertion does not hold".into()),
+        n => clauses.push(format!("{} assertions do not hold", units::count(n))),
+    }
+    clauses
+}
+
+/// What was found, as warnings of a report: one a kind.
+pub fn warnings(found: &Judgements) -> Vec<Warning> {
+    let told = lines(found);
+    let mut warnings: Vec<Warning> = Vec::new();
+    for one in told {
+        let (code, advice) = match one.kind {
+            JudgementKind::WrongContent => (
+                "wrong-content",
+                "the file was changed after it was written, or the storage returned wrong data: trust neither",
+            ),
+            JudgementKind::RankLost | JudgementKind::CutShort | JudgementKind::ProgramAtFault => (
+                "incomplete",
+                "the report shows what was measured until then; run it again before you draw conclusions",
+            ),
+            JudgementKind::OperationFailed | JudgementKind::Unknown => (
+                "failed-operations",
+                "what failed is left out of rates and times; column `errno` of the run file says with what error",
+            ),
+            JudgementKind::ExpectationNotMet => {
+                ("unmet-expectation", "the program says `expect` where it should not, or the system changed")
+            }
+            JudgementKind::AssertionFailed => ("failed-assertion", ""),
+            JudgementKind::ShortWrite | JudgementKind::FailedAsExpected => continue,
+        };
+        let first = one.examples.first().map_or(String::new(), |example| format!(": {example}"));
+        let text = format!("{}{first}", one.head);
+        match warnings.iter_mut().find(|known| known.code == code) {
+            Some(known) => known.text += &format!("; {text}"),
+            None => warnings.push(Warning { code: code.into(), text, advice: advice.into() }),
+        }
+    }
+    for warning in &mut warnings {
+        let begins = if warning.code == "incomplete" { "The run is incomplete: " } else { "" };
+        warning.text = format!("{begins}{}.", warning.text.trim_end_matches('.'));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lost(rank: u32) -> Judgement {
+        let text = format!("was killed by SIGKILL; its {rank} samples are kept");
+        let example = JudgementExample { rank: Some(rank), text, ..JudgementExample::default() };
+        Judgement { kind: JudgementKind::RankLost, count: 1, examples: vec![example], ..Judgement::default() }
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_has_one_line_and_not_one_a_rank() {
+        let mut found = Judgements::default();
+        (0..16).for_each(|rank| found.add(lost(rank)));
+        assert_eq!(lines(&found).len(), NAMED);
+        let what = "Ctrl-C".to_owned();
+        found.add(Judgement { kind: JudgementKind::CutShort, what, count: 1, ..Judgement::default() });
+        let told = lines(&found);
+        let heads: Vec<&str> = told.iter().map(|one| one.head.as_str()).collect();
+        assert_eq!(
+            heads,
+            ["rank 0 was killed by SIGKILL; its 0 samples are kept", "the run was stopped by Ctrl-C"]
+        );
+        assert_eq!(told[0].examples, ["and 15 other ranks"]);
+        assert_eq!(why_incomplete(&found).as_deref(), Some("stopped by Ctrl-C"));
+    }
+
+    #[test]
+    fn each_kind_has_its_words() {
+        let mut found = Judgements::default();
+        let one = |kind, errno, count| Judgement {
+            kind,
+            errno,
+            count,
+            line: 3,
+            operation: "fread".into(),
+            reason: if errno == 5 { "EIO, input/output error".into() } else { String::new() },
+            ..Judgement::default()
+        };
+        found.add(one(JudgementKind::WrongContent, 74, 1));
+        found.add(one(JudgementKind::OperationFailed, 5, 2));
+        found.add(one(JudgementKind::ExpectationNotMet, 0, 2));
+        found.add(one(JudgementKind::ExpectationNotMet, 13, 1));
+        let heads: Vec<String> = lines(&found).into_iter().map(|one| one.head).collect();
+        assert_eq!(
+            heads,
+            [
+                "WRONG DATA: fread in line 3 did not read what was written, once: errno 74",
+                "fread in line 3 failed 2 times: EIO, input/output error",
+                "fread in line 3 succeeded 2 times, but was to fail",
+                "fread in line 3 failed once otherwise than expected: errno 13",
+            ]
+        );
+        assert_eq!(
+            clauses(&found, 10),
+            [
+                "WRONG DATA: 1 of 10 operations did not read what was written",
+                "3 of 10 operations failed (fread: EIO, input/output error)",
+                "2 operations succeeded that were to fail",
+            ]
+        );
+    }
+}

@@ -1,0 +1,162 @@
+"""What was found in a run is told alike by every output, and decides the exit status."""
+
+import csv
+import json
+import os
+import subprocess
+from pathlib import Path
+
+import pandas
+import pyarrow.parquet
+import pytest
+
+EBADMSG = 74
+CHECK = "define ranks 1;\nverify { read(\"blk\"); }\n"
+
+
+def call(program: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, *arguments], cwd=folder, capture_output=True, text=True)
+
+
+@pytest.fixture(scope="module", params=[True, False], ids=["corrupt", "sound"])
+def read_back(request: pytest.FixtureRequest, program: Path, tmp_path_factory: pytest.TempPathFactory):
+    """A file that was written by one run and read by another; between them a byte changed, or none."""
+    folder = tmp_path_factory.mktemp("verify")
+    (folder / "write.ppl").write_text('define ranks 1;\nwrite("blk", 4m);\nverify read("blk");\n')
+    (folder / "check.ppl").write_text(CHECK)
+    call(program, folder, "run", "write.ppl", "--report", "none", "-o", "w.parquet").check_returncode()
+    if request.param:
+        with (folder / "blk").open("r+b") as file:
+            file.seek(1_048_580)
+            old = file.read(1)
+            file.seek(1_048_580)
+            file.write(bytes([old[0] ^ 1]))
+    ran = call(program, folder, "run", "check.ppl", "-o", "c.parquet")
+    os.remove(folder / "w.parquet")
+    return request.param, folder, ran
+
+
+def test_screen_and_status(read_back, program):
+    corrupt, folder, ran = read_back
+    said = call(program, folder, "report", "c.parquet", "-o", "again.html")
+    quick = call(program, folder, "report", "c.parquet", "-q", "-o", "again.html")
+    assert {ran.returncode, said.returncode, quick.returncode} == {3 if corrupt else 0}
+    assert call(program, folder, "report", "c.parquet", "-q", "--exit-zero", "-o", "again.html").returncode == 0
+    for text in (ran.stdout, said.stdout, quick.stdout):
+        assert ("WRONG DATA: 1 of 1 operation" in text) == corrupt
+        assert ("✖" in text) == corrupt
+    assert ("byte 1048580" in ran.stdout) == corrupt
+    for page in ("c.html", "again.html"):
+        assert ("WRONG DATA" in (folder / page).read_text()) == corrupt
+
+
+def test_every_way_of_running_ends_alike(read_back, program):
+    corrupt, folder, _ = read_back
+    for option in ("-q", "--json", "-s", "-v"):
+        ran = call(program, folder, "run", "check.ppl", option, "--report", "none", "-o", "other.parquet")
+        assert ran.returncode == (3 if corrupt else 0), option
+        if option != "-s":
+            assert ("wrong_content" in ran.stdout or "WRONG DATA" in ran.stdout) == corrupt, option
+    os.remove(folder / "other.parquet")
+
+
+def test_files_and_lists(read_back, program):
+    corrupt, folder, _ = read_back
+    document = json.loads(call(program, folder, "report", "c.parquet", "--json").stdout)
+    kinds = [one["kind"] for one in document["judgements"]["found"]]
+    assert kinds == (["wrong_content"] if corrupt else [])
+    assert sum(row["errors"] for row in document["results"]) == corrupt
+    metadata = pyarrow.parquet.read_metadata(folder / "c.parquet").metadata
+    found = json.loads(metadata[b"lastrank.facts"])["judgements"]["found"]
+    if corrupt:
+        (example,) = found[0]["examples"]
+        assert (example["file"], example["byte"], example["rank"]) == ("blk", 1_048_580, 0)
+        assert example["host"] and "changed" in example["content"]
+    else:
+        assert found == []
+    frame = pandas.read_parquet(folder / "c.parquet")
+    assert list(frame[frame.operation == "read"].errno) == [EBADMSG if corrupt else 0]
+    exported = call(program, folder, "export", "c.parquet", "--to", "csv", "-o", "-")
+    assert exported.returncode == 0
+    rows = csv.DictReader(exported.stdout.splitlines())
+    assert [row["errno"] for row in rows if row["operation"] == "read"] == [str(EBADMSG if corrupt else 0)]
+
+
+def test_ls(read_back, program):
+    corrupt, folder, _ = read_back
+    listed = call(program, folder, "ls")
+    assert listed.returncode == 0
+    assert ("WRONG DATA" in listed.stdout) == corrupt
+    table = list(csv.DictReader(call(program, folder, "ls", "--csv").stdout.splitlines()))
+    assert [(row["errors"], row["status"]) for row in table] == [("1", "3") if corrupt else ("0", "0")]
+    runs = json.loads(call(program, folder, "ls", "--json").stdout)["runs"]
+    assert [run["status"] for run in runs] == [3 if corrupt else 0]
+
+
+PROGRAMS = {
+    # The message of an expected failure does not stick to the next one.
+    "stale": (
+        'expect errno == EBADMSG verify read("foreign");\nunlink("no-such-file");\n',
+        3,
+        [("operation_failed", 2, 'line 2: unlink("no-such-file") failed: ENOENT, no such file or directory')],
+    ),
+    "told": (
+        'on_error stop;\nwrite("w.dat", 4k);\nexpect errno == EIO write("w.dat", 4k);\nprint("never");\n',
+        3,
+        [
+            ("expectation_not_met", 3, 'line 3: write("w.dat") succeeded, but EIO was expected'),
+            (
+                "cut_short",
+                None,
+                'gave up: line 3: write("w.dat") succeeded, but EIO was expected; the program says `on_error stop`',
+            ),
+        ],
+    ),
+    "asyncexpect": (
+        '$f = fopen("ae.dat", "O_RDWR|O_CREAT");\nasync depth=4 { expect errno == EIO { fwrite($f, 4k, 0); } }\n'
+        'expect errno == EIO { fwrite($f, 4k, 0); }\nfclose($f); delete("ae.dat");\n',
+        3,
+        [
+            ("expectation_not_met", 2, 'line 2: fwrite("ae.dat") succeeded, but EIO was expected'),
+            ("expectation_not_met", 3, 'line 3: fwrite("ae.dat") succeeded, but EIO was expected'),
+        ],
+    ),
+    "expected": ('expect errno == ENOENT { stat("none"); }\n$e = 2;\nexpect errno == $e { stat("none"); }\n', 0, []),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_said_of_a_program(name: str, program: Path, tmp_path: Path) -> None:
+    text, status, wanted = PROGRAMS[name]
+    (tmp_path / "p.ppl").write_text(text)
+    (tmp_path / "foreign").write_bytes(b"x" * 4096)
+    ran = call(program, tmp_path, "run", "p.ppl", "--json", "--report", "none", "-o", "p.parquet")
+    assert ran.returncode == status, ran.stderr
+    document = json.loads(ran.stdout)
+    listed = [one for one in document["judgements"]["found"] if one["kind"] != "failed_as_expected"]
+    found = [(one["kind"], one.get("line"), one["examples"][0]["text"]) for one in listed]
+    assert found == wanted
+    errors = sum(row["errors"] for row in document["results"] if row["kind"] == "operation")
+    assert errors == sum(one["count"] for one in listed if one["kind"] == "operation_failed")
+    assert call(program, tmp_path, "report", "p.parquet", "-q", "-o", "p.html").returncode == status
+
+
+def test_operations_that_could_not_be_tried_count_in_head_and_table(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('$f = fopen("none", "r");\nrepeat 100 fread($f, 10k);\nfclose($f);\n')
+    ran = call(program, tmp_path, "run", "p.ppl", "-o", "p.parquet")
+    assert ran.returncode == 3 and "102 of 102 operations failed" in ran.stdout
+    document = json.loads(call(program, tmp_path, "report", "p.parquet", "--json").stdout)
+    assert {row["operation"]: row["errors"] for row in document["results"]} == {"fopen": 1, "fread": 100, "fclose": 1}
+
+
+def test_an_assertion_is_a_fact_and_a_failure_wins_over_it(program: Path, tmp_path: Path) -> None:
+    text = 'write("as.dat", 4k);\nassert p99("write") < 1ns;\ndelete("as.dat");\n'
+    (tmp_path / "p.ppl").write_text(text)
+    ran = call(program, tmp_path, "run", "p.ppl", "--json", "-o", "p.parquet")
+    (found,) = json.loads(ran.stdout)["judgements"]["found"]
+    assert (ran.returncode, found["kind"], found["line"], found["count"]) == (1, "assertion_failed", 2, 1)
+    assert 'p99("write") < 1ns' in found["what"] and 'p99("write") is ' in found["examples"][0]["text"]
+    assert "does not hold" in (tmp_path / "p.html").read_text()
+    assert call(program, tmp_path, "report", "p.parquet", "-q").returncode == 1
+    (tmp_path / "p.ppl").write_text(text + 'unlink("none");\n')
+    assert call(program, tmp_path, "run", "p.ppl", "-s", "--report", "none", "-o", "q.parquet").returncode == 3
