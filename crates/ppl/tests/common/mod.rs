@@ -289,8 +289,8 @@ impl Machine for Memory<'_> {
         self.out.expected.1 += 1;
     }
 
-    fn asserted(&mut self, holds: bool, _: &ppl::source::Position) {
-        self.out.asserts.push(holds);
+    fn not_held(&mut self, _: &str, _: &ppl::source::Position) {
+        self.out.asserts.push(false);
     }
 
     fn claimed(&mut self, claim: ppl::claim::Claim, _: bool) {
