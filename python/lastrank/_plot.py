@@ -84,7 +84,8 @@ def kinds(source: Any) -> list[str]:
 
 def _chosen(source: Any, kind: str) -> dict[str, Any]:
     """The figure of a kind: by its id, by its end (the first analysis), the kind of its numbers, or its beginning."""
-    return _as_text(_found(source, kind))
+    chosen: dict[str, Any] = _as_text(_found(source, kind))
+    return chosen
 
 
 def _as_text(value: Any) -> Any:

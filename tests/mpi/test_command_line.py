@@ -253,11 +253,11 @@ def test_several_processes_of_a_launcher_do_not_run_alone(tmp_path: Path) -> Non
 
 def test_a_launcher_that_overrides_the_programs_ranks_is_a_warning(tmp_path: Path) -> None:
     run = tmp_path / "run.parquet"
-    words = (*SMALL, "--set", f"dir={tmp_path}", "--set", "striped=yes", "-o", run)
+    words = (*SMALL, "--set", f"dir={tmp_path}", "-o", run)
     done = launcher("mpich").lastrank("run", 2, *words)
     assert done.returncode == 0, done.stdout + done.stderr
     warnings = {warning["code"]: warning["text"] for warning in facts_of(run)["warnings"]}
-    assert "2 ranks, where the program says `define ranks` 1" in warnings["ranks-of-launcher"]
+    assert "2 ranks, where the program says `define ranks` 16" in warnings["ranks-of-launcher"]
     done = launcher("mpich").lastrank("run", 2, *words[:-1], tmp_path / "said.parquet", "-n", 2)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "ranks-of-launcher" not in {warning["code"] for warning in facts_of(tmp_path / "said.parquet")["warnings"]}

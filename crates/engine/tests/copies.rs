@@ -76,8 +76,8 @@ fn what_others_copied_is_neither_wrong_nor_right() {
 }
 
 #[test]
-fn only_what_the_run_made_or_emptied_is_copied() {
-    let said = alone("only_what_the_run_made_or_emptied_is_copied", || {
+fn only_what_the_run_made_is_copied() {
+    let said = alone("only_what_the_run_made_is_copied", || {
         let home = tempfile::tempdir().expect("a directory");
         std::fs::write(home.path().join("theirs"), "words of the user").expect("a file");
         std::fs::write(home.path().join("old"), "words of the user").expect("a file");
@@ -93,14 +93,15 @@ fn only_what_the_run_made_or_emptied_is_copied() {
         let linked = copy(r#"symlink("theirs", "link");"#, "link");
         let kept = copy(r#"$f = fopen("theirs", "a"); fclose($f);"#, "theirs");
         let emptied = copy(r#"write("old", 10);"#, "old");
-        [copy("", "theirs"), linked, kept, emptied].join("\n")
+        let own = copy(r#"write("own", 10);"#, "own");
+        [copy("", "theirs"), linked, kept, emptied, own].join("\n")
     });
     let lines: Vec<&str> = said.lines().collect();
-    assert_eq!(lines.len(), 4, "{said}");
-    for refused in &lines[..3] {
-        assert!(refused.contains("copy from") && refused.contains("did not make it"), "{said}");
+    assert_eq!(lines.len(), 5, "{said}");
+    for (refused, what) in lines.iter().zip(["copy from", "copy from", "write to", "write to"]) {
+        assert!(refused.contains(what) && refused.contains("did not make it"), "{said}");
     }
-    assert!(lines[3].starts_with("exit 0"), "{said}");
+    assert!(lines[4].starts_with("exit 0"), "{said}");
 }
 
 #[test]

@@ -173,6 +173,8 @@ fn an_incomplete_run_is_fitted_with_a_warning() {
     let mut broken = store::read(&path).unwrap();
     broken.facts.complete = false;
     broken.facts.failures = vec!["rank 1 was killed by SIGKILL".into()];
+    // As in a file of an earlier version.
+    broken.facts.judgements = None;
     store::write(&path, &broken).unwrap();
     let done = fit(folder.path(), "run.parquet");
     let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
