@@ -152,7 +152,7 @@ def test_mem_has_a_row_for_each_size(lastrank):
 
 
 def test_mem_loaded_says_what_a_load_costs_beside_what_the_others_move(lastrank):
-    document = measured(lastrank, "mem", "loaded", "--size", "1MiB", "--time", "20ms", "--workers", "2")
+    document = measured(lastrank, "mem", "loaded", "--size", "1MiB", "--time", "100ms", "--workers", "2")
     assert document["answer"]["form"] == "load"
     assert " alone and " in document["answer"]["sentences"][0]
     rows = document["answer"]["tables"][0]["rows"]

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 from pathlib import Path
 
@@ -37,7 +38,11 @@ def test_a_program_of_one_rank_is_refused_before_anything_runs(started_by: Launc
         pytest.skip("nothing starts several of it")
     program = tmp_path / "one.ppl"
     program.write_text(f'define ranks 1\nappend("{tmp_path}/a", 4k);\n')
-    done = started_by.lastrank("run", 2, program, "--report", "none", "-o", tmp_path / "run.parquet")
+    for _ in range(5):
+        done = started_by.lastrank("run", 2, program, "--report", "none", "-o", tmp_path / "run.parquet")
+        # MPICH's launcher may die of the pipe to a rank that ended before it was through with its start.
+        if done.returncode != -signal.SIGPIPE:
+            break
     assert done.returncode != 0
     assert done.stderr.count("is a program of one rank") == 1, done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["one.ppl"]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use confine::Held;
 
-use super::judge::Judge;
+use super::judge::OpenJudge;
 use super::space_watch::Free;
 use crate::driver::Handle;
 use crate::files::{
@@ -20,7 +20,7 @@ use crate::files::{
 ///
 /// One rule: what the run, or an earlier one of the same user, did not make stays as it is, unless the user named it. It is
 /// kept by looking at the object, which only a call of the run can make its own: an open file by its descriptor
-/// ([`Judge`]), anything else by its name while nobody can change where that leads ([`Guard::own`]).
+/// ([`OpenJudge`]), anything else by its name while nobody can change where that leads ([`Guard::own`]).
 pub(super) struct Guard {
     confinement: Confinement,
     registry: Registry,
@@ -136,12 +136,12 @@ impl Guard {
     }
 
     /// Opens files of this directory, and lets through what the program may change.
-    pub(super) fn judge(&mut self, path: &CStr, around: ParentFacts, makes: Makes) -> Judge<'_> {
+    pub(super) fn judge(&mut self, path: &CStr, around: ParentFacts, makes: Makes) -> OpenJudge<'_> {
         let judges = self.judges();
         // Without birth times the names tell that lay there before, where the directory is surely the same.
         let steady = !judges || around.birth_times || !self.confinement.must_hold(around);
         let creates = makes != Makes::Nothing && judges && !around.birth_times;
-        Judge {
+        OpenJudge {
             own: judges.then_some(&self.own),
             around,
             named: judges && self.confinement.is_named(path),
@@ -153,7 +153,7 @@ impl Guard {
         }
     }
 
-    /// What [`Judge`] did not let through.
+    /// What [`OpenJudge`] did not let through.
     pub(super) fn refused(&self, what: &'static str, path: &CStr) -> Refusal {
         self.confinement.refusal(what, path, Reason::NotMade)
     }

@@ -36,7 +36,7 @@ pub(super) enum Verdict {
 
 /// Opens files of one directory. Whether the file was there, and whose it is, is asked of the open descriptor, which no
 /// renaming can change; until that is known nothing is emptied. A new file is opened by the same one call as without.
-pub(super) struct Judge<'g> {
+pub(super) struct OpenJudge<'g> {
     /// `None`: nobody is asked.
     pub(super) own: Option<&'g Ownership>,
     pub(super) around: ParentFacts,
@@ -52,7 +52,7 @@ pub(super) struct Judge<'g> {
     pub(super) verdict: Cell<Verdict>,
 }
 
-impl Judge<'_> {
+impl OpenJudge<'_> {
     /// As open(2); EPERM where it is refused, with nothing changed.
     #[inline]
     pub(super) fn open<D: Driver + ?Sized>(

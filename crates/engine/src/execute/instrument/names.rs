@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use samples::Outcome;
 
 use super::guard::Makes;
-use super::judge::{Judge, Verdict};
+use super::judge::{OpenJudge, Verdict};
 use super::layer::Layer;
 use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
@@ -25,7 +25,7 @@ impl Layer {
         driver: &mut D,
         (what, meaning, makes): (&'static str, Meaning, Makes),
         path: &CStr,
-        call: impl Fn(&mut D, &CStr, &Judge<'_>) -> Outcome,
+        call: impl Fn(&mut D, &CStr, &OpenJudge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let timed = self.creating_unfollowed(driver, (what, meaning, makes), path, &call)?;
         if timed.outcome.errno != libc::ELOOP {
@@ -46,7 +46,7 @@ impl Layer {
         driver: &mut D,
         (what, meaning, makes): (&'static str, Meaning, Makes),
         path: &CStr,
-        call: &impl Fn(&mut D, &CStr, &Judge<'_>) -> Outcome,
+        call: &impl Fn(&mut D, &CStr, &OpenJudge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
@@ -143,8 +143,9 @@ impl Layer {
         }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
             let how = ("write to", Meaning::Value, makes);
-            let call =
-                |driver: &mut D, path: &CStr, judge: &Judge<'_>| judge.open(driver, path, open_flags, mode);
+            let call = |driver: &mut D, path: &CStr, judge: &OpenJudge<'_>| {
+                judge.open(driver, path, open_flags, mode)
+            };
             match open_flags & libc::O_NOFOLLOW {
                 0 => self.creating(driver, how, path, call)?,
                 _ => self.creating_unfollowed(driver, how, path, &call)?,
@@ -242,12 +243,12 @@ impl Layer {
         let how = ("write to", Meaning::Value, Makes::Nothing);
         if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
             let reached = self.guard.reach("write to", path)?;
-            let judge = Judge { no_follow: 0, ..self.guard.judge(path, reached.around, Makes::Surely) };
+            let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around, Makes::Surely) };
             let open = |driver: &mut D| judge.open(driver, &reached.path, open_flags, mode);
             return Ok(self.bracket.time(driver, Meaning::Value, open));
         }
         let call =
-            |driver: &mut D, path: &CStr, judge: &Judge<'_>| judge.open(driver, path, open_flags, mode);
+            |driver: &mut D, path: &CStr, judge: &OpenJudge<'_>| judge.open(driver, path, open_flags, mode);
         match open_flags & libc::O_NOFOLLOW {
             0 => self.creating(driver, how, path, call),
             _ => self.creating_unfollowed(driver, how, path, &call),
