@@ -1,6 +1,6 @@
 //! Quantiles of values and their intervals together.
 
-use crate::interval::{self, QuantileInterval};
+use crate::interval::{self, Dependence, QuantileInterval};
 use crate::quantiles::Quantiles;
 
 /// Probabilities of the intervals, each from so many values on.
@@ -29,7 +29,9 @@ pub(crate) fn quantiles(
     radsort::sort(&mut sorted);
     let found = Quantiles::of_sorted(&sorted, &value);
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
-    let intervals = reached.filter_map(|(p, _)| interval::of(&in_order, &sorted, *p, &value)).collect();
+    let median = interval::rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
+    let dependence = Dependence::of(&in_order, median);
+    let intervals = reached.filter_map(|(p, _)| interval::of(&dependence, &sorted, *p, &value)).collect();
     (found, intervals)
 }
 

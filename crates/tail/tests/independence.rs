@@ -30,7 +30,7 @@ fn statistics_match_the_reference() {
                 near(p, &["ljung_box", &lags.to_string(), "p"], 1e-8);
             }
         }
-        let trend = independence::mann_kendall(&values, 20);
+        let trend = independence::mann_kendall(&values);
         near(trend.tau, &["mann_kendall_tau"], 1e-10);
         near(trend.p_independent, &["mann_kendall_p"], 1e-2);
         let jump = independence::pettitt(&values);

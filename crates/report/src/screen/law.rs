@@ -4,7 +4,6 @@ use results::{QuantileInterval, Quantiles};
 use samples::units;
 use tail::Gev;
 use tail::assess::Assessment;
-use tail::independence::TestFinding;
 use tail::verdict::VerdictCode;
 
 use super::number::three;
@@ -45,13 +44,8 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
 
 /// `Do not extrapolate: the level jumps up after step 88 of 400.`
 fn not_repetitions(found: &Assessment, what: &str) -> String {
-    let tests: Vec<&TestFinding> =
-        found.diagnostics.independence.rejected().map(|test| &test.finding).collect();
-    // A change in time says what to do; that neighbours resemble each other often follows from it.
-    let first = tests
-        .iter()
-        .find(|test| matches!(test, TestFinding::Jump { .. } | TestFinding::Trend { .. }))
-        .or(tests.first());
+    let tests = found.diagnostics.independence.reasons();
+    let first = tests.first().map(|test| &test.finding);
     let why = match first {
         Some(first) => words::finding_of(first, what),
         None => format!("these {what}s are not repetitions of one experiment"),
@@ -151,6 +145,7 @@ pub(super) fn parameters(law: &Gev, show: Show) -> String {
 mod tests {
     use super::*;
     use tail::assess::{AssessOptions, assess};
+    use tail::independence::TestFinding;
 
     #[test]
     fn the_level_jumps_where_the_stretches_meet() {

@@ -117,5 +117,5 @@ fn several_modes(modes: &[Mode]) -> String {
 
 /// The evidence against independent draws of one law, a part of a sentence each.
 pub fn against(found: &Independence) -> Vec<String> {
-    found.rejected().map(|test| finding(&test.finding)).collect()
+    found.reasons().iter().map(|test| finding(&test.finding)).collect()
 }

@@ -113,8 +113,9 @@ fn finding(one: &Finding, found: &Assessment) -> String {
     match one {
         Finding::Independence { test } => {
             let mark = if test.rejected { "Against" } else { "For" };
+            let small = if test.negligible { "; what it shows is too small to matter" } else { "" };
             format!(
-                "{mark} independent draws of one law: {} ({}, adjusted p {}).",
+                "{mark} independent draws of one law: {} ({}, adjusted p {}{small}).",
                 super::finding(&test.finding),
                 test.name,
                 probability(test.p_adjusted)

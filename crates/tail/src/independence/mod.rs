@@ -8,8 +8,12 @@
 mod autocorrelation;
 mod change;
 mod cluster;
+mod exceedances;
+mod findings;
 mod hull;
 mod inversions;
+mod level;
+mod long_run;
 mod modes;
 mod montecarlo;
 mod neighbours;
@@ -20,6 +24,9 @@ mod trend;
 pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use cluster::{Gap, separated};
+pub use exceedances::{Exceedances, exceedances};
+pub use findings::TestFinding;
+pub use level::LevelModel;
 pub use modes::{Dip, dip_test};
 pub use neighbours::{Neighbours, neighbours};
 pub use slow::{SlowValues, Spacing, slow_values};
@@ -30,7 +37,6 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::series::sorted_quantile;
 use crate::{Error, Series, Xoshiro, argument, ordered};
 
 /// Subject of a test of stage one.
@@ -69,75 +75,6 @@ impl Question {
     }
 }
 
-/// The finding of one test, with the numbers for a sentence about it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum TestFinding {
-    /// Lag 1 and Ljung-Box: no evidence against independence.
-    NoAutocorrelation {
-        /// Correlation of the ranks of successive values.
-        lag_one: f64,
-        /// Lags tested.
-        lags: usize,
-    },
-    /// Lag 1 or Ljung-Box: values are correlated with earlier ones.
-    Autocorrelation {
-        /// Correlation of the ranks of successive values.
-        lag_one: f64,
-        /// The lag that tells most: 1, unless the correlation at another one is half as large again, of either sign.
-        lag: usize,
-        /// The correlation there.
-        at_lag: f64,
-        /// Lags tested.
-        lags: usize,
-        /// Number of values.
-        n: usize,
-        /// Number of independent values to which they are equivalent.
-        effective_size: f64,
-    },
-    /// Mann-Kendall: no trend.
-    NoTrend {
-        /// Kendall's tau of the values and time.
-        tau: f64,
-    },
-    /// Mann-Kendall: the level has a trend, downwards if `tau` is negative.
-    Trend {
-        /// Kendall's tau of the values and time.
-        tau: f64,
-        /// Size of the change over the run in interquartile ranges; `None` if at least half of the values are
-        /// equal.
-        interquartile_ranges: Option<f64>,
-    },
-    /// Pettitt: no jump.
-    NoJump,
-    /// Pettitt: the level jumps. Where is told by the change points; by the test itself if they are none.
-    Jump {
-        /// How many times.
-        #[serde(default = "once")]
-        times: usize,
-        /// Whether the level is higher after the last jump than before it.
-        up: bool,
-        /// Position of the last value before the last jump, from 1.
-        after: usize,
-        /// Number of values.
-        n: usize,
-    },
-    /// Neither the dip nor a gap shows more than one mode.
-    OneMode,
-    /// The dip or a gap shows several modes.
-    SeveralModes {
-        /// The modes, fastest first; empty if they could not be separated.
-        modes: Vec<Mode>,
-    },
-    /// The slow values come as if at random.
-    SlowAtRandom,
-    /// The slow values come at a period, in bursts, or more evenly than at random.
-    SlowPatterned {
-        /// The pattern.
-        slow: SlowValues,
-    },
-}
-
 /// One test and its result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Test {
@@ -152,8 +89,11 @@ pub struct Test {
     /// The p-value adjusted for all tests of the stage (Holm 1979, weighted), and for further stages where the stage
     /// has only a share of the error.
     pub p_adjusted: f64,
-    /// Whether it rejects independent draws of one law.
+    /// Whether it rejects independent draws of one law, by more than is negligible.
     pub rejected: bool,
+    /// Whether what it shows is too small to matter: very many values show what changes no result.
+    #[serde(default)]
+    pub negligible: bool,
     /// The finding.
     pub finding: TestFinding,
 }
@@ -203,8 +143,11 @@ pub struct Independence {
     /// The times of the slow values; `None` for few values.
     #[serde(default)]
     pub slow: Option<SlowValues>,
-    /// The segments between change points; one if there are none.
+    /// The segments between change points; one unless the level jumps.
     pub segments: Vec<Segment>,
+    /// What describes the change of the level best; `None` if none is shown.
+    #[serde(default)]
+    pub level: Option<LevelModel>,
     /// The modes, fastest first; empty if there is one mode.
     #[serde(default)]
     pub modes: Vec<Mode>,
@@ -223,6 +166,20 @@ impl Independence {
     /// The questions whose tests were rejected.
     pub fn rejected(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| test.rejected)
+    }
+
+    /// The tests that were rejected, what tells most first: the change of the level, of which a jump and a trend are one
+    /// where both tests show it; then what lasts.
+    pub fn reasons(&self) -> Vec<&Test> {
+        let shadow = match self.level {
+            Some(LevelModel::Jump) => Some(Question::Trend),
+            Some(LevelModel::Trend) => Some(Question::Jump),
+            None => None,
+        };
+        let is_change = |test: &&Test| matches!(test.question, Question::Trend | Question::Jump);
+        let (change, rest): (Vec<&Test>, Vec<&Test>) = self.rejected().partition(is_change);
+        let several = change.len() > 1;
+        change.into_iter().filter(|test| !several || Some(test.question) != shadow).chain(rest).collect()
     }
 }
 
@@ -264,14 +221,14 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
             (dip_test(&spread, DIPS), separated(&spread), slow::slow_values_of(series))
         },
     );
-    let OfOrder { correlations, neighbours, trend, jump, segments, effective_size, ar1 } = of_order;
+    let OfOrder { ranks, correlations, neighbours, trend, jump, level } = of_order;
 
     let dip_p = dip.p / (1.0 - GAP);
     let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
     let mut done = vec![
         (Question::Autocorrelation, "lag 1 and Ljung-Box on ranks", neighbours.portmanteau, neighbours.p),
-        (Question::Trend, "Mann-Kendall (Hamed-Rao)", trend.z / trend.variance_factor.sqrt(), trend.p),
-        (Question::Jump, "Pettitt", jump.statistic, jump.p_corrected(n)),
+        (Question::Trend, "Mann-Kendall, long-run variance", trend.z / trend.variance_factor.sqrt(), trend.p),
+        (Question::Jump, "Pettitt and Kuiper, long-run variance", jump.statistic, level.p),
         (Question::Modes, "Hartigan dip, gap before a cluster", dip.dip, dip_p.min(gap_p).min(1.0)),
     ];
     done.extend(
@@ -283,20 +240,33 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let cut = gap.filter(|_| several && gap_p <= dip_p).map(|gap| gap.below);
     let modes = if several { split::modes(&spread_ties(series), cut, significance) } else { Vec::new() };
     let lag_one = correlations.first().copied().unwrap_or(0.0);
+    let (lag, at_lag) = telling(&correlations, lags);
+    let shown = [adjusted[1] < significance, adjusted[2] < significance];
+    let change = level::Change::of(series, &ranks, &level, &trend, shown);
+    let within = within_segments(&ranks, &change.segments);
+    let effective_size = crate::gev::effective_size(&within);
+    let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
     let tests: Vec<Test> = done
         .into_iter()
         .zip(adjusted)
         .map(|((question, name, statistic, p), p_adjusted)| {
-            let rejected = p_adjusted < significance;
+            let significant = p_adjusted < significance;
+            let negligible = significant
+                && match question {
+                    Question::Autocorrelation => at_lag.abs() < NEGLIGIBLE_CORRELATION,
+                    Question::Trend => change.is_trend_negligible,
+                    Question::Jump => change.is_jump_negligible,
+                    Question::Modes | Question::SlowValues => false,
+                };
+            let rejected = significant && !negligible;
             let finding = match (question, rejected) {
                 (Question::Autocorrelation, true) => {
-                    let (lag, at_lag) = telling(&correlations, lags);
                     TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size }
                 }
                 (Question::Autocorrelation, false) => TestFinding::NoAutocorrelation { lag_one, lags },
-                (Question::Trend, true) => trend_found(&trend, series),
+                (Question::Trend, true) => level::trend_found(&trend, series),
                 (Question::Trend, false) => TestFinding::NoTrend { tau: trend.tau },
-                (Question::Jump, true) => jump_found(&jump, values, &segments),
+                (Question::Jump, true) => level::jump_found(level.at, values, &change.segments),
                 (Question::Jump, false) => TestFinding::NoJump,
                 (Question::Modes, true) => TestFinding::SeveralModes { modes: modes.clone() },
                 (Question::Modes, false) => TestFinding::OneMode,
@@ -305,7 +275,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
                 }
                 (Question::SlowValues, false) => TestFinding::SlowAtRandom,
             };
-            Test { question, name: name.to_string(), statistic, p, p_adjusted, rejected, finding }
+            Test { question, name: name.to_string(), statistic, p, p_adjusted, rejected, negligible, finding }
         })
         .collect();
     Ok(Independence {
@@ -323,10 +293,14 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
         dip,
         gap,
         slow,
-        segments,
+        segments: change.segments,
+        level: change.model,
         modes,
     })
 }
+
+/// Ranks that are correlated less than this change no interval.
+const NEGLIGIBLE_CORRELATION: f64 = 0.05;
 
 /// A correlation so many times that of neighbours does not come from theirs.
 const ALONE: f64 = 1.5;
@@ -349,50 +323,28 @@ const DIPS: usize = 3999;
 /// The gap's share of the error of the test of modes; the dip is far below its level.
 const GAP: f64 = 0.75;
 
-fn segments(series: &Series, ranks: &[f64]) -> Vec<Segment> {
-    let values = series.values();
-    let mut starts = vec![0];
-    starts.extend(change::change_points_of_ranks(ranks));
-    if starts.len() == 1 {
-        return vec![Segment { start: 0, end: values.len(), median: series.quantile(0.5) }];
-    }
-    let of = |(k, &start): (usize, &usize)| {
-        let end = starts.get(k + 1).copied().unwrap_or(values.len());
-        Segment { start, end, median: median(&values[start..end]) }
-    };
-    starts.iter().enumerate().map(of).collect()
-}
-
 /// What the order of the values tells.
 struct OfOrder {
+    ranks: Vec<f64>,
     /// Of the ranks.
     correlations: Vec<f64>,
     neighbours: Neighbours,
     trend: Trend,
     jump: Jump,
-    segments: Vec<Segment>,
-    effective_size: f64,
-    ar1: f64,
+    level: change::LevelTest,
 }
 
 impl OfOrder {
     fn of(series: &Series, lags: usize) -> Self {
         let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
         let correlations = autocorrelations(&ranks, 40.min(series.len() / 4));
-        let segments = segments(series, &ranks);
-        let within = within_segments(&ranks, &segments);
         Self {
             neighbours: neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]),
-            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, lags),
+            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks),
             jump: change::pettitt_of_ranks(&ranks),
-            effective_size: crate::gev::effective_size(&within),
-            ar1: match &within {
-                Cow::Borrowed(_) => correlations.first().copied(),
-                Cow::Owned(within) => autocorrelations(within, 1).first().copied(),
-            }
-            .unwrap_or(0.0),
+            level: change::level_test(&ranks),
             correlations,
-            segments,
+            ranks,
         }
     }
 }
@@ -441,35 +393,6 @@ fn spread_ties(series: &Series) -> Cow<'_, [f64]> {
     let mut random = Xoshiro::new(2);
     let spread: Vec<f64> = sorted.iter().map(|x| x + tick * (random.uniform() - 0.5)).collect();
     Cow::Owned(ordered::ascending(&spread))
-}
-
-fn median(values: &[f64]) -> f64 {
-    sorted_quantile(&ordered::ascending(values), 0.5)
-}
-
-fn trend_found(trend: &Trend, series: &Series) -> TestFinding {
-    let spread = sorted_quantile(series.sorted(), 0.75) - sorted_quantile(series.sorted(), 0.25);
-    let ranges = (trend.change / spread).abs();
-    TestFinding::Trend {
-        tau: trend.tau,
-        interquartile_ranges: Some(ranges).filter(|ranges| ranges.is_finite()),
-    }
-}
-
-fn jump_found(jump: &Jump, values: &[f64], segments: &[Segment]) -> TestFinding {
-    let (times, n) = (segments.len().saturating_sub(1).max(1), values.len());
-    let (up, after) = match segments {
-        [.., before, last] => (last.median > before.median, before.end),
-        [] | [_] => {
-            let (before, after) = values.split_at(jump.last_before + 1);
-            (median(after) > median(before), before.len())
-        }
-    };
-    TestFinding::Jump { times, up, after, n }
-}
-
-fn once() -> usize {
-    1
 }
 
 #[cfg(test)]

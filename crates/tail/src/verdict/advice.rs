@@ -45,7 +45,8 @@ pub enum Advice {
 pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
     let independence = &evidence.diagnostics.independence;
     let mut out: Vec<Advice> = independence
-        .rejected()
+        .reasons()
+        .into_iter()
         .map(|test| match test.question {
             Question::Autocorrelation => {
                 if let TestFinding::Autocorrelation { lag: lag @ 2.., at_lag: 0.0.., .. } = test.finding {

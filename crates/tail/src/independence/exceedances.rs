@@ -1,0 +1,198 @@
+//! How much the values above a quantile depend on each other in time, and whether that is shown at all.
+//!
+//! An interval of a quantile needs the variance of the share of values above it. An estimate of that variance is above
+//! the one of independent values in half of all independent series, so it counts only where a test shows dependence.
+
+use super::montecarlo::{MonteCarlo, probability};
+use crate::Xoshiro;
+use crate::special::{chi_square_survival, normal_cdf};
+
+/// Error of the tests: independent values are called dependent in so many cases.
+const LEVEL: f64 = 0.01;
+/// Shares of it: neighbours, batches.
+const SHARES: [f64; 2] = [0.5, 0.5];
+/// With more exceedances than this, the statistics have their limiting laws.
+const MANY: usize = 2000;
+const SIMULATED: MonteCarlo = MonteCarlo { most: 1999, enough: 40 };
+
+/// The dependence in time of the values above a quantile.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Exceedances {
+    /// Whether a test at 1 % shows that they come together.
+    pub shown: bool,
+    /// The variance of their share relative to that of independent values, at least 1: the larger of a first-order
+    /// autoregression and the variance of the shares of batches of √n values (Law, Carson 1979).
+    pub inflation: f64,
+}
+
+/// The series of whether a value is `above` a quantile, in time order.
+pub fn exceedances(above: &[bool]) -> Exceedances {
+    let n = above.len();
+    let count = above.iter().filter(|above| **above).count();
+    let batch = (n as f64).sqrt() as usize;
+    if batch < 2 || n / batch < 4 || count == 0 || count == n {
+        return Exceedances { shown: false, inflation: 1.0 };
+    }
+    // Of few values below and many above, those below have the same dependence.
+    let rare = count.min(n - count);
+    let is_rare = (count <= n - count) as u8 == 1;
+    let places: Vec<usize> =
+        above.iter().enumerate().filter(|(_, above)| **above == is_rare).map(|(at, _)| at).collect();
+    let found = Together::of(places.iter().copied(), n, batch);
+    let expected = Expected { n, rare, batch };
+    let p = [expected.p_neighbours(found.neighbours), expected.p_batches(found)];
+    let shown = p.iter().zip(SHARES).any(|(p, share)| *p < 3.0 * share * LEVEL)
+        && (rare > MANY && p.iter().zip(SHARES).any(|(p, share)| *p < share * LEVEL)
+            || rare <= MANY && expected.p_of_random_places(found) < LEVEL);
+    Exceedances { shown, inflation: expected.inflation(found) }
+}
+
+/// What the places of the rarer kind tell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Together {
+    /// Pairs of neighbours that are both of it.
+    neighbours: f64,
+    /// How many of it lie in whole batches, and Σ of the squared numbers in each.
+    held: f64,
+    squares: f64,
+}
+
+impl Together {
+    /// Of ascending places.
+    fn of(places: impl Iterator<Item = usize>, n: usize, batch: usize) -> Together {
+        let batches = n / batch;
+        let (mut neighbours, mut squares) = (0.0, 0.0);
+        let (mut last, mut at, mut held, mut all) = (usize::MAX - 1, 0, 0.0f64, 0.0);
+        for place in places {
+            neighbours += f64::from(place == last + 1);
+            last = place;
+            let here = place / batch;
+            if here != at {
+                squares += held * held;
+                (at, held) = (here, 0.0);
+            }
+            if here < batches {
+                held += 1.0;
+                all += 1.0;
+            }
+        }
+        Together { neighbours, held: all, squares: squares + held * held }
+    }
+}
+
+/// The statistics of random places.
+struct Expected {
+    n: usize,
+    rare: usize,
+    batch: usize,
+}
+
+impl Expected {
+    fn share(&self) -> f64 {
+        self.rare as f64 / self.n as f64
+    }
+
+    /// Upper-tail p-value of the number of neighbours, normal.
+    fn p_neighbours(&self, found: f64) -> f64 {
+        let (n, k) = (self.n as f64, self.rare as f64);
+        let mean = k * (k - 1.0) / n;
+        let share = self.share();
+        let deviation = (n.sqrt() * share * (1.0 - share)).max(1e-300);
+        normal_cdf(-(found - mean) / deviation)
+    }
+
+    /// Upper-tail p-value of the variance between batches, chi-square.
+    fn p_batches(&self, found: Together) -> f64 {
+        let batches = (self.n / self.batch) as f64;
+        chi_square_survival((batches - 1.0) * self.between(found), batches - 1.0)
+    }
+
+    /// The variance of the shares of batches relative to that of independent values.
+    fn between(&self, found: Together) -> f64 {
+        let batches = (self.n / self.batch) as f64;
+        let share = self.share();
+        let mean = share * self.batch as f64;
+        let sum = (found.squares - 2.0 * mean * found.held + batches * mean * mean).max(0.0);
+        sum / (batches - 1.0) / (self.batch as f64 * share * (1.0 - share))
+    }
+
+    /// The largest of both statistics, each by its standard deviation at random places.
+    fn extreme(&self, found: Together) -> f64 {
+        let (k, share) = (self.rare as f64, self.share());
+        let neighbours = (found.neighbours - k * share) / (k * share * (1.0 - share)).max(0.25).sqrt();
+        let batches = (self.n / self.batch) as f64;
+        let between = (self.between(found) - 1.0) / (2.0 / batches * (1.0 + 1.0 / k)).sqrt();
+        neighbours.max(between)
+    }
+
+    /// The p-value of both, from random places; seeded by the numbers: the same values, the same p.
+    fn p_of_random_places(&self, found: Together) -> f64 {
+        let reach = self.extreme(found) * (1.0 - 1e-9);
+        let mut random = Xoshiro::new((self.n as u64) << 20 ^ self.rare as u64);
+        let mut taken = vec![false; self.n];
+        let mut places = Vec::with_capacity(self.rare);
+        probability(SIMULATED, || {
+            places.clear();
+            while places.len() < self.rare {
+                let place = random.below(self.n);
+                if !taken[place] {
+                    taken[place] = true;
+                    places.push(place);
+                }
+            }
+            places.iter().for_each(|place| taken[*place] = false);
+            places.sort_unstable();
+            self.extreme(Together::of(places.iter().copied(), self.n, self.batch)) >= reach
+        })
+        .0
+    }
+
+    fn inflation(&self, found: Together) -> f64 {
+        let share = self.share();
+        let n = self.n as f64;
+        // The correlation of neighbours, less its bias -1/n.
+        let rho = (found.neighbours / (n - 1.0) - share * share) / (share * (1.0 - share)) + 1.0 / n;
+        let rho = rho.clamp(0.0, 1.0 - 1.0 / n);
+        ((1.0 + rho) / (1.0 - rho)).max(self.between(found)).clamp(1.0, n)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(n: usize, share: f64, stay: f64, seed: u64) -> Vec<bool> {
+        let mut random = Xoshiro::new(seed);
+        let mut state = random.uniform() < share;
+        (0..n)
+            .map(|_| {
+                if random.uniform() >= stay {
+                    state = random.uniform() < share;
+                }
+                state
+            })
+            .collect()
+    }
+
+    #[test]
+    fn independent_values_are_called_dependent_at_the_level() {
+        for (n, share) in [(60, 0.5), (400, 0.5), (400, 0.01), (3000, 0.1), (9000, 0.5)] {
+            let shown = (0..1500).filter(|seed| exceedances(&series(n, share, 0.0, *seed)).shown).count();
+            // 15 expected at 1 %, standard deviation 3.9.
+            assert!(shown <= 28, "{n} {share}: {shown}");
+        }
+    }
+
+    #[test]
+    fn values_that_stay_are_shown_and_the_variance_is_theirs() {
+        for share in [0.5, 0.1] {
+            let all: Vec<Exceedances> =
+                (0..60).map(|seed| exceedances(&series(400, share, 0.5, seed))).collect();
+            assert!(all.iter().filter(|one| one.shown).count() >= 58, "{share}");
+            // The truth is (1 + 0.5) / (1 - 0.5).
+            let mean = all.iter().map(|one| one.inflation).sum::<f64>() / 60.0;
+            assert!((2.7..4.2).contains(&mean), "{share}: {mean}");
+        }
+        assert!(!exceedances(&[true; 50]).shown);
+    }
+}
