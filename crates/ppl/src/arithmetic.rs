@@ -247,10 +247,14 @@ fn longest(op: BinaryOp, left: &Value, right: &Value) -> ArithmeticError {
     ArithmeticError::TooLong { left: left.to_string(), op: op.sign(), right: right.to_string() }
 }
 
-/// Equality: strings by their bytes; a string and a number by the string's leading number.
+/// Equality: two strings that are numbers as a whole by their values, others by their bytes; a string and a number by
+/// the number that the string is.
 fn equal(left: &Value, right: &Value) -> bool {
     match (left, right) {
-        (Value::Text(a), Value::Text(b)) => a == b,
+        (Value::Text(a), Value::Text(b)) => {
+            let number = |text| literal::signed(text).ok().map(Value::from);
+            a == b || number(a).zip(number(b)).is_some_and(|(one, other)| equal(&one, &other))
+        }
         (Value::List(a), Value::List(b)) => {
             a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| equal(a, b))
         }
@@ -407,6 +411,23 @@ mod tests {
         assert_eq!(binary(BinaryOp::Add, &text("12k"), &Value::Int(1)), Ok(Value::Int(13)));
         assert_eq!(binary(BinaryOp::Add, &text("3"), &text("4")), Ok(Value::Int(7)));
         assert_eq!(binary(BinaryOp::Add, &text("a"), &Value::Int(1)), Ok(text("a1")));
+    }
+
+    #[test]
+    fn strings_that_are_numbers_are_equal_by_their_values_and_others_by_their_bytes() {
+        let equal = |a: &str, b: &str| binary(BinaryOp::Equal, &Value::Text(a.into()), &Value::Text(b.into()));
+        for (one, other) in [("5", "5.0"), ("5", "05"), ("1k", "1024"), ("-1", "-1.0"), ("5ms", "0.005s")] {
+            assert_eq!(equal(one, other), Ok(Value::Int(1)), "{one} {other}");
+        }
+        for (one, other) in [("5", "5a"), ("1-a", "1-b"), ("5", "6"), ("5ms", "5"), ("", "0"), ("a", "A")] {
+            assert_eq!(equal(one, other), Ok(Value::Int(0)), "{one} {other}");
+        }
+    }
+
+    #[test]
+    fn very_large_and_very_small_numbers_are_printed_with_an_exponent() {
+        let said = [1e300, -1e16, 1e15, 0.5, 1e-5, 1e-9, 0.0].map(|v| Value::Float(v).to_string());
+        assert_eq!(said, ["1e300", "-1e16", "1000000000000000", "0.5", "0.00001", "1e-9", "0"]);
     }
 
     #[test]

@@ -144,6 +144,8 @@ impl fmt::Display for Value {
         match self {
             Value::Unset => f.write_str("(nothing)"),
             Value::Int(v) => write!(f, "{v}"),
+            // Hundreds of digits are no number that anybody reads.
+            Value::Float(v) if v.abs() >= 1e16 || (*v != 0.0 && v.abs() < 1e-5) => write!(f, "{v:e}"),
             Value::Float(v) => write!(f, "{v}"),
             Value::Duration(v) => duration(*v, f),
             Value::Text(v) => f.write_str(v),
