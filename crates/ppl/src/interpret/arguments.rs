@@ -80,7 +80,7 @@ impl Arguments {
         }
     }
 
-    /// Terminates the text rendered from `start` on with a NUL and removes any inside it.
+    /// Terminates the text rendered from `start` on with a NUL.
     #[inline]
     pub(crate) fn end_text(&mut self, start: usize) -> Argument {
         let length = self.text.len() - start;
@@ -159,7 +159,8 @@ impl Arguments {
         }
     }
 
-    /// A NUL-terminated string for a system call, without copying; empty if the argument is not a string.
+    /// A NUL-terminated string for a system call, without copying; empty if the argument is not a string, or has a NUL in it:
+    /// no file has an empty name, while what stands before the NUL may be the name of another one.
     #[inline]
     pub fn c_str(&self, index: usize) -> &CStr {
         match &self.name {
@@ -175,7 +176,7 @@ impl Arguments {
             Argument::Text(start, length) => self
                 .text
                 .get(start as usize..(start + length) as usize + 1)
-                .and_then(|bytes| CStr::from_bytes_until_nul(bytes).ok())
+                .and_then(|bytes| CStr::from_bytes_with_nul(bytes).ok())
                 .unwrap_or(c""),
             _ => c"",
         }
@@ -221,5 +222,12 @@ mod tests {
         assert_eq!(arguments.text(0), "a/b");
         assert_eq!(arguments.size(1, 0), 4096);
         assert_eq!(arguments.int(2), None);
+    }
+
+    #[test]
+    fn a_nul_in_a_name_does_not_cut_it_to_that_of_another_file() {
+        let arguments = Arguments::of(&[Value::Text("a\0b.dat".into()), Value::Text("a\0".into())]);
+        assert_eq!((arguments.c_str(0), arguments.c_str(1)), (c"", c""));
+        assert_eq!(arguments.text(0), "a\0b.dat");
     }
 }
