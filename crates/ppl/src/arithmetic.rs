@@ -415,7 +415,8 @@ mod tests {
 
     #[test]
     fn strings_that_are_numbers_are_equal_by_their_values_and_others_by_their_bytes() {
-        let equal = |a: &str, b: &str| binary(BinaryOp::Equal, &Value::Text(a.into()), &Value::Text(b.into()));
+        let equal =
+            |a: &str, b: &str| binary(BinaryOp::Equal, &Value::Text(a.into()), &Value::Text(b.into()));
         for (one, other) in [("5", "5.0"), ("5", "05"), ("1k", "1024"), ("-1", "-1.0"), ("5ms", "0.005s")] {
             assert_eq!(equal(one, other), Ok(Value::Int(1)), "{one} {other}");
         }
