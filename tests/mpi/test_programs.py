@@ -67,7 +67,7 @@ def test_a_wrong_byte_is_found_by_the_rank_it_belongs_to(started_by: Launcher, t
     read, _ = run(started_by, 2, tmp_path, pattern + 'verify { pread("f", "p"); }')
     assert read.returncode == 3, read.stdout + read.stderr
     assert "rank 1, line 2" in read.stderr and "byte 3333 is not what was written there" in read.stderr
-    assert "pread in line 2 failed once" in read.stderr
+    assert "WRONG DATA: pread in line 2 did not read what was written, once" in read.stderr
 
 
 HINTS = 'define hints {"cb_nodes": "1", "cb_buffer_size": "2097152", "no_such_hint": "x"};\n'

@@ -268,19 +268,19 @@ pub fn ranks<T: Body>(
     let (left, cleaned) = collect::leftovers(options, &regions, &own, ended.complete());
     let parts = collect::Parts { left, ended, timing, cleaned, ranks: options.launch.ranks };
     let mut outcome = collect::collect(options, parts);
-    if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL)) {
-        if let Some(told) = told_of_memory(options::killed_for_memory() - out_of_memory) {
-            let text = told.clone();
-            let example = JudgementExample { text, ..JudgementExample::default() };
-            outcome.judged(Judgement {
-                kind: JudgementKind::CutShort,
-                what: "the kernel, for lack of memory".into(),
-                count: 1,
-                examples: vec![example],
-                ..Judgement::default()
-            });
-            outcome.run.facts.failures.push(told);
-        }
+    if outcome.ends.contains(&RankEnd::Killed(libc::SIGKILL))
+        && let Some(told) = told_of_memory(options::killed_for_memory() - out_of_memory)
+    {
+        let text = told.clone();
+        let example = JudgementExample { text, ..JudgementExample::default() };
+        outcome.judged(Judgement {
+            kind: JudgementKind::CutShort,
+            what: "the kernel, for lack of memory".into(),
+            count: 1,
+            examples: vec![example],
+            ..Judgement::default()
+        });
+        outcome.run.facts.failures.push(told);
     }
     outcome.run.facts.confinement = told(options, confined.facts);
     outcome.run.facts.placement = placement.describe();
