@@ -9,8 +9,8 @@ use std::sync::{Arc, LazyLock};
 
 use libfuzzer_sys::fuzz_target;
 use record::live::{Found, LeftFolder, LiveFolder};
-use record::{Entry, Recorder};
-use samples::{Sample, Site};
+use record::{Entry, FailureKey, Recorder};
+use samples::{JudgementExample, Sample, Site};
 use tempfile::TempDir;
 
 /// Of the header, and of each part behind it, so many bytes can be overwritten.
@@ -36,8 +36,9 @@ static LEFT: LazyLock<Left> = LazyLock::new(|| {
         let mut recorder = Recorder::new(Arc::new(live.region(0, ROOM).unwrap())).unwrap();
         recorder.site(&Site { line: 3, operation: "fwrite".into(), ..Site::default() }).unwrap();
         recorder.site(&Site { labels: vec!["a label".into()], ..Site::default() }).unwrap();
-        let text = "it failed".into();
-        recorder.note(&Entry::Failure { site: 0, errno: 5, text }).unwrap();
+        let of = FailureKey { errno: 5, ..FailureKey::default() };
+        let example = JudgementExample { text: "it failed".into(), ..JudgementExample::default() };
+        recorder.note(&Entry::Failure { of, example }).unwrap();
         for number in 0..48 {
             recorder.begin(0);
             recorder.push(Sample { start_ns: number, duration_ps: 7, ..Sample::default() }).unwrap();
