@@ -51,7 +51,7 @@ impl CompareAnswer<'_> {
             | ComparisonCode::NotIndependent => {
                 let tone = if headline.interval.lower > 1.0 { Tone::Bad } else { Tone::Strong };
                 let sign = if headline.interval.contains(1.0) { "?" } else { "≠" };
-                let times = capital(&number::times(headline.value));
+                let times = words::capital(&number::times(headline.value));
                 (sign, tone, format!("{times}: k = {} {interval}", three(headline.value)))
             }
         };
@@ -176,9 +176,4 @@ pub(crate) fn ratio(found: &QuantileRatio) -> String {
         (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
         (None, None) => format!("{} (open)", three(found.value)),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

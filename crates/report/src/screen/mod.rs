@@ -25,7 +25,7 @@ pub use paint::ScreenOptions;
 pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 pub(crate) use rows::{Cells, laid_out, rate_in};
 
-use crate::Report;
+use crate::{Report, words};
 
 /// Lines of a first screen.
 const MOST_LINES: usize = 24;
@@ -35,6 +35,9 @@ const MOST_FOUND: usize = 2;
 
 /// Stretches between changes of the level that a screen tells.
 const MOST_STRETCHES: usize = 2;
+
+/// Warnings in their own words.
+const MOST_WARNINGS: usize = 2;
 
 /// Where a run and its page stand, as a reader can name them.
 #[derive(Clone, Copy, Debug)]
@@ -101,13 +104,7 @@ impl Report {
                     .for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
             }
         }
-        let serious: Vec<String> =
-            self.warnings.iter().map(|warning| warning.code.replace('-', " ")).collect();
-        if !serious.is_empty() {
-            let plural = if serious.len() == 1 { "warning" } else { "warnings" };
-            let text = format!("{} {plural}: {} (-v says more)", serious.len(), serious.join(", "));
-            canvas.said("⚠", Tone::Caution, &text, 1);
-        }
+        self.warn(canvas);
         let most = if self.brief.is_empty() { 4 } else { 8 };
         canvas.said("", Tone::Strong, &answer::sentences(self), most);
         if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_shown(self)) {
@@ -115,6 +112,21 @@ impl Report {
             if tone == Tone::Bad {
                 self.what_holds().iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
             }
+        }
+    }
+
+    /// The first warnings in their own words, the others by name. What was found in the run stands above them already.
+    fn warn(&self, canvas: &mut Canvas) {
+        let found = words::judgement::warnings(&self.judgements);
+        let others: Vec<_> = self.warnings.iter().filter(|one| !found.contains(one)).collect();
+        let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
+        for warning in told {
+            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 2);
+        }
+        let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
+        if !names.is_empty() {
+            let text = format!("{} more: {} (-v says more)", names.len(), names.join(", "));
+            canvas.said("⚠", Tone::Caution, &text, 1);
         }
     }
 

@@ -21,3 +21,4 @@ pub(crate) use independence::{finding_of, slow_ones};
 pub(crate) use json::serialize;
 pub use json::{Worded, json};
 pub use latency::text as of_latency;
+pub(crate) use number::capital;

@@ -75,10 +75,16 @@ impl Layer {
                 code: "async-at-once".into(),
                 text: format!(
                     "{at_once} of {total} operations of `async depth={}` were done when they had been \
-                     handed over: the kernel served them from memory, one after the other",
-                    jobs.depth
+                     handed over: the kernel served them {}, one after the other",
+                    jobs.depth,
+                    if self.opened_to_read.direct { "itself" } else { "from memory" }
                 ),
-                advice: "open files with O_DIRECT to keep the device busy with many at a time".into(),
+                advice: match self.opened_to_read.direct {
+                    true => "files are open with O_DIRECT: look whether they were ever written, and whether their \
+                             file system honours it",
+                    false => "open files with O_DIRECT to keep the device busy with many at a time",
+                }
+                .into(),
             });
         }
     }

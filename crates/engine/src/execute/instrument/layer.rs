@@ -8,6 +8,7 @@ use samples::{Outcome, Warning};
 use super::bracket::Bracket;
 use super::guard::Guard;
 use super::space_watch::SpaceWatch;
+use super::sparse::OpenedToRead;
 use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
@@ -53,6 +54,7 @@ pub(super) struct Layer {
     /// Transfers move bytes.
     pub(super) content: bool,
     pub(super) notes: Vec<Warning>,
+    pub(super) opened_to_read: OpenedToRead,
     pub(super) last_read: LastRead,
     pub(super) verifying: bool,
     /// Other ranks or workers may copy between files.
@@ -95,6 +97,7 @@ impl Layer {
             stop: StopFlag::default(),
             content,
             notes: Vec::new(),
+            opened_to_read: OpenedToRead::default(),
             last_read: LastRead::default(),
             verifying: false,
             others_copy: false,

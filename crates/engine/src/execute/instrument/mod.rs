@@ -2,7 +2,7 @@
 //!
 //! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
 //! calls make up an operation, `transfer` moves bytes, `copy` has the kernel move them, `names` makes, changes and removes what has a name, `jobs`
-//! keeps what is under way, `together` is what a group does to one file, `worker` what a thread takes over, `space_watch` the
+//! keeps what is under way, `sparse` looks for files without data, `together` is what a group does to one file, `worker` what a thread takes over, `space_watch` the
 //! space that is left.
 
 mod bracket;
@@ -18,6 +18,7 @@ mod layer;
 mod names;
 mod perform;
 mod space_watch;
+mod sparse;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -273,6 +274,15 @@ impl Instrument {
     /// The name under which a file was opened.
     pub fn path_of(&self, file: u32) -> Option<&CStr> {
         self.layer.files.get(file).map(|open| &*open.path)
+    }
+
+    /// The program is over: looks whether files that it read have no data.
+    pub fn look_for_sparse_files(&mut self) {
+        if matches!(self.driver, AnyDriver::Posix(_))
+            && let Some(note) = self.layer.opened_to_read.look()
+        {
+            self.layer.note_once(note);
+        }
     }
 
     /// Notes for the reader that came up since the last call.

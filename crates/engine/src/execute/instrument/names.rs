@@ -164,6 +164,7 @@ impl Layer {
             if open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
                 self.emptied(name);
             }
+            self.opened_to_read.opened(&kept, open_flags);
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
             let open = OpenFile {
                 made: makes == Makes::Surely,

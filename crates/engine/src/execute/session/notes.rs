@@ -123,6 +123,7 @@ impl Session<'_> {
         for hints in self.instrument.take_hints() {
             drop(self.recorder.note(&Entry::Hints(hints)));
         }
+        self.instrument.look_for_sparse_files();
         for note in self.instrument.take_notes() {
             // A full journal has been reported already.
             drop(self.warn(note));
