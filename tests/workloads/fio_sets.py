@@ -57,6 +57,22 @@ rw=read / bs=64k / size=256k / io_size=600k
 rw=randread / bs=64k / size=512k / io_size=2m
 rw=read / bs=64k / size=512k / io_size=128k
 rw=read:64k / bs=64k / size=512k
+rw=read:-8k / bs=4k / size=128k
+rw=write:-12k / bs=4k / size=256k
+rw=read:-8k / bs=4k / size=64k / io_size=192k
+rw=read:-8k / bs=4k / size=64k / loops=2
+rw=randread / bssplit=4k/50:8k/50 / size=4m / norandommap=1 / number_ios=2000
+rw=read:-4k / bs=4k / size=64k
+rw=read / bs=4k / size=256k / zonemode=strided / zonesize=16k / zoneskip=32k
+rw=read / bs=4k / size=256k / zonemode=strided / zonesize=16k / zoneskip=28k / loops=2
+rw=read / bs=4k / size=256k / zonemode=strided / zonesize=16k / zoneskip=28k / io_size=1m
+rw=write / bs=4k / size=256k / zonemode=strided / zonesize=16k / zoneskip=32k / io_size=96k
+rw=read / bs=4k / size=256k / zonemode=strided / zonesize=16k / zoneskip=44k
+rw=read / bs=4k / size=256k / offset=64k / zonemode=strided / zonesize=16k / zoneskip=32k / io_size=64k
+rw=randread / bs=4k / ba=16k / size=4m / norandommap=1 / number_ios=2000
+rw=randwrite / bssplit=512/20:1k/30:4k/50 / ba=4k / size=4m / norandommap=1 / io_size=5m
+rw=randrw / bssplit=4k/50:8k/50 / ba=8k / size=4m / norandommap=1 / io_size=8m / random_distribution=zoned:50/5:30/15:20/80
+rw=read / bs=16k / size=1m / io_submit_mode=offload / rate_iops=500
 rw=write:16k / bs=16k / size=1m / io_size=2m
 rw=randread:4 / bs=4k / size=4m / io_size=8m
 rw=randread:8 / bs=4k / size=2m / io_size=8m

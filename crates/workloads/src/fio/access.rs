@@ -21,6 +21,8 @@ pub enum Sequence {
     Plain,
     /// In order with so many bytes left out after each.
     Holes(u64),
+    /// In order, and after each block so many bytes back: further than a block, so that it goes backwards.
+    Backwards(u64),
     /// After each random place so many blocks in order, that one included.
     Runs(u64),
 }
@@ -62,8 +64,12 @@ impl Access {
             let count = count.ok_or_else(|| bad("a number of blocks in order, such as randread:8"))?;
             return Ok((access, if count == 1 { Sequence::Plain } else { Sequence::Runs(count) }));
         }
-        let hole = bytes(number, prefixes)
-            .ok_or_else(|| bad("bytes to leave out, such as read:8k; none below 0"))?;
+        let want = "bytes to leave out, such as read:8k, or to go back, such as read:-8k";
+        if let Some(back) = number.strip_prefix('-') {
+            let back = bytes(back, prefixes).filter(|back| *back > 0).ok_or_else(|| bad(want))?;
+            return Ok((access, Sequence::Backwards(back)));
+        }
+        let hole = bytes(number, prefixes).ok_or_else(|| bad(want))?;
         Ok((access, if hole == 0 { Sequence::Plain } else { Sequence::Holes(hole) }))
     }
 

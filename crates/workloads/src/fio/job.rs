@@ -26,6 +26,24 @@ pub enum Rate {
     Bytes(u64),
 }
 
+/// Stretches of a file that are used, with others between them that are not: fio's `zonemode=strided`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Zones {
+    /// Whether there are any.
+    pub strided: bool,
+    /// Bytes of each.
+    pub size: u64,
+    /// Bytes between two.
+    pub skip: u64,
+}
+
+impl Zones {
+    /// Bytes from the beginning of one to that of the next.
+    pub(super) fn step(self) -> u64 {
+        self.size.saturating_add(self.skip)
+    }
+}
+
 /// What an open file promises for each write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenSync {
@@ -59,6 +77,8 @@ pub struct Job {
     pub access: Access,
     /// Holes between accesses in order, or runs of accesses at random.
     pub sequence: Sequence,
+    /// Which stretches of a file accesses in order use.
+    pub zones: Zones,
     /// Of 100 operations of a mix, how many read.
     pub read_share: u64,
     /// Bytes of an operation.
@@ -151,6 +171,7 @@ impl Job {
             is_imported: false,
             access: Access { reads: true, writes: false, random: false },
             sequence: Sequence::Plain,
+            zones: Zones::default(),
             read_share: 50,
             sizes: BlockSizes::One(4096),
             write_sizes: None,
@@ -233,6 +254,11 @@ impl Job {
             && self.distribution == Distribution::Uniform
             && matches!(self.sequence, Sequence::Plain)
             && matches!(self.sizes, BlockSizes::One(_))
+    }
+
+    /// To what random accesses are aligned.
+    pub(super) fn unit(&self) -> u64 {
+        self.align.unwrap_or_else(|| self.sizes.least())
     }
 
     /// Whether one pass comes to each block once.

@@ -1,5 +1,8 @@
 //! Reads a job file: sections of options, with what `[global]` says for those after it.
 
+use std::io::{Seek, SeekFrom};
+use std::os::unix::fs::FileTypeExt;
+
 use super::job::{Extent, Job};
 use super::option;
 use super::several;
@@ -116,6 +119,7 @@ impl Reading {
             let mut found = vec![job.of_direction().err(), job.names.check_format(job.jobs).err()];
             // What goes together is judged where all of it was understood.
             if was_read {
+                found.push(take_size_of_device(job).err());
                 stop_at_size(job);
                 found.push(job.check().err());
             }
@@ -140,6 +144,35 @@ fn is_unknown(why: &Refusal) -> bool {
         Refusal::Unknown { nearest, .. } => nearest.is_none(),
         _ => false,
     }
+}
+
+/// A job on a whole device is as large as the device: from its offset to its end.
+fn take_size_of_device(job: &mut Job) -> Result<(), Refusal> {
+    if job.size.is_some() || job.file_size.is_some() {
+        return Ok(());
+    }
+    let [device] = job.names.given.as_slice() else { return Ok(()) };
+    if !job.names.are_devices() {
+        return Ok(());
+    }
+    let device = match job.names.directories.first() {
+        Some(directory) if !device.starts_with('/') => format!("{directory}/{device}"),
+        _ => device.clone(),
+    };
+    let unknown =
+        |why: String| Refusal::Together(format!("the size of {device} is not known here ({why}): give size"));
+    if job.offset_increment > 0 {
+        return Err(Refusal::Together("offset_increment on a whole device needs a size: give it".into()));
+    }
+    let is_block = std::fs::metadata(&device).map(|found| found.file_type().is_block_device());
+    if !is_block.map_err(|error| unknown(error.to_string()))? {
+        return Err(unknown("it is no block device".into()));
+    }
+    let end = std::fs::File::open(&device).and_then(|mut file| file.seek(SeekFrom::End(0)));
+    let end = end.map_err(|error| unknown(error.to_string()))?;
+    let size = end.saturating_sub(job.offset) / job.sizes.least() * job.sizes.least();
+    job.size = (size > 0).then_some(size);
+    Ok(())
 }
 
 /// fio stops at the size of the file even if `number_ios` is more.

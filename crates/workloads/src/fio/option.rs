@@ -71,6 +71,7 @@ pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes)
         "rwmixread" => job.read_share = percent(written, one.value)?,
         "rwmixwrite" => job.read_share = 100 - percent(written, one.value)?,
         "random_distribution" => job.distribution = Distribution::of_words(one.value)?,
+        "zonemode" | "zonesize" | "zonerange" | "zoneskip" => one.set_zones(job, name)?,
         "norandommap" => job.random_map = !one.switch()?,
         "size" | "filesize" | "offset" | "offset_increment" => one.set_size(job, name)?,
         "directory" | "filename" | "filename_format" | "nrfiles" | "openfiles" => one.set_names(job, name)?,
@@ -223,6 +224,20 @@ impl Setting<'_> {
             "filesize" => job.file_size = Some(positive(self.written, self.value, self.prefixes)?),
             "offset" => job.offset = offset()?,
             _ => job.offset_increment = offset()?,
+        }
+        Ok(())
+    }
+
+    fn set_zones(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        match name {
+            "zonemode" if self.value == "strided" => job.zones.strided = true,
+            "zonemode" if self.value == "none" => job.zones.strided = false,
+            "zonemode" => return Err(self.unsupported("zoned devices are not possible")),
+            "zoneskip" => {
+                let skip = bytes(self.value, self.prefixes);
+                job.zones.skip = skip.ok_or_else(|| self.bad("a number of bytes, such as 1GiB"))?;
+            }
+            _ => job.zones.size = positive(self.written, self.value, self.prefixes)?,
         }
         Ok(())
     }

@@ -61,6 +61,8 @@ fn in_order(job: &Job, terms: &Terms, stream: &str) -> Target {
             let steps = job.region().unwrap_or(step) / step;
             format!("mod({index}, {steps}) * {}", bytes_literal(step))
         }
+        Sequence::Backwards(back) => backwards(job, &index, back),
+        _ if job.zones.strided => strided(job, &index),
         _ if wraps(job) || has_own_count => format!("mod({index}, {all}) * {unit}"),
         _ if index.contains(' ') => format!("({index}) * {unit}"),
         _ => format!("{index} * {unit}"),
@@ -70,6 +72,25 @@ fn in_order(job: &Job, terms: &Terms, stream: &str) -> Target {
         false => (Vec::new(), Vec::new()),
     };
     Target { offset, bytes: unit.clone(), lines: Vec::new(), after, before, counts: !has_own_count }
+}
+
+/// The first block is the first of the file; from the end on, each begins `back` bytes before the end of the one
+/// before it, and where that is before the file, `back` before its end.
+fn backwards(job: &Job, index: &str, back: u64) -> String {
+    let (size, block) = (job.region().unwrap_or(back), job.sizes.least());
+    let (first, step) = (size.saturating_sub(back), back.saturating_sub(block).max(1));
+    let turns = first / step + 1;
+    let (first, step) = (bytes_literal(first), bytes_literal(step));
+    format!("({index} == 0 ? 0 : {first} - mod({index} - 1, {turns}) * {step})")
+}
+
+/// The blocks of one stretch after the other.
+fn strided(job: &Job, index: &str) -> String {
+    let (block, zones) = (job.sizes.least(), job.zones);
+    let in_zone = zones.size / block;
+    let turns = job.region().unwrap_or(0).div_ceil(zones.step()).max(1);
+    let (step, block) = (bytes_literal(zones.step()), bytes_literal(block));
+    format!("mod({index} / {in_zone}, {turns}) * {step} + mod({index}, {in_zone}) * {block}")
 }
 
 fn in_order_of_several_sizes(job: &Job, terms: &Terms, stream: &str) -> Target {
@@ -91,7 +112,7 @@ fn in_order_of_several_sizes(job: &Job, terms: &Terms, stream: &str) -> Target {
 }
 
 fn random(job: &Job, terms: &Terms) -> Target {
-    let unit = &terms.block;
+    let unit = &terms.unit(job);
     let mut lines = Vec::new();
     let mut before = Vec::new();
     let block = match (&job.distribution, job.sequence) {
@@ -124,7 +145,7 @@ fn random(job: &Job, terms: &Terms) -> Target {
     let Some(draw) = draw_size(job) else {
         return Target {
             offset: format!("{block} * {unit}"),
-            bytes: unit.clone(),
+            bytes: terms.block.clone(),
             lines,
             after: Vec::new(),
             before,

@@ -83,7 +83,8 @@ impl Section<'_> {
             self.each_file(text, &format!("fadvise(FILE, \"{order}\");"));
         }
         if self.one_size() || job.access.random {
-            text.line(format!("$blocks = {} / {};", self.terms.size, self.terms.block));
+            let unit = if job.access.random { self.terms.unit(job) } else { self.terms.block.clone() };
+            text.line(format!("$blocks = {} / {unit};", self.terms.size));
         }
         if has_key(job) {
             text.line("$key = uniform(0, 4611686018427387904);");

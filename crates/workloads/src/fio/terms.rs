@@ -30,6 +30,11 @@ impl Terms {
         }
     }
 
+    /// To what random accesses are aligned.
+    pub fn unit(&self, job: &Job) -> String {
+        job.align.map_or_else(|| self.block.clone(), bytes_literal)
+    }
+
     /// Parameters of the same names.
     pub fn parameters() -> Self {
         Self {

@@ -1,7 +1,7 @@
 //! Refuses options that are valid alone and contradict each other, or that no program carries out together.
 
 use super::access::{BlockSizes, Distribution, Sequence};
-use super::job::{Extent, Job, Rate, Verify};
+use super::job::{Extent, Job, Rate, Verify, Zones};
 use crate::Refusal;
 use crate::quantity::bytes_in_words;
 
@@ -17,6 +17,7 @@ impl Job {
         let mut found: Vec<String> = Vec::new();
         self.check_files(&mut found);
         self.check_order(&mut found);
+        self.check_way(&mut found);
         self.check_extent(&mut found);
         self.check_pace(&mut found);
         self.check_verify(&mut found);
@@ -46,11 +47,7 @@ impl Job {
         if self.direct && !(self.offset.is_multiple_of(512) && self.offset_increment.is_multiple_of(512)) {
             found.push("direct needs an offset that is a multiple of 512 bytes".into());
         }
-        if self.align.is_some_and(|align| self.sizes != BlockSizes::One(align)) {
-            found.push(
-                "blocks begin at multiples of their size: leave ba out, or give it as large as bs".into(),
-            );
-        }
+        self.check_alignment(found);
         if self.existing && !self.only_reads() {
             found.push(
                 "a job that writes over a file that exists is `lastrank io write FILE --overwrite-existing`: leave \
@@ -63,6 +60,70 @@ impl Job {
         }
         if self.files() > 1 {
             self.check_several_files(found);
+        }
+    }
+
+    fn check_alignment(&self, found: &mut Vec<String>) {
+        let Some(align) = self.align.filter(|align| self.sizes != BlockSizes::One(*align)) else { return };
+        let is_drawn = self.access.random && !self.random_map && self.sequence == Sequence::Plain;
+        let by_blocks = matches!(self.distribution, Distribution::Uniform | Distribution::Zoned(_));
+        if !(is_drawn && by_blocks) {
+            found.push(
+                "blocks begin at multiples of their size: leave ba out, give it as large as bs, or give norandommap=1"
+                    .into(),
+            );
+        } else if self.extent == Extent::Once && matches!(self.sizes, BlockSizes::One(_)) {
+            found.push("ba is for a job that says how much it does: give number_ios or io_size".into());
+        }
+        if matches!(self.sizes, BlockSizes::One(block) if block > align) {
+            found
+                .push("a block that is larger than ba may reach over the end: make ba as large as bs".into());
+        }
+        if self.direct && !align.is_multiple_of(512) {
+            found.push("direct needs ba as a multiple of 512 bytes".into());
+        }
+        if self.region().is_some_and(|region| region < align.saturating_add(self.sizes.most())) {
+            found.push("size holds no two blocks at multiples of ba: make it larger".into());
+        }
+    }
+
+    /// Stretches of a file, and blocks from the end to the beginning.
+    fn check_way(&self, found: &mut Vec<String>) {
+        let (zones, region) = (self.zones, self.region().unwrap_or(0));
+        let plain = !self.is_mix() && self.files() == 1 && !self.access.random && self.offset_increment == 0;
+        let BlockSizes::One(block) = self.sizes else {
+            if zones.strided {
+                found.push("zonemode=strided is for one bs".into());
+            }
+            return;
+        };
+        if let Sequence::Backwards(back) = self.sequence {
+            if back <= block || back > region || !region.is_multiple_of(block) {
+                found.push("rw=read:-N goes back by more than bs, and size is a multiple of bs".into());
+            }
+            if !plain || self.offset > 0 || self.reads_back() || self.loops > 1 {
+                found.push(
+                    "rw=read:-N is for one file and for reads or writes, without loops, offset and verify"
+                        .into(),
+                );
+            }
+        }
+        if !zones.strided {
+            if zones != Zones::default() {
+                found.push("zonesize and zoneskip need zonemode=strided".into());
+            }
+            return;
+        }
+        if zones.size == 0 || !zones.size.is_multiple_of(block) || !region.is_multiple_of(block) {
+            found.push("zonemode=strided needs a zonesize and a size that are multiples of bs".into());
+        } else if region % zones.step() > 0 && region % zones.step() < zones.size {
+            found.push("size ends within a zone of zonemode=strided: make it end behind one".into());
+        }
+        if !plain || self.sequence != Sequence::Plain || self.reads_back() || self.loops > 1 {
+            found.push(
+                "zonemode=strided is for one file in order and for reads or writes, without loops and verify"
+                    .into(),
+            );
         }
     }
 
@@ -142,6 +203,12 @@ impl Job {
             Extent::Bytes(bytes) => self.pass().is_some_and(|pass| bytes > pass),
             Extent::Operations(_) => false,
         };
+        if let (Extent::Operations(count), true) = (self.extent, self.is_imported)
+            && !matches!(self.sizes, BlockSizes::One(_))
+            && self.pass().is_some_and(|pass| count.saturating_mul(self.sizes.most()) > pass)
+        {
+            found.push("with several sizes, size may come before number_ios: give io_size instead".into());
+        }
         let has_runs = matches!(self.sequence, Sequence::Runs(_));
         if self.is_imported && (goes_on || has_runs) && !self.is_of_whole_blocks() {
             found
