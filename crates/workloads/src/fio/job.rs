@@ -256,11 +256,6 @@ impl Job {
             && matches!(self.sizes, BlockSizes::One(_))
     }
 
-    /// To what random accesses are aligned.
-    pub(super) fn unit(&self) -> u64 {
-        self.align.unwrap_or_else(|| self.sizes.least())
-    }
-
     /// Whether one pass comes to each block once.
     pub(super) fn comes_to_each_block(&self) -> bool {
         if self.access.random { self.has_map() } else { !self.is_mix() }
