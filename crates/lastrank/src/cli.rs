@@ -243,6 +243,9 @@ pub struct RunOptions {
     /// With more in the JSON: every value (`steps`), or all figures (`figures`)
     #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
+    /// Append one row for each part of the answer to a table of many runs: CSV, or JSON lines to `*.json` and `*.jsonl`
+    #[arg(long, value_name = "FILE")]
+    pub append: Option<PathBuf>,
     /// MPI library to use, or `none` [default: found by the launcher's environment]
     #[arg(long, value_name = "PATH|none")]
     pub mpi: Option<String>,

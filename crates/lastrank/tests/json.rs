@@ -120,3 +120,43 @@ fn the_version_tells_the_commit_target_and_features() {
         assert!(!Path::new(root).join(".git").exists() && what.contains("archive"), "{told}");
     }
 }
+
+#[test]
+fn rows_of_many_runs_gather_in_one_table() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |words: &[&str]| {
+        let simulated = ["--backend", "simulate:gev(10ms,1ms,0.1)", "--report", "none", "--quiet"];
+        lastrank(folder.path(), &[words, &simulated].concat())
+    };
+    let mix = ["io", "randrw", "--size", "4MiB", "--ops", "500", "--append", "all.csv", "--tag", "a=1"];
+    assert_eq!(run(&[&mix[..], &["-o", "1.parquet"]].concat()).status, Some(0));
+    assert_eq!(run(&["run", "parallel_write", "--append", "all.csv", "-o", "2.parquet"]).status, Some(0));
+    let text = std::fs::read_to_string(folder.path().join("all.csv")).expect("a table");
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let header = table.headers().expect("a header").clone();
+    let rows: Vec<_> = table.records().map(|row| row.expect("as many fields")).collect();
+    let column = |name: &str| header.iter().position(|one| one == name).expect("a column");
+    let operations: Vec<&str> = rows.iter().map(|row| &row[column("operation")]).collect();
+    assert_eq!(operations, ["fread", "fwrite", "fwrite"], "{text}");
+    assert_eq!(&rows[0][column("tags")], "a=1");
+
+    // The numbers are those of the answer.
+    let json: Value =
+        serde_json::from_str(&lastrank(folder.path(), &["report", "2.parquet", "--json"]).out).expect("JSON");
+    let part = &json["numbers"]["parts"][0];
+    let number = |name: &str| serde_json::from_str::<Value>(&rows[2][column(name)]).expect("a number");
+    for name in ["operations_per_second", "bytes_per_second"] {
+        assert_eq!(number(name), part[name], "{name}");
+    }
+    assert_eq!(number("p50_seconds"), part["quantiles_seconds"]["p50"]);
+
+    // JSON lines; a table of another kind is refused before anything runs.
+    assert_eq!(run(&["run", "parallel_write", "--append", "all.jsonl", "-o", "3.parquet"]).status, Some(0));
+    let line = std::fs::read_to_string(folder.path().join("all.jsonl")).expect("lines");
+    let line: Value = serde_json::from_str(line.trim_end()).expect("one JSON object");
+    assert_eq!(line["operations_per_second"], part["operations_per_second"]);
+    std::fs::write(folder.path().join("other.csv"), "a,b\n1,2\n").expect("written");
+    let refused = run(&["run", "parallel_write", "--append", "other.csv", "-o", "4.parquet"]);
+    assert!(refused.status != Some(0) && !folder.path().join("4.parquet").exists());
+    assert!(refused.err.contains("other.csv has other columns"));
+}

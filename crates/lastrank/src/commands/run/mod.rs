@@ -1,5 +1,6 @@
 //! `lastrank run`: measure, keep every sample, fit, report.
 
+mod append;
 mod dry_run;
 mod facts;
 mod progress;

@@ -10,6 +10,7 @@ use record::claim::Claim;
 use record::live::LiveFolder;
 use samples::{JudgementKind, units};
 
+use super::append;
 use crate::cli::RunArgs;
 use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
@@ -55,6 +56,7 @@ impl OutputPaths {
                 run.display()
             );
         }
+        args.append.iter().try_for_each(|path| append::check(path))?;
         let numbered = args.output.is_none() && !in_job;
         let claim = match &args.output {
             Some(_) if !in_job && !args.dry_run => Some(Self::claim(&run)?),
@@ -202,7 +204,7 @@ pub fn deliver(
     drop(held);
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
-    let read = paths.page.is_some() || args.json || !args.quiet;
+    let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
     let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
@@ -214,11 +216,15 @@ pub fn deliver(
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
+    let appended = match (&args.append, &report) {
+        (Some(path), Some(report)) => append::append(report, &paths.run, path),
+        _ => Ok(()),
+    };
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;
     page?;
-    Ok(())
+    appended
 }
 
 /// Writes what this process's own rank recorded as one part of a directory: for a run that broke off or is large.
@@ -256,7 +262,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Tells the result of a complete run that is too large to be gathered, from the parts that all ranks wrote.
 pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks: u32) -> anyhow::Result<()> {
     let parts = paths.run.with_extension("parts");
-    if args.quiet && !args.json && paths.page.is_none() {
+    if args.quiet && !args.json && paths.page.is_none() && args.append.is_none() {
         return Ok(());
     }
     let begun = Instant::now();
@@ -279,7 +285,7 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(&report, &parts, paths.page.as_deref()))?;
     }
-    Ok(())
+    args.append.iter().try_for_each(|path| append::append(&report, &parts, path))
 }
 
 /// Removes the parts of an earlier run of the same name, after a complete run was written as one file.

@@ -1,0 +1,131 @@
+//! One row for each part of a run's answer, appended to a file that gathers many runs.
+
+use std::fs::File;
+use std::io::{Read, Write};
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use report::Report;
+use results::{AnswerNumbers, AnswerPart};
+use serde::Serialize;
+
+/// The names of the columns stay: scripts read them.
+#[derive(Debug, Default, Serialize)]
+struct Row {
+    started: String,
+    host: String,
+    program: String,
+    tags: String,
+    ranks: u32,
+    /// The label of the part, such as that of a phase.
+    phase: String,
+    operation: String,
+    operations: u64,
+    bytes: u64,
+    errors: u64,
+    status: u8,
+    seconds: Option<f64>,
+    operations_per_second: Option<f64>,
+    bytes_per_second: Option<f64>,
+    p50_seconds: Option<f64>,
+    p99_seconds: Option<f64>,
+    p999_seconds: Option<f64>,
+    max_seconds: Option<f64>,
+    run_file: String,
+}
+
+/// Appends the rows of a run: as JSON lines to a file `*.json`, `*.jsonl` or `*.ndjson`, else as CSV, whose header is
+/// written with the first run.
+///
+/// # Errors
+/// A file that cannot be written, and one whose columns are others.
+pub fn append(report: &Report, run_file: &Path, path: &Path) -> anyhow::Result<()> {
+    let place = || format!("cannot append to {}; name another file with `--append FILE`", path.display());
+    let mut options = std::fs::OpenOptions::new();
+    let mut file = options.read(true).append(true).create(true).open(path).with_context(place)?;
+    // Runs that end at the same time append one after the other; where a file system has no locks, rows are whole still.
+    let _ = file.lock();
+    let rows = rows(report, run_file);
+    let text = if is_json(path) { lines(&rows)? } else { csv(&rows, &mut file, path)? };
+    file.write_all(text.as_bytes()).with_context(place)
+}
+
+fn lines(rows: &[Row]) -> anyhow::Result<String> {
+    let rows: Result<Vec<String>, _> = rows.iter().map(serde_json::to_string).collect();
+    Ok(rows?.into_iter().map(|row| row + "\n").collect())
+}
+
+/// Refuses a file whose columns are others, before anything is measured.
+///
+/// # Errors
+/// Such a file, and one that cannot be read.
+pub fn check(path: &Path) -> anyhow::Result<()> {
+    if is_json(path) || !path.exists() {
+        return Ok(());
+    }
+    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
+    csv(&[Row::default()], &mut file, path).map(drop)
+}
+
+fn is_json(path: &Path) -> bool {
+    path.extension().is_some_and(|kind| ["json", "jsonl", "ndjson"].iter().any(|one| kind == *one))
+}
+
+/// The rows, with their header where the file is empty.
+fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    let text = String::from_utf8(writer.into_inner().context("the row cannot be written")?)?;
+    let header = text.find('\n').map_or(text.len(), |end| end + 1);
+    let mut begins = Vec::new();
+    let read = file.take(header as u64).read_to_end(&mut begins);
+    read.with_context(|| format!("cannot read {}", path.display()))?;
+    match begins.as_slice() {
+        [] => Ok(text),
+        found if *found == text.as_bytes()[..header] => Ok(text[header..].to_owned()),
+        _ => bail!("{} has other columns than the rows of --append; name another file", path.display()),
+    }
+}
+
+/// A row for each part; one with the sums where the answer has no parts.
+fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
+    let (facts, numbers) = (&report.facts, &report.numbers);
+    let tags: Vec<String> = facts.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    let common = |numbers: &AnswerNumbers| Row {
+        started: facts.started.clone(),
+        host: facts.machine.as_ref().and_then(|machine| machine.host.clone()).unwrap_or_default(),
+        program: facts.name.clone(),
+        tags: tags.join(" "),
+        ranks: facts.ranks,
+        operations: numbers.operations,
+        bytes: numbers.bytes,
+        errors: numbers.errors,
+        status: report.judgements.status(),
+        run_file: run_file.display().to_string(),
+        ..Row::default()
+    };
+    if numbers.parts.is_empty() {
+        return vec![common(numbers)];
+    }
+    numbers.parts.iter().map(|part| of_part(part, report, common(numbers))).collect()
+}
+
+fn of_part(part: &AnswerPart, report: &Report, common: Row) -> Row {
+    let row = report.results.get(part.row);
+    let quantiles = part.quantiles_seconds.as_ref();
+    Row {
+        phase: part.label.clone().unwrap_or_default(),
+        operation: part.operation.clone(),
+        operations: part.operations,
+        bytes: row.map_or(0, |row| row.bytes),
+        errors: row.map_or(common.errors, |row| row.errors),
+        seconds: part.wall_seconds,
+        operations_per_second: part.operations_per_second,
+        bytes_per_second: part.bytes_per_second,
+        p50_seconds: quantiles.map(|quantiles| quantiles.p50),
+        p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
+        p999_seconds: quantiles.and_then(|quantiles| quantiles.p999),
+        max_seconds: quantiles.map(|quantiles| quantiles.max),
+        ..common
+    }
+}
