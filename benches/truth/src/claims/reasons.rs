@@ -1,0 +1,196 @@
+//! Why values are not repetitions of one experiment: the findings of the tests of independence.
+
+use super::{neutral, sentence};
+use crate::Judged::Sentence;
+use crate::{Asked, Clause, Course, Read};
+
+/// Share of a series by which the place of a change may be off, and the least number of values.
+const NEAR: (f64, f64) = (0.1, 10.0);
+
+/// Values depend on those before them, or the level moves, which has the same signs.
+fn depends(asked: &Asked) -> bool {
+    !asked.law.is_independent()
+}
+
+/// Slow values come together: neighbours resemble each other, in bursts or while the level is high.
+fn together(asked: &Asked) -> bool {
+    depends(asked) && !matches!(asked.law.course, Course::Periodic { .. } if asked.law.phi == 0.0)
+}
+
+fn jump(read: &Read, asked: &Asked, up: bool) -> crate::Judged {
+    let n = asked.values.len() as f64;
+    let near = |at: f64| (read.value(0) - at * n).abs() <= (NEAR.0 * n).max(NEAR.1);
+    Sentence(match asked.law.course {
+        Course::Step { from, by } => up == (by > 0.0) && near(from),
+        // A warm-up ends somewhere in its course.
+        Course::WarmUp { share, by } => up == (by < 0.0) && read.value(0) <= (1.5 * share * n).max(NEAR.1),
+        _ => false,
+    })
+}
+
+/// A change that the law has: of bursts each is one.
+fn changes(asked: &Asked) -> bool {
+    asked.law.changes() || matches!(asked.law.course, Course::Bursts { length, .. } if length >= 50.0)
+}
+
+fn creeps(asked: &Asked, up: bool) -> crate::Judged {
+    Sentence(match asked.law.course {
+        Course::Ramp { by } => up == (by > 0.0),
+        Course::WarmUp { by, .. } => up == (by < 0.0),
+        _ => false,
+    })
+}
+
+/// How many values are worth for their mean: right within a factor of two where it is known.
+fn worth_for_mean(read: &Read, asked: &Asked) -> crate::Judged {
+    let (n, worth) = (read.value(2), read.value(3));
+    let known = match asked.law.course {
+        // Under a Gaussian copula values of these laws are a little less correlated than the normal ones.
+        Course::Steady => n * (1.0 - asked.law.phi) / (1.0 + asked.law.phi),
+        _ => return Sentence(together(asked)),
+    };
+    Sentence(together(asked) && (0.5..2.0).contains(&(worth / known)))
+}
+
+pub(super) fn clauses() -> Vec<Clause> {
+    let mut all = dependence();
+    all.extend(changes_of_level());
+    all.extend([
+        sentence(
+            "several clumps",
+            "the values form {} clumps of {*}: more than one kind of run is mixed",
+            |_, asked| {
+                Sentence(matches!(
+                    asked.law.course,
+                    Course::Modes { .. }
+                        | Course::Step { .. }
+                        | Course::Bursts { .. }
+                        | Course::Periodic { .. }
+                ))
+            },
+        ),
+        sentence(
+            "several clumps",
+            "the values form several clumps: more than one kind of run is mixed",
+            |_, asked| {
+                Sentence(matches!(
+                    asked.law.course,
+                    Course::Modes { .. }
+                        | Course::Step { .. }
+                        | Course::Bursts { .. }
+                        | Course::Periodic { .. }
+                ))
+            },
+        ),
+        neutral("more reasons", "(and one more reason)"),
+        neutral("more reasons", "(and {} more reasons)"),
+    ]);
+    all
+}
+
+fn dependence() -> Vec<Clause> {
+    vec![
+        sentence(
+            "neighbours resemble",
+            "neighbouring values resemble each other (lag-1 correlation of ranks {})",
+            |_, asked| Sentence(together(asked)),
+        ),
+        sentence(
+            "neighbours resemble",
+            "neighbouring values resemble each other (lag-1 correlation of ranks {}, tested up to lag {}): for their \
+             mean, {} values are worth about {} independent ones",
+            worth_for_mean,
+        ),
+        sentence(
+            "neighbours alternate",
+            "neighbouring values alternate between high and low ({*})",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "neighbours alternate",
+            "neighbouring values alternate between high and low ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "values apart resemble",
+            "values that are {} apart resemble each other ({*})",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart resemble",
+            "values that are {} apart resemble each other ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart differ",
+            "values that are {} apart differ more than by chance ({*})",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart differ",
+            "values that are {} apart differ more than by chance ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "slow values periodic",
+            "slow values come every {} values: of the slowest {}, {} are followed by another after just {}, where \
+             chance gives {}",
+            |read, asked| {
+                Sentence(
+                    matches!(asked.law.course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
+                )
+            },
+        ),
+        sentence(
+            "slow values together",
+            "slow values come in bursts: the distances between the slowest {} vary {} times as much as at random",
+            |_, asked| Sentence(together(asked)),
+        ),
+        sentence(
+            "slow values together",
+            "slow values come together: of the slowest {}, {} are followed by another after just {}, where chance gives {}",
+            |_, asked| Sentence(together(asked)),
+        ),
+        sentence(
+            "slow values even",
+            "slow values come too evenly, one in about {}: the distances between the slowest {} vary {} times as much as \
+             at random",
+            |_, asked| Sentence(matches!(asked.law.course, Course::Periodic { .. })),
+        ),
+    ]
+}
+
+fn changes_of_level() -> Vec<Clause> {
+    let mut all = vec![
+        sentence("jump", "the level jumps up after value {} of {}", |read, asked| jump(read, asked, true)),
+        sentence("jump", "the level jumps down after value {} of {}", |read, asked| jump(read, asked, false)),
+        sentence("jump", "the level jumps {} times, at last {*} after value {} of {}", |_, asked| {
+            Sentence(changes(asked))
+        }),
+        sentence("jump", "the level jumps up after sample {} of {}", |read, asked| jump(read, asked, true)),
+        sentence("jump", "the level jumps down after sample {} of {}", |read, asked| {
+            jump(read, asked, false)
+        }),
+        sentence("jump", "the level jumps {} times, at last {*} after sample {} of {}", |_, asked| {
+            Sentence(changes(asked))
+        }),
+    ];
+    all.extend([
+        sentence("creep", "the level creeps up over the run (tau {})", |_, asked| creeps(asked, true)),
+        sentence("creep", "the level creeps down over the run (tau {})", |_, asked| creeps(asked, false)),
+        sentence(
+            "creep",
+            "the level creeps up over the run, by about {} interquartile ranges (tau {})",
+            |_, asked| creeps(asked, true),
+        ),
+        sentence(
+            "creep",
+            "the level creeps down over the run, by about {} interquartile ranges (tau {})",
+            |_, asked| creeps(asked, false),
+        ),
+    ]);
+    all
+}

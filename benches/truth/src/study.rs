@@ -1,0 +1,144 @@
+//! Asks for the screens of many draws and counts what they say.
+
+use std::collections::BTreeMap;
+
+use rayon::prelude::*;
+use tail::Xoshiro;
+use tail::assess::AssessOptions;
+
+use crate::{Asked, Cell, Judged, Registry, Said, Screen, ask, claims};
+
+/// The seed of all draws.
+const SEED: u64 = 20_261_126;
+
+/// How often a clause was said, and how often it was false.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Count {
+    /// Screens with it.
+    pub said: u64,
+    /// Screens on which it was false.
+    pub wrong: u64,
+}
+
+/// What came of a cell.
+#[derive(Clone, Debug, Default)]
+pub struct Outcome {
+    /// Screens.
+    pub screens: u64,
+    /// Screens with a false sentence.
+    pub with_a_false_one: u64,
+    /// Draws that were refused, with no screen.
+    pub refused: u64,
+    /// Screens that say none of what there is to find.
+    pub missed: u64,
+    /// Sentences by name.
+    pub sentences: BTreeMap<&'static str, Count>,
+    /// Intervals by name: how many there are, and how many do not hold their value.
+    pub intervals: BTreeMap<&'static str, Count>,
+    /// A false clause of each name.
+    pub examples: BTreeMap<&'static str, String>,
+}
+
+/// A cell with what came of it.
+#[derive(Clone, Debug)]
+pub struct Study {
+    /// The cell.
+    pub cell: Cell,
+    /// The outcome.
+    pub outcome: Outcome,
+}
+
+impl Outcome {
+    fn add(&mut self, said: &[Said], expected: &[&str]) {
+        self.screens += 1;
+        let mut by_name: BTreeMap<&'static str, bool> = BTreeMap::new();
+        let mut holding: BTreeMap<&'static str, bool> = BTreeMap::new();
+        for one in said {
+            match one.judged {
+                Judged::Neutral => {}
+                Judged::Sentence(is_true) | Judged::Described(is_true) => {
+                    *by_name.entry(one.name).or_insert(true) &= is_true;
+                    if !is_true {
+                        self.examples.entry(one.name).or_insert_with(|| one.text.clone());
+                    }
+                }
+                // What a screen says twice is one claim.
+                Judged::Interval(name, holds) => *holding.entry(name).or_insert(true) &= holds,
+            }
+        }
+        for (name, holds) in holding {
+            let count = self.intervals.entry(name).or_default();
+            count.said += 1;
+            count.wrong += u64::from(!holds);
+        }
+        for (name, is_true) in &by_name {
+            let count = self.sentences.entry(name).or_default();
+            count.said += 1;
+            count.wrong += u64::from(!is_true);
+        }
+        self.with_a_false_one += u64::from(by_name.values().any(|is_true| !is_true));
+        let found = said.iter().any(|one| expected.contains(&one.name));
+        self.missed += u64::from(!expected.is_empty() && !found);
+    }
+
+    fn join(mut self, other: Outcome) -> Outcome {
+        self.screens += other.screens;
+        self.with_a_false_one += other.with_a_false_one;
+        self.refused += other.refused;
+        self.missed += other.missed;
+        let both = [(&mut self.sentences, other.sentences), (&mut self.intervals, other.intervals)];
+        for (into, from) in both {
+            for (name, count) in from {
+                let sum = into.entry(name).or_default();
+                sum.said += count.said;
+                sum.wrong += count.wrong;
+            }
+        }
+        for (name, text) in other.examples {
+            self.examples.entry(name).or_insert(text);
+        }
+        self
+    }
+}
+
+/// The text of one draw of a cell, and the values.
+pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
+    // The same draws whatever else is in the plan.
+    let name = cell.law.name();
+    let salt = name.bytes().fold(SEED, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
+    let mut random = Xoshiro::stream(salt.wrapping_add(cell.n as u64), at);
+    let values = cell.law.draw(cell.n, &mut random);
+    let options = AssessOptions { bootstrap: cell.refits, ..AssessOptions::default() };
+    let text = match cell.screen {
+        Screen::Fit => ask::fit(&values, &options),
+        Screen::Run => Ok(ask::run(std::slice::from_ref(&values), &options)),
+    };
+    (values, text)
+}
+
+/// Tries a cell.
+///
+/// # Errors
+/// Where a screen has words that are not registered.
+pub fn run(cell: &Cell) -> Result<Study, String> {
+    let registry: Registry = match cell.screen {
+        Screen::Fit => claims::of_fit(),
+        Screen::Run => claims::of_run(),
+    };
+    let one = |at: u64| -> Result<Outcome, String> {
+        let (values, text) = draw(cell, at);
+        let mut outcome = Outcome::default();
+        let Ok(text) = text else {
+            outcome.refused = 1;
+            return Ok(outcome);
+        };
+        let asked = Asked { law: &cell.law, values: &values };
+        let said =
+            registry.read(&text, &asked).map_err(|why| format!("{} (draw {at}): {why}", cell.name()))?;
+        outcome.add(&said, cell.expected());
+        Ok(outcome)
+    };
+    let draws = 0..cell.draws as u64;
+    let outcome = draws.into_par_iter().map(one).try_reduce(Outcome::default, |a, b| Ok(a.join(b)))?;
+    Ok(Study { cell: *cell, outcome })
+}
