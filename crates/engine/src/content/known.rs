@@ -68,6 +68,10 @@ pub struct Known {
     pub run: Option<(u64, Dials)>,
     /// The name under which it was written, where that is another one.
     pub written_as: Option<FileName>,
+    /// Where this rank cut the file, or had holes made, and has not written since: zeros, if nobody else wrote there.
+    pub cut: Ranges,
+    /// Content was moved to other places, or appended at places that are not known.
+    pub shifted: bool,
     /// Something could not be verified.
     pub unverified: bool,
     /// By what pattern, of how many ranks, as which of them this rank wrote it.
@@ -80,6 +84,46 @@ impl Known {
     /// Of a file that this rank has just made or emptied.
     pub fn of_empty() -> Self {
         Self { emptied: true, ..Self::default() }
+    }
+
+    /// The file ends at `length` now; grown again, it has zeros from there on.
+    pub fn ends_at(&mut self, length: u64) {
+        self.zeros_at(length, u64::MAX);
+    }
+
+    /// There are zeros from `begin` to `end`, whatever was written.
+    pub fn zeros_at(&mut self, begin: u64, end: u64) {
+        self.own.remove(begin, end);
+        self.copied.remove(begin, end);
+        self.cut.add(begin, end);
+        self.pattern = None;
+        let memory = std::mem::take(&mut self.memory);
+        let around = memory.into_iter().flat_map(|(from, to, lying)| {
+            [(from, to.min(begin), lying), (from.max(end), to, lying)]
+                .into_iter()
+                .filter(|(from, to, _)| from < to)
+        });
+        self.memory = around.collect();
+    }
+
+    /// This rank wrote there.
+    pub fn wrote(&mut self, begin: u64, end: u64) {
+        self.own.add(begin, end);
+        self.copied.remove(begin, end);
+        self.cut.remove(begin, end);
+        self.pattern = None;
+    }
+
+    /// Parts between `begin` and `end` where there are zeros as far as this rank knows: what it never wrote of a file that
+    /// it made or emptied, and nobody else writes to (`alone`); else where it cut the file.
+    pub fn hollow(&self, begin: u64, end: u64, alone: bool) -> Vec<(u64, u64)> {
+        if self.shifted {
+            return Vec::new();
+        }
+        match alone && self.emptied {
+            true => self.own.gaps(begin, end),
+            false => self.cut.within(begin, end),
+        }
     }
 
     /// This rank wrote memory of the program there.

@@ -69,6 +69,13 @@ impl Ranges {
         gaps
     }
 
+    /// What lies between `begin` and `end` in the parts, each with its end.
+    pub fn within(&self, begin: u64, end: u64) -> Vec<(u64, u64)> {
+        let before = self.parts.range(..begin).next_back();
+        let parts = before.into_iter().chain(self.parts.range(begin..)).take_while(|(from, _)| **from < end);
+        parts.map(|(from, to)| (begin.max(*from), end.min(*to))).filter(|(from, to)| from < to).collect()
+    }
+
     /// Is this byte in one of the parts?
     pub fn has(&self, at: u64) -> bool {
         self.parts.range(..=at).next_back().is_some_and(|(_, end)| at < *end)
@@ -93,6 +100,16 @@ mod tests {
         let inside: Vec<u64> = (0..50).filter(|at| ranges.has(*at)).collect();
         assert_eq!(inside, (5..6).chain(10..40).collect::<Vec<_>>());
         assert_eq!(ranges.parts.len(), 2);
+    }
+
+    #[test]
+    fn what_lies_within_is_what_is_no_gap() {
+        let mut ranges = Ranges::default();
+        [(10, 20), (30, 40), (50, 60)].into_iter().for_each(|(begin, end)| ranges.add(begin, end));
+        assert_eq!(ranges.within(0, 100), [(10, 20), (30, 40), (50, 60)]);
+        assert_eq!(ranges.within(15, 35), [(15, 20), (30, 35)]);
+        assert_eq!(ranges.within(20, 30), []);
+        assert_eq!(ranges.within(12, 13), [(12, 13)]);
     }
 
     #[test]

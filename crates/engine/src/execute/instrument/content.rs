@@ -19,6 +19,10 @@ fn kind(appended: bool, length: u64) -> ContentKind {
     }
 }
 
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|byte| *byte == 0)
+}
+
 impl Layer {
     /// The number and name of a file. Looks its directory up when it comes for the first time.
     #[inline]
@@ -90,17 +94,18 @@ impl Layer {
     /// `moved` bytes were written there.
     #[inline(always)]
     pub(super) fn wrote(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
-        if self.verifying && self.content && !to.appended {
-            self.remember(to, moved, buffer);
+        if self.verifying && self.content {
+            match to.appended {
+                true => self.catalogue.of(to.file).shifted = true,
+                false => self.remember(to, moved, buffer),
+            }
         }
     }
 
     fn remember(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
         let memory = buffer.and_then(|number| self.buffers.stream(number));
         let known = self.catalogue.of(to.file);
-        known.own.add(to.place, to.place.saturating_add(moved));
-        known.pattern = None;
-        known.copied.remove(to.place, to.place.saturating_add(moved));
+        known.wrote(to.place, to.place.saturating_add(moved));
         if let Some(stream) = memory {
             known.wrote_memory(to.place, moved, Lying { stream, shift: to.place });
         }
@@ -112,6 +117,32 @@ impl Layer {
             let known = self.catalogue.of(to.file);
             known.pattern = None;
             known.copied.add(to.place, to.place.saturating_add(moved));
+            known.cut.remove(to.place, to.place.saturating_add(moved));
+        }
+    }
+
+    /// An open file was cut or grown to `length` bytes.
+    pub(super) fn truncated(&mut self, file: u32, length: u64) {
+        let Some(open) = self.files.get_mut(file) else { return };
+        if open.appends {
+            open.position = length;
+        }
+        let name = open.name;
+        if self.verifying && self.content {
+            self.catalogue.of(name).ends_at(length);
+        }
+    }
+
+    /// `fallocate` of this mode changed an open file.
+    pub(super) fn allocated(&mut self, file: u32, (offset, length): (u64, u64), mode: i32) {
+        if !self.verifying || !self.content || mode & !libc::FALLOC_FL_KEEP_SIZE == 0 {
+            return;
+        }
+        let Some(name) = self.files.get(file).map(|open| open.name) else { return };
+        let known = self.catalogue.of(name);
+        match mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) {
+            0 => known.shifted = true,
+            _ => known.zeros_at(offset, offset.saturating_add(length)),
         }
     }
 
@@ -149,12 +180,37 @@ impl Layer {
         let parts = known.copied.gaps(offset, end);
         let mut copied = parts != [(offset, end)] && !found.is_empty();
         let part = |(begin, end): (u64, u64)| &found[(begin - offset) as usize..(end - offset) as usize];
-        let mut wrong = parts.into_iter().find_map(|one| verify(reader, file, known, (part(one), one.0)));
+        let mut holes = 0;
+        let mut wrong = None;
+        for (begin, end) in parts {
+            let hollow = known.hollow(begin, end, self.alone).into_iter().filter(|one| is_zero(part(*one)));
+            let hollow: Vec<(u64, u64)> = hollow.collect();
+            holes += hollow.iter().map(|(begin, end)| end - begin).sum::<u64>();
+            let ends = hollow.iter().map(|hole| hole.1);
+            let between =
+                std::iter::once(begin).chain(ends).zip(hollow.iter().map(|hole| hole.0).chain([end]));
+            let mut written = between.filter(|(begin, end)| begin < end || found.is_empty());
+            wrong = written.find_map(|one| verify(reader, file, known, (part(one), one.0)));
+            if wrong.is_some() {
+                break;
+            }
+        }
+        let unverified = std::mem::take(&mut known.unverified);
+        // Of several ranks another one may have written there, and its write may be lost.
+        if holes > 0 && !self.alone {
+            self.note_once(Warning {
+                code: "holes-not-verified".into(),
+                text: "zeros in holes that ftruncate left were not verified: another rank or worker may have written \
+                       there"
+                    .into(),
+                advice: "verify on the rank that wrote, or by a program of one rank".into(),
+            });
+        }
         // Others copied what this rank does not know of.
         if self.others_copy && wrong.take().is_some() {
             copied = true;
         }
-        if std::mem::take(&mut known.unverified) {
+        if unverified {
             self.note_once(Warning {
                 code: "not-verified".into(),
                 text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and \

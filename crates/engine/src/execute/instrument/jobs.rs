@@ -195,6 +195,8 @@ impl Layer {
                 Some(Submission::Read { file: handle, into, length, offset })
             }
             Call::Sync { data_only, .. } => Some(Submission::Sync { file: handle, data_only }),
+            // In order, so that what is verified later has the holes.
+            Call::Allocate { mode, .. } if self.verifying && mode & !libc::FALLOC_FL_KEEP_SIZE != 0 => None,
             Call::Allocate { offset, length, mode, .. } => {
                 Some(Submission::Allocate { file: handle, offset, length, mode })
             }

@@ -57,6 +57,8 @@ pub(super) struct Layer {
     pub(super) opened_to_read: OpenedToRead,
     pub(super) last_read: LastRead,
     pub(super) verifying: bool,
+    /// No other rank and no worker writes.
+    pub(super) alone: bool,
     /// Other ranks or workers may copy between files.
     pub(super) others_copy: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
@@ -100,6 +102,7 @@ impl Layer {
             opened_to_read: OpenedToRead::default(),
             last_read: LastRead::default(),
             verifying: false,
+            alone: false,
             others_copy: false,
             wrong: None,
             hints: HintsReadBack::default(),

@@ -251,6 +251,11 @@ impl Instrument {
         self.layer.verifying = true;
     }
 
+    /// The program has one rank and no workers: what this one did not write, nobody wrote.
+    pub fn set_alone(&mut self) {
+        self.layer.alone = true;
+    }
+
     /// Other ranks or workers copy between files, of which this one sees nothing: what differs may be theirs.
     pub fn set_others_copy(&mut self) {
         self.layer.others_copy = true;

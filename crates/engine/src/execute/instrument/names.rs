@@ -168,6 +168,7 @@ impl Layer {
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
             let open = OpenFile {
                 made: makes == Makes::Surely,
+                appends: open_flags & libc::O_APPEND != 0,
                 ..OpenFile::new(Some(handle), (kept, name), position)
             };
             timed.outcome.value = self.files.keep(open).into();

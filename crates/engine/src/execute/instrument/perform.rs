@@ -92,7 +92,11 @@ impl Layer {
             Call::Change { path, change } => self.change(driver, path, change)?,
             Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
             Call::Truncate { file, length } => {
-                self.on_file(driver, file, |driver, handle| driver.truncate(handle, length))
+                let timed = self.on_file(driver, file, |driver, handle| driver.truncate(handle, length));
+                if timed.outcome.ok() {
+                    self.truncated(file, length);
+                }
+                timed
             }
             Call::Allocate { file, length, .. }
                 if self.room.must_look(length) && self.would_fill_file(file, length) =>
@@ -100,7 +104,12 @@ impl Layer {
                 self.bracket.failed(driver, libc::ENOSPC)
             }
             Call::Allocate { file, offset, length, mode } => {
-                self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode))
+                let timed = self
+                    .on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode));
+                if timed.outcome.ok() {
+                    self.allocated(file, (offset, length), mode);
+                }
+                timed
             }
             Call::StatOpen { file } => self.on_file(driver, file, |driver, handle| driver.size(handle)),
             Call::Cached { file } => self.on_file(driver, file, |driver, handle| driver.cached(handle)),

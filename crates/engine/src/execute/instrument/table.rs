@@ -20,6 +20,8 @@ pub(super) struct OpenFile {
     pub(super) moved: bool,
     /// This run is known to have made it, or emptied it.
     pub(super) made: bool,
+    /// Each write goes to its end.
+    pub(super) appends: bool,
     /// Whether writes may take what is read of it, once that was asked.
     pub(super) copied: Option<bool>,
     /// Other workers have it open too: each keeps its own position.
@@ -37,6 +39,7 @@ impl OpenFile {
             position,
             moved: false,
             made: false,
+            appends: false,
             copied: None,
             shared: false,
             group: None,

@@ -69,6 +69,9 @@ impl<'m, 's> Rank<'m, 's> {
         if copies && (plan.ranks > 1 || workers) {
             session.instrument.set_others_copy();
         }
+        if plan.ranks == 1 && !workers {
+            session.instrument.set_alone();
+        }
         session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {
