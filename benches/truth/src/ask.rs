@@ -1,8 +1,18 @@
 //! The text of the screens that the commands print, from the code that they call.
 
-use report::{FitAnswer, ReportOptions, ScreenOptions, WrittenFiles};
+use report::words::interleaved::{ArmSummary, Interleaving, answer};
+use report::{CompareAnswer, FitAnswer, ReportOptions, ScreenOptions, WrittenFiles, words};
 use samples::{FACTS_SCHEMA, Facts, Run, Sample, Site, SiteKind};
+use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event};
 use tail::assess::{AssessOptions, assess};
+use tail::congestion::CompareOptions;
+use tail::interleaved::{BlockOrder, Decision, LOOKS, look};
+use tail::planning::plan_with;
+use tail::scale::{ScaleOptions, scale_at};
+use tail::{Likelihood, Series};
+
+use crate::claims::others::TIMES;
+use crate::{Base, Law};
 
 /// So wide that no sentence is broken or cut.
 const WIDE: ScreenOptions = ScreenOptions { width: 4000, colour: false };
@@ -22,46 +32,167 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
     Ok(answer.screen(WIDE))
 }
 
-/// What `lastrank run` prints of a program of one kind of operation: its ranks each do one value after the other.
-pub fn run(of_rank: &[Vec<f64>], options: &AssessOptions) -> String {
+/// What `lastrank run` prints of a program of one kind of operation: its ranks each do one value after the other, or
+/// meet before each, which `meet` says.
+pub fn run(of_rank: &[Vec<f64>], meet: bool, options: &AssessOptions) -> String {
     let options = ReportOptions { fit: options.clone(), ..ReportOptions::default() };
-    let report = report::build(&made_of(of_rank), &options);
+    let report = report::build(&made_of(of_rank, meet), &options);
     report.first_screen(WrittenFiles { run: "run.parquet", page: None }, WIDE)
 }
 
-/// A run whose ranks each write one after the other, each write as long as its value.
-pub fn made_of(of_rank: &[Vec<f64>]) -> Run {
+/// What `lastrank compare` prints of two files of seconds.
+pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
+    let found = tail::congestion::compare(quiet, new, &CompareOptions::default())
+        .map_err(|error| error.to_string())?;
+    let answer = CompareAnswer {
+        names: ["one", "other"],
+        seconds: true,
+        found: &found,
+        values: [quiet, new],
+        rows: None,
+        warnings: &[],
+    };
+    Ok(answer.screen(WIDE))
+}
+
+/// What `lastrank ab` prints of arms whose runs take as long as `measure` says of B or A: its first line.
+pub fn ab(seed: u64, mut measure: impl FnMut(bool) -> f64) -> Result<String, String> {
+    const MARGIN: f64 = 0.01;
+    let (mut differences, mut last) = (Vec::new(), None);
+    while differences.len() < LOOKS[LOOKS.len() - 1] {
+        let order = BlockOrder::toss(seed, differences.len() as u64);
+        differences.push(order.difference(order.is_b().map(&mut measure)));
+        if LOOKS.contains(&differences.len()) {
+            let found = look(&differences, MARGIN).map_err(|error| error.to_string())?;
+            last = Some(found);
+            if found.decision != Decision::Open {
+                break;
+            }
+        }
+    }
+    let arm = || ArmSummary { what: "an arm".into(), seconds: Vec::new() };
+    let blocks = differences.len();
+    Ok(answer(&Interleaving {
+        value: "wall time".into(),
+        arms: [arm(), arm()],
+        margin: MARGIN,
+        look: last,
+        blocks,
+        elapsed: 1.0,
+        out_of_time: false,
+    }))
+}
+
+/// Whether `lastrank watch` takes these runs for a baseline, and how often later ones of the same law, which `later` draws,
+/// set it off beside what it states; why not where it does not.
+pub fn watch(values: &[f64], later: impl FnOnce(usize) -> Vec<f64>) -> Result<String, String> {
+    /// Later runs.
+    const LATER: usize = 20_000;
+    let options =
+        AlarmOptions { false_alarms: 1e-3, run_length: 1000.0, relax: true, ..AlarmOptions::default() };
+    let baseline = match Baseline::new(values, &options) {
+        Ok(baseline) => baseline,
+        Err(BaselineError::Refused(why)) => return Ok(report::words::alarm::refusal(&why)),
+        Err(other) => return Err(other.to_string()),
+    };
+    let (spike, stated) = (baseline.spike, 1.0 / options.run_length);
+    let (mut spikes, mut changes) = (0u64, 0u64);
+    let values = later(LATER);
+    spikes += values.iter().filter(|value| **value > spike.value).count() as u64;
+    let mut watch = baseline.clone().watch();
+    for value in &values {
+        let events = watch.push(*value);
+        let alarms =
+            events.iter().filter(|event| matches!(event, Event::Slow { .. } | Event::Fast { .. })).count();
+        if alarms > 0 {
+            changes += 1;
+            watch = baseline.clone().watch();
+        }
+    }
+    let beside = |count: u64, rate: f64| count as f64 / LATER as f64 / rate;
+    Ok(format!(
+        "Accepted\nfalse spikes beside those stated: {:.4}\nfalse changes of level beside those stated: {:.4}\n",
+        beside(spikes, spike.false_alarms),
+        beside(changes, stated)
+    ))
+}
+
+/// What `lastrank scale` says of the slowest of `TIMES` as many ranks as these are the slowest of.
+pub fn scale(values: &[f64], ranks: usize) -> Result<String, String> {
+    let from = ranks as f64;
+    let options = ScaleOptions { exponent: 1.0, probabilities: &[0.5, 0.99], level: 0.95 };
+    let found = scale_at(values, from, TIMES * from, options).map_err(|error| error.to_string())?;
+    let mut text = format!("{}\n", words::prediction::answer(&found, report::Unit::of_duration(10e-3)));
+    for (name, quantile) in ["median", "p99"].iter().zip(&found.quantiles) {
+        if let Some(ends) = quantile.interval {
+            text += &format!("{name} of the slowest: {:.6} to {:.6}\n", ends.lower, ends.upper);
+        }
+    }
+    for warning in words::prediction::warnings(&found.warnings) {
+        text += &format!("{warning}\n");
+    }
+    Ok(text)
+}
+
+/// What `lastrank plan-runs` says of a pilot, and the number of runs beside that which the truth needs.
+pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
+    let text = |error: tail::Error| error.to_string();
+    let goal = tail::planning::parse("return-level(100)=2%").map_err(|error| error.to_string())?;
+    let fit = Likelihood::new(&Series::clean(values)).map_err(text)?.fit().law();
+    let inflation = tail::independence::check(values, 0.05).map_err(text)?.variance_inflation.max(1.0);
+    let plan_of = |law: &tail::Gev, inflation| plan_with(law, goal, 0.95, 0.8, inflation).map_err(text);
+    let plan = plan_of(&fit, inflation)?;
+    let Base::Gev(shape) = law.base else { return Err("a law of maxima is planned with".into()) };
+    let truth =
+        plan_of(&tail::Gev::new(10e-3, 1e-3, shape).map_err(text)?, (1.0 + law.phi) / (1.0 - law.phi))?;
+    let beside = plan.runs / truth.runs;
+    Ok(format!(
+        "{}\nruns that are needed beside the truth: {beside:.4}\n",
+        words::planning::answer(&[plan], values.len())
+    ))
+}
+
+/// A run whose ranks each write one after the other, each write as long as its value; where they meet all begin together.
+pub fn made_of(of_rank: &[Vec<f64>], meet: bool) -> Run {
     const BYTES: u64 = 8192;
     let mut samples = Vec::new();
     let mut last = 0;
+    let picoseconds = |value: f64| (value * 1e12).max(1.0).round() as u64;
+    let slowest = |step: usize| of_rank.iter().map(|values| picoseconds(values[step])).max().unwrap_or(0);
     for (rank, values) in (0..).zip(of_rank) {
         let mut now = 0u64;
-        for value in values {
-            let duration_ps = (value * 1e12).max(1.0).round() as u64;
-            samples.push(Sample {
-                start_ns: now,
-                duration_ps,
-                bytes: BYTES,
-                rank,
-                batch: 1,
-                cpu: u16::MAX,
-                ..Sample::default()
-            });
-            now += duration_ps.div_ceil(1000);
+        for (step, value) in values.iter().enumerate() {
+            let duration_ps = picoseconds(*value);
+            let written =
+                Sample { start_ns: now, duration_ps, rank, batch: 1, cpu: u16::MAX, ..Sample::default() };
+            samples.push(Sample { bytes: BYTES, ..written });
+            if meet {
+                samples.push(Sample { site: 1, ..written });
+            }
+            now += if meet { slowest(step) } else { duration_ps }.div_ceil(1000);
         }
         last = last.max(now);
     }
-    let site =
-        Site { line: 3, column: 5, operation: "fwrite".into(), kind: SiteKind::Operation, ..Site::default() };
+    let site = |operation: &str, kind| Site {
+        line: 3,
+        column: 5,
+        operation: operation.into(),
+        labels: if meet { vec!["write".into()] } else { Vec::new() },
+        kind,
+        ..Site::default()
+    };
+    let mut sites = vec![site("fwrite", SiteKind::Operation)];
+    sites.extend(meet.then(|| site("time", SiteKind::Time)));
     let facts = Facts {
         schema: FACTS_SCHEMA.into(),
         name: "the-run".into(),
         program: "repeat 9 { fwrite($f, 8k); }".into(),
         ranks: of_rank.len() as u32,
         backend: "simulate".into(),
+        report: if meet { [("gate".to_owned(), "write".to_owned())].into() } else { Default::default() },
         elapsed_s: last as f64 * 1e-9,
         complete: true,
         ..Facts::default()
     };
-    Run { facts, sites: vec![site], samples }
+    Run { facts, sites, samples }
 }

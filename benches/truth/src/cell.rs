@@ -7,6 +7,8 @@ pub enum Bound {
     AtMost(f64),
     /// At least this share.
     AtLeast(f64),
+    /// A mean between these.
+    Between(f64, f64),
     /// Nothing is stated.
     Open,
 }
@@ -20,6 +22,8 @@ pub struct Row {
     pub count: u64,
     /// Of how many.
     pub of: u64,
+    /// Of a mean: it, and its standard error.
+    pub mean: Option<(f64, f64)>,
     /// What is stated.
     pub bound: Bound,
 }
@@ -27,7 +31,28 @@ pub struct Row {
 /// Chance of a row that keeps its bound to be taken for one that does not.
 const ERROR: f64 = 1e-3;
 
+/// Fewest values of a mean that are told to be outside.
+const FEWEST: u64 = 20;
+
+/// Standard errors that a mean is beyond its bound by chance about as rarely.
+const ERRORS: f64 = 3.1;
+
 impl Row {
+    /// A row of a share.
+    pub fn share_of(name: &str, (count, of): (u64, u64), bound: Bound) -> Row {
+        Row { name: name.into(), count, of, mean: None, bound }
+    }
+
+    /// A row of a mean.
+    pub fn mean_of(name: &str, values: &[f64], bound: Bound) -> Row {
+        let n = values.len() as f64;
+        let mean = values.iter().sum::<f64>() / n;
+        let square = values.iter().map(|value| (value - mean).powi(2)).sum::<f64>();
+        let error = (square / (n * (n - 1.0).max(1.0))).sqrt();
+        let of = values.len() as u64;
+        Row { name: name.into(), count: of, of, mean: Some((mean, error)), bound }
+    }
+
     /// The share; 0 of none.
     pub fn share(&self) -> f64 {
         if self.of == 0 { 0.0 } else { self.count as f64 / self.of as f64 }
@@ -43,6 +68,11 @@ impl Row {
         match self.bound {
             Bound::AtMost(share) => self.count > bound_above(self.of, share),
             Bound::AtLeast(share) => self.of - self.count > bound_above(self.of, 1.0 - share),
+            Bound::Between(least, most) => {
+                let is_outside =
+                    |(mean, error): (f64, f64)| mean < least - ERRORS * error || mean > most + ERRORS * error;
+                self.of >= FEWEST && self.mean.is_some_and(is_outside)
+            }
             Bound::Open => false,
         }
     }
@@ -64,7 +94,7 @@ mod tests {
 
     #[test]
     fn a_row_breaks_its_bound_where_chance_hardly_does() {
-        let row = |count, of, bound| Row { name: String::new(), count, of, bound };
+        let row = |count, of, bound| Row::share_of("", (count, of), bound);
         // Of 60 at 6 % a binomial is above 10 in one of 1 400.
         assert_eq!(bound_above(60, 0.06), 10);
         assert!(!row(10, 60, Bound::AtMost(0.06)).breaks() && row(11, 60, Bound::AtMost(0.06)).breaks());

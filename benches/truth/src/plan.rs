@@ -7,8 +7,31 @@ use crate::{Base, Course, Law};
 pub enum Screen {
     /// `lastrank fit FILE`.
     Fit,
-    /// `lastrank run`, of one rank.
+    /// `lastrank run`, each rank by itself.
     Run,
+    /// `lastrank run` of steps in which ranks meet.
+    Gate,
+    /// `lastrank compare`.
+    Compare,
+    /// `lastrank ab`.
+    Ab,
+    /// `lastrank watch`.
+    Watch,
+    /// `lastrank scale`.
+    Scale,
+    /// `lastrank plan-runs`.
+    Plan,
+}
+
+/// What is different about one rank, the last but two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Slow {
+    /// Nothing.
+    None,
+    /// All its values take so many times as long.
+    Always(f64),
+    /// This share of its values is so many standard deviations slower.
+    Bursts(f64, f64),
 }
 
 /// A law, a number of values, a number of draws.
@@ -18,12 +41,20 @@ pub struct Cell {
     pub screen: Screen,
     /// The law.
     pub law: Law,
-    /// Values of a draw.
+    /// Values of a draw; of ranks values of each.
     pub n: usize,
     /// Draws.
     pub draws: usize,
     /// Refits behind the test of the law.
     pub refits: usize,
+    /// Ranks.
+    pub ranks: usize,
+    /// What is different about one of them.
+    pub slow: Slow,
+    /// By what factor the second of two takes longer.
+    pub factor: f64,
+    /// The standard deviation of the logarithm of a run's level.
+    pub between: f64,
 }
 
 impl Screen {
@@ -32,19 +63,62 @@ impl Screen {
         match self {
             Screen::Fit => "fit",
             Screen::Run => "run",
+            Screen::Gate => "run, steps",
+            Screen::Compare => "compare",
+            Screen::Ab => "ab",
+            Screen::Watch => "watch",
+            Screen::Scale => "scale",
+            Screen::Plan => "plan-runs",
         }
     }
 }
 
 impl Cell {
+    /// Of one rank, with nothing different.
+    pub fn of(screen: Screen, law: Law, n: usize, (draws, refits): (usize, usize)) -> Cell {
+        Cell { screen, law, n, draws, refits, ranks: 1, slow: Slow::None, factor: 1.0, between: 0.0 }
+    }
+
     /// `fit, GEV 0.1, n = 400`.
     pub fn name(&self) -> String {
-        format!("{}, {}, n = {}", self.screen.name(), self.law.name(), self.n)
+        let mut name = format!("{}, {}, n = {}", self.screen.name(), self.law.name(), self.n);
+        if self.ranks > 1 {
+            name += &format!(", {} ranks", self.ranks);
+        }
+        name += &match self.slow {
+            Slow::None => String::new(),
+            Slow::Always(factor) => format!(", one slower by {:.0} %", 100.0 * (factor - 1.0)),
+            Slow::Bursts(share, by) => format!(", one slower by {by} in {:.0} %", 100.0 * share),
+        };
+        if self.factor != 1.0 {
+            name += &format!(", apart by {:.0} %", 100.0 * (self.factor - 1.0));
+        }
+        if self.between > 0.0 {
+            name += &format!(", runs vary by {:.1} %", 100.0 * self.between);
+        }
+        name
+    }
+
+    /// The rank that is different.
+    pub fn slow_rank(&self) -> Option<usize> {
+        (self.slow != Slow::None).then(|| self.ranks.saturating_sub(3))
+    }
+
+    /// Whether all values are of one law that does not depend on when or who.
+    pub fn is_stationary(&self) -> bool {
+        self.law.is_stationary() && self.slow == Slow::None
+    }
+
+    /// Whether a screen of one law for all ranks is right to say that values depend on each other.
+    pub fn is_independent(&self) -> bool {
+        self.law.is_independent()
     }
 
     /// What is stated of screens of this law: the share of those with a false sentence.
     pub fn stated(&self) -> Option<f64> {
         match () {
+            // What two runs do not tell of run-to-run variation they cannot know.
+            () if self.screen == Screen::Compare && self.between > 0.0 => None,
             () if self.law.is_independent() => Some(0.06),
             () if self.law.is_stationary() && self.law.phi <= 0.6 => Some(0.08),
             () => None,
@@ -53,6 +127,14 @@ impl Cell {
 
     /// The claims, one of which a screen should make of this law; empty where there is nothing to find.
     pub fn expected(&self) -> &'static [&'static str] {
+        match (self.screen, self.slow) {
+            (Screen::Run | Screen::Gate, Slow::Always(_) | Slow::Bursts(..)) => {
+                return &["slow rank", "last rank"];
+            }
+            (Screen::Compare | Screen::Ab, _) if self.factor != 1.0 => return &["slower"],
+            (Screen::Fit | Screen::Run | Screen::Gate, _) => {}
+            (Screen::Compare | Screen::Ab | Screen::Watch | Screen::Scale | Screen::Plan, _) => return &[],
+        }
         match self.law.course {
             Course::Step { .. } => &["jump"],
             Course::Ramp { .. } => &["creep", "jump"],
@@ -121,15 +203,86 @@ fn cells(screens: &[Screen], laws: &[Law], sizes: &[usize], of_each: (usize, usi
     let mut all = Vec::new();
     for screen in screens {
         for law in laws {
-            all.extend(sizes.iter().map(|n| Cell {
-                screen: *screen,
-                law: *law,
-                n: *n,
-                draws: of_each.0,
-                refits: of_each.1,
-            }));
+            all.extend(sizes.iter().map(|n| Cell::of(*screen, *law, *n, of_each)));
         }
     }
+    all
+}
+
+/// Ranks of the same law, and with one that is slow.
+fn ranks(of_each: (usize, usize), most: usize) -> Vec<Cell> {
+    let base = Law::of(Base::LogNormal(0.3));
+    let of = |screen, ranks, n, slow| {
+        let draws = if ranks * n > 5_000 { of_each.0.div_ceil(10) } else { of_each.0 };
+        Cell { ranks, slow, ..Cell::of(screen, base, n, (draws, of_each.1)) }
+    };
+    let mut all = vec![
+        of(Screen::Run, 8, 5, Slow::None),
+        of(Screen::Run, 8, 50, Slow::None),
+        of(Screen::Run, 8, 50, Slow::Always(1.3)),
+        of(Screen::Gate, 8, 100, Slow::None),
+        of(Screen::Gate, 8, 100, Slow::Always(1.3)),
+        of(Screen::Gate, 8, 100, Slow::Bursts(0.15, 5.0)),
+        of(Screen::Run, 64, 5, Slow::None),
+        of(Screen::Run, 2, 400, Slow::None),
+        of(Screen::Run, 16, 100, Slow::Always(1.1)),
+        of(Screen::Gate, 16, 400, Slow::None),
+        of(Screen::Gate, 16, 400, Slow::Always(1.02)),
+        of(Screen::Gate, 64, 1000, Slow::None),
+        of(Screen::Run, 64, 1000, Slow::None),
+    ];
+    let dependent = Cell { law: base.ar(0.6), ..of(Screen::Run, 8, 50, Slow::None) };
+    all.insert(3, dependent);
+    all.truncate(most);
+    all
+}
+
+/// Two runs, two arms.
+fn pairs(of_each: (usize, usize), quick: bool) -> Vec<Cell> {
+    let law = Law::of(GEV);
+    let of = |screen, law, n, factor, between| Cell { factor, between, ..Cell::of(screen, law, n, of_each) };
+    let mut all = vec![
+        of(Screen::Compare, law, 100, 1.0, 0.0),
+        of(Screen::Compare, law.ar(0.6), 400, 1.0, 0.0),
+        of(Screen::Compare, law, 100, 1.05, 0.0),
+        of(Screen::Compare, law, 100, 1.2, 0.0),
+        of(Screen::Compare, law.with(Course::Tick { ticks: 1.0 }), 100, 1.0, 0.0),
+        of(Screen::Ab, law, 48, 1.0, 0.02),
+        of(Screen::Ab, law, 48, 1.05, 0.02),
+        of(Screen::Ab, law, 48, 1.2, 0.02),
+    ];
+    if !quick {
+        for phi in [0.3, 0.9] {
+            all.push(of(Screen::Compare, law.ar(phi), 400, 1.0, 0.0));
+        }
+        all.push(of(Screen::Compare, law, 400, 1.0, 0.0));
+        all.push(of(Screen::Compare, law.ar(0.6), 400, 1.05, 0.0));
+        all.push(of(Screen::Compare, law.ar(0.6), 400, 1.2, 0.0));
+        all.push(of(Screen::Compare, Law::of(Base::LogNormal(0.5)), 400, 1.0, 0.0));
+        all.push(of(Screen::Compare, Law::of(Base::Exponential), 400, 1.05, 0.0));
+        all.push(of(
+            Screen::Compare,
+            law.with(Course::Bursts { share: 0.1, length: 10.0, by: 3.0 }),
+            400,
+            1.0,
+            0.0,
+        ));
+        all.push(of(Screen::Compare, law, 400, 1.0, 0.02));
+        all.push(of(Screen::Compare, law, 400, 1.2, 0.02));
+    }
+    all
+}
+
+fn others(draws: [usize; 3]) -> Vec<Cell> {
+    let law = Law::of(GEV);
+    let mut all = Vec::new();
+    for law in [law, law.ar(0.3), law.ar(0.6), law.with(Course::Step { from: 0.5, by: 1.0 })] {
+        all.push(Cell::of(Screen::Watch, law, 400, (draws[0], 0)));
+    }
+    for base in [GEV, Base::LogNormal(0.5), Base::Exponential] {
+        all.push(Cell { ranks: 16, ..Cell::of(Screen::Scale, Law::of(base), 400, (draws[1], 0)) });
+    }
+    all.extend([law, law.ar(0.6)].map(|law| Cell::of(Screen::Plan, law, 400, (draws[2], 0))));
     all
 }
 
@@ -138,30 +291,31 @@ pub fn full() -> Vec<Cell> {
     let mut laws = independent();
     laws.extend(dependent());
     laws.extend(changing());
-    let mut all = cells(&[Screen::Fit, Screen::Run], &laws, &[50, 400], (2000, 199));
-    all.extend(cells(&[Screen::Fit], &laws, &[10_000], (2000, 99)));
-    all.extend(cells(&[Screen::Run], &laws, &[10_000], (200, 99)));
-    let few = [Law::of(GEV), Law::of(GEV).ar(0.6)];
-    all.extend(cells(&[Screen::Fit, Screen::Run], &few, &[100_000], (200, 99)));
+    let law = Law::of(GEV);
+    let main = [law, Law::of(Base::LogNormal(0.5)), law.ar(0.3), law.ar(0.6), law.ar(0.9)];
+    let mut all = cells(&[Screen::Fit], &laws, &[50, 400], (2000, 99));
+    all.extend(cells(&[Screen::Fit], &main, &[10_000], (2000, 99)));
+    all.extend(cells(&[Screen::Run], &main, &[50, 400], (2000, 99)));
+    all.extend(cells(&[Screen::Run], &changing(), &[400], (200, 99)));
+    all.extend(cells(&[Screen::Fit, Screen::Run], &[law, law.ar(0.6)], &[100_000], (200, 99)));
+    all.extend(ranks((500, 99), usize::MAX));
+    all.extend(pairs((2000, 0), false));
+    all.extend(others([100, 2000, 2000]));
     all
 }
 
 /// Those of the test: the same laws, fewer of each.
 pub fn quick() -> Vec<Cell> {
     let law = Law::of(GEV);
-    let mut laws = vec![
-        law,
-        Law::of(Base::Gev(-0.3)),
-        Law::of(Base::LogNormal(0.5)),
-        law.ar(0.3),
-        law.ar(0.6),
-        law.ar(0.9),
-    ];
+    let laws =
+        [law, Law::of(Base::Gev(-0.3)), Law::of(Base::LogNormal(0.5)), law.ar(0.3), law.ar(0.6), law.ar(0.9)];
     let mut all = cells(&[Screen::Fit], &laws, &[50, 400], (60, 49));
     all.extend(cells(&[Screen::Run], &laws, &[50], (60, 49)));
-    all.extend(cells(&[Screen::Run], &laws, &[400], (12, 49)));
-    laws = changing();
-    all.extend(cells(&[Screen::Fit], &laws, &[400], (20, 49)));
-    all.extend(cells(&[Screen::Run], &laws, &[400], (3, 49)));
+    all.extend(cells(&[Screen::Run], &laws, &[400], (6, 49)));
+    all.extend(cells(&[Screen::Fit], &changing(), &[400], (15, 49)));
+    all.extend(cells(&[Screen::Run], &changing(), &[400], (2, 49)));
+    all.extend(ranks((8, 49), 7));
+    all.extend(pairs((40, 0), true));
+    all.extend(others([3, 40, 40]));
     all
 }

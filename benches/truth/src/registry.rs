@@ -1,14 +1,41 @@
 //! The registry: every clause that a screen can have, each with what decides whether it is true.
 
 use crate::template::{Found, Template};
-use crate::{Law, Number};
+use crate::{Cell, Law, Number, Screen, Slow};
 
 /// What was asked about: the truth, and the values that were drawn of it.
 pub struct Asked<'a> {
-    /// The law.
-    pub law: &'a Law,
+    /// The cell: its law, its ranks, how two runs differ.
+    pub cell: &'a Cell,
     /// What the screen is about, in the order in which it came.
     pub values: &'a [f64],
+}
+
+impl Asked<'_> {
+    /// The law of one series.
+    pub fn law(&self) -> &Law {
+        &self.cell.law
+    }
+
+    /// How many ranks each value is the slowest of.
+    fn slowest_of(&self) -> f64 {
+        if self.cell.screen == Screen::Gate { self.cell.ranks as f64 } else { 1.0 }
+    }
+
+    /// The value that a share `p` of what the screen is about is below in the long run.
+    pub fn quantile(&self, p: f64) -> f64 {
+        self.law().quantile(p.powf(1.0 / self.slowest_of()))
+    }
+
+    /// The share of slower values in the long run.
+    pub fn survival(&self, x: f64) -> f64 {
+        -(self.slowest_of() * (-self.law().survival(x)).ln_1p()).exp_m1()
+    }
+
+    /// Whether what the screen is about is a GEV.
+    pub fn is_gev(&self) -> bool {
+        self.law().is_gev() && self.cell.slow == Slow::None
+    }
 }
 
 /// What a clause is worth on data of a known law.
@@ -20,8 +47,8 @@ pub enum Judged {
     Sentence(bool),
     /// An interval: whether it holds the value that it is for. Its row has this name.
     Interval(&'static str, bool),
-    /// A description of the values themselves: whether it is right.
-    Described(bool),
+    /// A number that is right on average over draws: what it is beside the truth. Its row has this name.
+    Rate(&'static str, f64),
 }
 
 /// What the slots of a clause held.

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use tail::Xoshiro;
 use tail::assess::AssessOptions;
 
-use crate::{Asked, Cell, Judged, Registry, Said, Screen, ask, claims};
+use crate::{Asked, Cell, Judged, Said, Screen, ask, claims, ranks};
 
 /// The seed of all draws.
 const SEED: u64 = 20_261_126;
@@ -35,6 +35,8 @@ pub struct Outcome {
     pub sentences: BTreeMap<&'static str, Count>,
     /// Intervals by name: how many there are, and how many do not hold their value.
     pub intervals: BTreeMap<&'static str, Count>,
+    /// Rates beside those stated, one a screen.
+    pub rates: BTreeMap<&'static str, Vec<f64>>,
     /// A false clause of each name.
     pub examples: BTreeMap<&'static str, String>,
 }
@@ -56,12 +58,13 @@ impl Outcome {
         for one in said {
             match one.judged {
                 Judged::Neutral => {}
-                Judged::Sentence(is_true) | Judged::Described(is_true) => {
+                Judged::Sentence(is_true) => {
                     *by_name.entry(one.name).or_insert(true) &= is_true;
                     if !is_true {
                         self.examples.entry(one.name).or_insert_with(|| one.text.clone());
                     }
                 }
+                Judged::Rate(name, value) => self.rates.entry(name).or_default().push(value),
                 // What a screen says twice is one claim.
                 Judged::Interval(name, holds) => *holding.entry(name).or_insert(true) &= holds,
             }
@@ -94,6 +97,9 @@ impl Outcome {
                 sum.wrong += count.wrong;
             }
         }
+        for (name, values) in other.rates {
+            self.rates.entry(name).or_default().extend(values);
+        }
         for (name, text) in other.examples {
             self.examples.entry(name).or_insert(text);
         }
@@ -101,19 +107,50 @@ impl Outcome {
     }
 }
 
-/// The text of one draw of a cell, and the values.
+/// The text of one draw of a cell, and the values that it is about.
 pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
     // The same draws whatever else is in the plan.
-    let name = cell.law.name();
-    let salt = name.bytes().fold(SEED, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
-    let mut random = Xoshiro::stream(salt.wrapping_add(cell.n as u64), at);
-    let values = cell.law.draw(cell.n, &mut random);
+    let salt =
+        cell.name().bytes().fold(SEED, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
+    let mut random = Xoshiro::stream(salt, at);
     let options = AssessOptions { bootstrap: cell.refits, ..AssessOptions::default() };
-    let text = match cell.screen {
-        Screen::Fit => ask::fit(&values, &options),
-        Screen::Run => Ok(ask::run(std::slice::from_ref(&values), &options)),
-    };
-    (values, text)
+    match cell.screen {
+        Screen::Fit => {
+            let values = cell.law.draw(cell.n, &mut random);
+            let text = ask::fit(&values, &options);
+            (values, text)
+        }
+        Screen::Run | Screen::Gate => {
+            let of_rank = ranks::of_ranks(cell, &mut random);
+            let meet = cell.screen == Screen::Gate;
+            let text = ask::run(&of_rank, meet, &options);
+            let slowest = |step: usize| of_rank.iter().map(|values| values[step]).fold(0.0, f64::max);
+            (if meet { (0..cell.n).map(slowest).collect() } else { of_rank.concat() }, Ok(text))
+        }
+        Screen::Compare => {
+            let both = ranks::pair(cell, &mut random);
+            let text = ask::compare(&both);
+            (both.concat(), text)
+        }
+        Screen::Ab => (Vec::new(), ask::ab(at, |b| ranks::of_arm(cell, b, &mut random))),
+        Screen::Watch => {
+            let values = cell.law.draw(cell.n, &mut random);
+            let text = ask::watch(&values, |n| cell.law.draw(n, &mut random));
+            (values, text)
+        }
+        Screen::Scale => {
+            let of_rank = ranks::of_ranks(cell, &mut random);
+            let slowest = |step: usize| of_rank.iter().map(|values| values[step]).fold(0.0, f64::max);
+            let values: Vec<f64> = (0..cell.n).map(slowest).collect();
+            let text = ask::scale(&values, cell.ranks);
+            (values, text)
+        }
+        Screen::Plan => {
+            let values = cell.law.draw(cell.n, &mut random);
+            let text = ask::plan(&values, &cell.law);
+            (values, text)
+        }
+    }
 }
 
 /// Tries a cell.
@@ -121,10 +158,7 @@ pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
 /// # Errors
 /// Where a screen has words that are not registered.
 pub fn run(cell: &Cell) -> Result<Study, String> {
-    let registry: Registry = match cell.screen {
-        Screen::Fit => claims::of_fit(),
-        Screen::Run => claims::of_run(),
-    };
+    let registry = claims::of(cell.screen);
     let one = |at: u64| -> Result<Outcome, String> {
         let (values, text) = draw(cell, at);
         let mut outcome = Outcome::default();
@@ -132,7 +166,7 @@ pub fn run(cell: &Cell) -> Result<Study, String> {
             outcome.refused = 1;
             return Ok(outcome);
         };
-        let asked = Asked { law: &cell.law, values: &values };
+        let asked = Asked { cell, values: &values };
         let said =
             registry.read(&text, &asked).map_err(|why| format!("{} (draw {at}): {why}", cell.name()))?;
         outcome.add(&said, cell.expected());

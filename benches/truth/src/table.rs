@@ -5,6 +5,9 @@ use crate::{Bound, Known, Row, Study};
 /// Coverage that each printed interval has by itself.
 const COVERAGE: f64 = 0.95;
 
+/// Rates of false alarms keep those stated within a quarter.
+const RATES: Bound = Bound::Between(0.75, 1.25);
+
 /// The name of the row of screens with a false sentence.
 pub const FALSE: &str = "screens with a false sentence";
 
@@ -16,43 +19,30 @@ impl Study {
     pub fn rows(&self) -> Vec<Row> {
         let outcome = &self.outcome;
         let stated = self.cell.stated().map_or(Bound::Open, Bound::AtMost);
-        let mut rows = vec![Row {
-            name: FALSE.into(),
-            count: outcome.with_a_false_one,
-            of: outcome.screens,
-            bound: stated,
-        }];
-        for (name, count) in &outcome.sentences {
-            if count.wrong > 0 {
-                rows.push(Row {
-                    name: format!("false: {name}"),
-                    count: count.wrong,
-                    of: outcome.screens,
-                    bound: Bound::Open,
-                });
-            }
+        let screens = outcome.screens;
+        let mut rows = vec![Row::share_of(FALSE, (outcome.with_a_false_one, screens), stated)];
+        for (name, count) in outcome.sentences.iter().filter(|(_, count)| count.wrong > 0) {
+            rows.push(Row::share_of(&format!("false: {name}"), (count.wrong, screens), Bound::Open));
         }
         if !self.cell.expected().is_empty() {
-            rows.push(Row {
-                name: MISSED.into(),
-                count: outcome.missed,
-                of: outcome.screens,
-                bound: Bound::Open,
-            });
+            rows.push(Row::share_of(MISSED, (outcome.missed, screens), Bound::Open));
         }
-        let covered = self.cell.law.is_stationary() && self.cell.law.phi <= 0.6;
+        let covered = self.cell.is_stationary() && self.cell.law.phi <= 0.6;
         let least = if covered { Bound::AtLeast(COVERAGE) } else { Bound::Open };
         for (name, count) in &outcome.intervals {
-            rows.push(Row {
-                name: format!("interval: {name}"),
-                count: count.said - count.wrong,
-                of: count.said,
-                bound: least,
-            });
+            rows.push(Row::share_of(
+                &format!("interval: {name}"),
+                (count.said - count.wrong, count.said),
+                least,
+            ));
         }
-        if outcome.refused > 0 {
-            let of = outcome.screens + outcome.refused;
-            rows.push(Row { name: "refused".into(), count: outcome.refused, of, bound: Bound::Open });
+        for (name, values) in &outcome.rates {
+            rows.push(Row::mean_of(&format!("{name}, beside those stated"), values, RATES));
+        }
+        let refused = outcome.sentences.iter().filter(|(name, _)| name.starts_with("refused"));
+        let refused = outcome.refused + refused.map(|(_, count)| count.said).sum::<u64>();
+        if refused > 0 {
+            rows.push(Row::share_of("refused", (refused, screens + outcome.refused), Bound::Open));
         }
         rows
     }
@@ -69,15 +59,21 @@ pub fn markdown(studies: &[Study]) -> String {
             let stated = match row.bound {
                 Bound::AtMost(share) => format!("≤ {:.0} %", 100.0 * share),
                 Bound::AtLeast(share) => format!("≥ {:.0} %", 100.0 * share),
+                Bound::Between(least, most) => format!("{least} to {most}"),
                 Bound::Open => String::new(),
             };
+            let counted = match row.mean {
+                Some((mean, error)) => {
+                    format!("{mean:.2} | {:.2} to {:.2}", mean - 1.96 * error, mean + 1.96 * error)
+                }
+                None => {
+                    format!("{:.1} % | {:.1} to {:.1}", 100.0 * row.share(), 100.0 * lower, 100.0 * upper)
+                }
+            };
             text += &format!(
-                "| {} | {} | {stated} | {:.1} % | {:.1} to {:.1} | {} | {} |\n",
+                "| {} | {} | {stated} | {counted} | {} | {} |\n",
                 study.cell.name(),
                 row.name,
-                100.0 * row.share(),
-                100.0 * lower,
-                100.0 * upper,
                 row.of,
                 if row.breaks() { "**outside**" } else { "" }
             );

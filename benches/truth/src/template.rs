@@ -2,12 +2,17 @@
 
 use crate::Number;
 
+/// What values are called on screens, the longer words first.
+const WHAT: [&str; 6] = ["values", "value", "samples", "sample", "steps", "step"];
+
 /// A part of a template.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Part {
     Text(&'static str),
     /// `{}`: a number with its unit, or a dash.
     Number,
+    /// `{what}`: what one value is called, or several.
+    What,
     /// `{*}`: anything up to the text that follows, at least one character.
     Any,
 }
@@ -31,15 +36,20 @@ pub struct Template {
 
 impl Template {
     /// From its text.
+    ///
+    /// # Panics
+    /// For a slot of another kind.
     pub fn new(text: &'static str) -> Template {
         let (mut parts, mut rest) = (Vec::new(), text);
         while let Some(at) = rest.find('{') {
             if at > 0 {
                 parts.push(Part::Text(&rest[..at]));
             }
-            let any = rest[at..].starts_with("{*}");
-            parts.push(if any { Part::Any } else { Part::Number });
-            rest = &rest[at + if any { 3 } else { 2 }..];
+            let slots = [("{*}", Part::Any), ("{what}", Part::What), ("{}", Part::Number)];
+            let slot = slots.into_iter().find(|(name, _)| rest[at..].starts_with(name));
+            let (name, part) = slot.unwrap_or_else(|| panic!("a slot of another kind: {text}"));
+            parts.push(part);
+            rest = &rest[at + name.len()..];
         }
         if !rest.is_empty() {
             parts.push(Part::Text(rest));
@@ -62,6 +72,10 @@ impl Template {
                     found.push(Found::Number(number));
                     end += length;
                 }
+                Part::What => {
+                    let name = WHAT.into_iter().find(|name| rest.starts_with(name))?;
+                    end += name.len();
+                }
                 Part::Any => {
                     let length = match self.parts.get(at + 1) {
                         Some(Part::Text(words)) => {
@@ -69,7 +83,7 @@ impl Template {
                             rest[from..].find(words)? + from
                         }
                         Some(Part::Number) => rest.find(|letter: char| letter.is_ascii_digit())?,
-                        Some(Part::Any) | None => rest.len(),
+                        Some(Part::Any | Part::What) | None => rest.len(),
                     };
                     if length == 0 {
                         return None;

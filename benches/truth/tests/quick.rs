@@ -12,8 +12,9 @@ fn first_screens_are_true_as_often_as_they_claim() {
 #[test]
 fn words_that_are_not_registered_are_an_error() {
     let law = truth::Law::of(truth::Base::Gev(0.1));
-    let asked = truth::Asked { law: &law, values: &[0.01, 0.02] };
-    let registry = truth::claims::of_fit();
+    let cell = truth::Cell::of(truth::Screen::Fit, law, 2, (1, 0));
+    let asked = truth::Asked { cell: &cell, values: &[0.01, 0.02] };
+    let registry = truth::claims::of(truth::Screen::Fit);
     assert!(registry.read("the values\nAll tables: -v\n", &asked).is_ok());
     let why = registry.read("the values\nThe disk is about to fail.\n", &asked).unwrap_err();
     assert!(why.contains("no clause is registered for: The disk is about to fail."), "{why}");

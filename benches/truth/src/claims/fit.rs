@@ -7,30 +7,30 @@ use crate::{Asked, Clause, Course, Judged, Read};
 /// The interval of a level that is exceeded once in so many values.
 fn level(read: &Read, asked: &Asked) -> Judged {
     let period = read.value(0);
-    let truth = asked.law.quantile(1.0 - 1.0 / period);
+    let truth = asked.quantile(1.0 - 1.0 / period);
     let name = match period {
         10.0 => "level of 10",
         100.0 => "level of 100",
         1000.0 => "level of 1000",
         _ => "other level",
     };
-    if !asked.law.is_stationary() { Judged::Neutral } else { Interval(name, read.holds((2, 3), truth)) }
+    if !asked.cell.is_stationary() { Judged::Neutral } else { Interval(name, read.holds((2, 3), truth)) }
 }
 
 fn space_runs(_: &Read, asked: &Asked) -> Judged {
-    Sentence(!asked.law.is_independent())
+    Sentence(!asked.law().is_independent())
 }
 
 fn changes(_: &Read, asked: &Asked) -> Judged {
-    Sentence(asked.law.changes() || matches!(asked.law.course, Course::Bursts { .. }))
+    Sentence(asked.law().changes() || matches!(asked.law().course, Course::Bursts { .. }))
 }
 
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = vec![
         neutral("title", "the values"),
         neutral("law", "The law: location {}, scale {}, shape {}"),
-        Clause { name: "level", words: "Once in {} values: {} ({} to {}, 95 %)", judge: level },
-        neutral("level", "Once in {} values: {}"),
+        Clause { name: "level", words: "Once in {} {what}: {} ({} to {}, 95 %)", judge: level },
+        neutral("level", "Once in {} {what}: {}"),
         neutral("extrapolated", "extrapolated"),
         neutral("all tables", "All tables: -v"),
     ];
@@ -53,12 +53,12 @@ fn advice() -> Vec<Clause> {
         sentence(
             "find what comes back",
             "Find what comes back after every {} values: parts that take turns (`--by`), a timer, a cache that fills",
-            |_, asked| Sentence(!asked.law.is_independent()),
+            |_, asked| Sentence(!asked.law().is_independent()),
         ),
         sentence(
             "warm-up",
             "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing load",
-            |_, asked| Sentence(asked.law.changes()),
+            |_, asked| Sentence(asked.law().changes()),
         ),
         sentence(
             "fit each stretch",
@@ -70,7 +70,7 @@ fn advice() -> Vec<Clause> {
             "Look at the density; separate the kinds of run (cache or disk, path, time of day) and fit each on its own",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law.course,
+                    asked.law().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -82,12 +82,12 @@ fn advice() -> Vec<Clause> {
             "explain slow values",
             "Look for what happens every {} values (a flush, a timer, another job), and fit the values with it and those \
              without on their own",
-            |_, asked| Sentence(matches!(asked.law.course, Course::Periodic { .. })),
+            |_, asked| Sentence(matches!(asked.law().course, Course::Periodic { .. })),
         ),
         sentence(
             "explain slow values",
             "Look at when the slow values come, and find what makes them come together or so evenly",
-            |_, asked| Sentence(!asked.law.is_independent()),
+            |_, asked| Sentence(!asked.law().is_independent()),
         ),
         neutral("measure more", "Measure at least {} more runs"),
         neutral(

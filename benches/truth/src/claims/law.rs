@@ -1,7 +1,7 @@
 //! What `run` and `fit` both say: the verdict, what holds without a law, stretches.
 
 use super::{neutral, sentence};
-use crate::Judged::{Described, Interval, Sentence};
+use crate::Judged::{Interval, Sentence};
 use crate::{Asked, Clause, Judged, Read};
 
 /// A single number of how rare the longest value is has no interval: it is false where it is off by more than this factor.
@@ -13,15 +13,15 @@ const WORTH: f64 = 2.0;
 /// The longest of the values is due once in so many.
 fn rarity(read: &Read, asked: &Asked) -> Judged {
     let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let truth = 1.0 / asked.law.survival(longest);
+    let truth = 1.0 / asked.survival(longest);
     // The longest of n independent values is on average due once in n: what is far off that is luck, and not to be known.
     let said = read.value(2);
-    Sentence(!asked.law.is_gev() || (1.0 / RARITY..RARITY).contains(&(said / truth)))
+    Sentence(!asked.is_gev() || (1.0 / RARITY..RARITY).contains(&(said / truth)))
 }
 
 /// An interval of a quantile between two slots; without an end, the number of the other.
 fn quantile(read: &Read, asked: &Asked, (lower, upper): (Option<usize>, Option<usize>), p: f64) -> bool {
-    let (value, off) = (asked.law.quantile(p), asked.law.rounding());
+    let (value, off) = (asked.quantile(p), asked.law().rounding());
     lower.is_none_or(|at| read.not_below(at, value + off))
         && upper.is_none_or(|at| read.not_above(at, value - off))
 }
@@ -29,16 +29,16 @@ fn quantile(read: &Read, asked: &Asked, (lower, upper): (Option<usize>, Option<u
 fn covers(read: &Read, asked: &Asked, name: &'static str, ends: (Option<usize>, Option<usize>)) -> Judged {
     let p = if name == "median" { 0.5 } else { 0.99 };
     // Of a level that moves there is no quantile to hold.
-    if !asked.law.is_stationary() { Judged::Neutral } else { Interval(name, quantile(read, asked, ends, p)) }
+    if !asked.cell.is_stationary() { Judged::Neutral } else { Interval(name, quantile(read, asked, ends, p)) }
 }
 
 /// `400 values count as 120`.
 fn count_as(read: &Read, asked: &Asked) -> Judged {
-    if asked.law.is_independent() {
+    if asked.law().is_independent() {
         return Sentence(false);
     }
     let n = asked.values.len();
-    let truth = [0.5, 0.99].map(|p| asked.law.worth(n, p));
+    let truth = [0.5, 0.99].map(|p| asked.law().worth(n, p));
     let [Some(median), Some(slow)] = truth else { return Sentence(true) };
     let (least, most) = (median.min(slow) / WORTH, median.max(slow) * WORTH);
     Sentence((least..most).contains(&read.value(1)))
@@ -48,22 +48,10 @@ pub(super) fn clauses() -> Vec<Clause> {
     let mut all = verdicts();
     all.extend(intervals());
     all.extend([
-        sentence("count as", "{} values count as {}", count_as),
-        sentence("count as", "{} samples count as {}", count_as),
-        Clause {
-            name: "number of values",
-            words: "{} values",
-            judge: |read, asked| Described(read.value(0) <= asked.values.len() as f64),
-        },
-        Clause {
-            name: "number of values",
-            words: "{} samples",
-            judge: |read, asked| Described(read.value(0) <= asked.values.len() as f64),
-        },
-        neutral("stretch", "Since value {}"),
-        neutral("stretch", "From value {} to {}"),
-        neutral("stretch", "Since sample {}"),
-        neutral("stretch", "From sample {} to {}"),
+        sentence("count as", "{} {what} count as {}", count_as),
+        neutral("number of values", "{} {what}"),
+        neutral("stretch", "Since {what} {}"),
+        neutral("stretch", "From {what} {} to {}"),
         neutral("stretch", "its law may be used"),
         neutral("stretch", "too few for a verdict"),
         neutral("stretch", "do not extrapolate"),
@@ -80,34 +68,24 @@ fn verdicts() -> Vec<Clause> {
     vec![
         neutral("do not extrapolate", "Do not extrapolate"),
         sentence("no law of maxima", "no law of maxima describes these values", |_, asked| {
-            Sentence(!asked.law.is_gev())
+            Sentence(!asked.is_gev())
         }),
         sentence("no law of maxima", "the law of maxima does not fit these values", |_, asked| {
-            Sentence(!asked.law.is_gev())
+            Sentence(!asked.is_gev())
         }),
         sentence("another law", "a {*} law fits better than that of maxima", |_, asked| {
-            Sentence(!asked.law.is_gev())
+            Sentence(!asked.is_gev())
         }),
         sentence(
             "natural",
-            "The slow values look natural: {}, the longest of {}, is due once in {} values",
-            rarity,
-        ),
-        sentence(
-            "natural",
-            "The slow samples look natural: {}, the longest of {}, is due once in {} samples",
+            "The slow {what} look natural: {}, the longest of {}, is due once in {} {what}",
             rarity,
         ),
         neutral(
             "natural",
-            "The slow values look natural: {}, the longest of {}, is about the longest there can be",
+            "The slow {what} look natural: {}, the longest of {}, is about the longest there can be",
         ),
-        neutral(
-            "natural",
-            "The slow samples look natural: {}, the longest of {}, is about the longest there can be",
-        ),
-        neutral("too few", "{} values are too few to say how rare slower ones are"),
-        neutral("too few", "{} samples are too few to say how rare slower ones are"),
+        neutral("too few", "{} {what} are too few to say how rare slower ones are"),
         neutral("not known", "How rare slower ones are is not known: {*}."),
     ]
 }

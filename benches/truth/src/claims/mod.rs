@@ -2,10 +2,30 @@
 
 mod fit;
 mod law;
+pub mod others;
+mod pair;
 mod reasons;
 mod run;
 
-use crate::{Clause, Judged, Read, Registry};
+use crate::{Clause, Judged, Read, Registry, Screen};
+
+/// The clauses of a screen.
+pub fn of(screen: Screen) -> Registry {
+    match screen {
+        Screen::Fit => of_fit(),
+        Screen::Run | Screen::Gate => of_run(),
+        Screen::Compare => with(pair::compare()),
+        Screen::Ab => Registry::of(pair::ab()),
+        Screen::Watch => with(others::watch()),
+        Screen::Scale => with(others::scale()),
+        Screen::Plan => with(others::plan()),
+    }
+}
+
+/// With the findings of the tests of independence, which many screens name.
+fn with(clauses: Vec<Clause>) -> Registry {
+    Registry::of(reasons::clauses().into_iter().chain(clauses).collect())
+}
 
 /// The clauses of the first screen of `fit`.
 pub fn of_fit() -> Registry {

@@ -9,18 +9,18 @@ const NEAR: (f64, f64) = (0.1, 10.0);
 
 /// Values depend on those before them, or the level moves, which has the same signs.
 fn depends(asked: &Asked) -> bool {
-    !asked.law.is_independent()
+    !asked.law().is_independent()
 }
 
 /// Slow values come together: neighbours resemble each other, in bursts or while the level is high.
 fn together(asked: &Asked) -> bool {
-    depends(asked) && !matches!(asked.law.course, Course::Periodic { .. } if asked.law.phi == 0.0)
+    depends(asked) && !matches!(asked.law().course, Course::Periodic { .. } if asked.law().phi == 0.0)
 }
 
 fn jump(read: &Read, asked: &Asked, up: bool) -> crate::Judged {
     let n = asked.values.len() as f64;
     let near = |at: f64| (read.value(0) - at * n).abs() <= (NEAR.0 * n).max(NEAR.1);
-    Sentence(match asked.law.course {
+    Sentence(match asked.law().course {
         Course::Step { from, by } => up == (by > 0.0) && near(from),
         // A warm-up ends somewhere in its course.
         Course::WarmUp { share, by } => up == (by < 0.0) && read.value(0) <= (1.5 * share * n).max(NEAR.1),
@@ -30,11 +30,11 @@ fn jump(read: &Read, asked: &Asked, up: bool) -> crate::Judged {
 
 /// A change that the law has: of bursts each is one.
 fn changes(asked: &Asked) -> bool {
-    asked.law.changes() || matches!(asked.law.course, Course::Bursts { length, .. } if length >= 50.0)
+    asked.law().changes() || matches!(asked.law().course, Course::Bursts { length, .. } if length >= 50.0)
 }
 
 fn creeps(asked: &Asked, up: bool) -> crate::Judged {
-    Sentence(match asked.law.course {
+    Sentence(match asked.law().course {
         Course::Ramp { by } => up == (by > 0.0),
         Course::WarmUp { by, .. } => up == (by < 0.0),
         _ => false,
@@ -44,9 +44,9 @@ fn creeps(asked: &Asked, up: bool) -> crate::Judged {
 /// How many values are worth for their mean: right within a factor of two where it is known.
 fn worth_for_mean(read: &Read, asked: &Asked) -> crate::Judged {
     let (n, worth) = (read.value(2), read.value(3));
-    let known = match asked.law.course {
+    let known = match asked.law().course {
         // Under a Gaussian copula values of these laws are a little less correlated than the normal ones.
-        Course::Steady => n * (1.0 - asked.law.phi) / (1.0 + asked.law.phi),
+        Course::Steady => n * (1.0 - asked.law().phi) / (1.0 + asked.law().phi),
         _ => return Sentence(together(asked)),
     };
     Sentence(together(asked) && (0.5..2.0).contains(&(worth / known)))
@@ -61,7 +61,7 @@ pub(super) fn clauses() -> Vec<Clause> {
             "the values form {} clumps of {*}: more than one kind of run is mixed",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law.course,
+                    asked.law().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -74,7 +74,7 @@ pub(super) fn clauses() -> Vec<Clause> {
             "the values form several clumps: more than one kind of run is mixed",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law.course,
+                    asked.law().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -140,7 +140,7 @@ fn dependence() -> Vec<Clause> {
              chance gives {}",
             |read, asked| {
                 Sentence(
-                    matches!(asked.law.course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
+                    matches!(asked.law().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
                 )
             },
         ),
@@ -158,23 +158,18 @@ fn dependence() -> Vec<Clause> {
             "slow values even",
             "slow values come too evenly, one in about {}: the distances between the slowest {} vary {} times as much as \
              at random",
-            |_, asked| Sentence(matches!(asked.law.course, Course::Periodic { .. })),
+            |_, asked| Sentence(matches!(asked.law().course, Course::Periodic { .. })),
         ),
     ]
 }
 
 fn changes_of_level() -> Vec<Clause> {
     let mut all = vec![
-        sentence("jump", "the level jumps up after value {} of {}", |read, asked| jump(read, asked, true)),
-        sentence("jump", "the level jumps down after value {} of {}", |read, asked| jump(read, asked, false)),
-        sentence("jump", "the level jumps {} times, at last {*} after value {} of {}", |_, asked| {
-            Sentence(changes(asked))
-        }),
-        sentence("jump", "the level jumps up after sample {} of {}", |read, asked| jump(read, asked, true)),
-        sentence("jump", "the level jumps down after sample {} of {}", |read, asked| {
+        sentence("jump", "the level jumps up after {what} {} of {}", |read, asked| jump(read, asked, true)),
+        sentence("jump", "the level jumps down after {what} {} of {}", |read, asked| {
             jump(read, asked, false)
         }),
-        sentence("jump", "the level jumps {} times, at last {*} after sample {} of {}", |_, asked| {
+        sentence("jump", "the level jumps {} times, at last {*} after {what} {} of {}", |_, asked| {
             Sentence(changes(asked))
         }),
     ];

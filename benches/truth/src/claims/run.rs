@@ -6,30 +6,31 @@ use crate::{Asked, Clause, Judged, Number, Read};
 
 /// A `p99` whose lower end alone is given.
 fn at_least(read: &Read, asked: &Asked, at: usize) -> Judged {
-    let stationary = asked.law.is_stationary();
-    let value = asked.law.quantile(0.99) + asked.law.rounding();
+    let stationary = asked.cell.is_stationary();
+    let value = asked.quantile(0.99) + asked.law().rounding();
     if stationary { Interval("p99, lower end", read.not_below(at, value)) } else { Judged::Neutral }
 }
 
 fn together(_: &Read, asked: &Asked) -> Judged {
-    Sentence(!asked.law.is_independent())
+    Sentence(!asked.law().is_independent())
 }
 
 /// The number that would settle p99: of independent values at least 370.
 fn would_settle(read: &Read, asked: &Asked) -> Judged {
     let n = asked.values.len();
-    let needed = asked.law.worth(n, 0.99).map(|worth| 370.0 * n as f64 / worth);
+    let needed = asked.law().worth(n, 0.99).map(|worth| 370.0 * n as f64 / worth);
     let said = read.number(0).map_or(0.0, |number| number.value + number.rounding);
     Sentence(
-        needed.is_none_or(|needed| said >= 0.5 * needed && (!asked.law.is_independent() || said >= 370.0)),
+        needed.is_none_or(|needed| said >= 0.5 * needed && (!asked.law().is_independent() || said >= 370.0)),
     )
 }
 
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = vec![
         neutral("title", "the-run · {*}"),
+        neutral("typical", "A step usually takes {}"),
         neutral("outcome", "{} operations, 0 errors, {*} moved"),
-        neutral("rate", "{} fwrite/s over {} ranks"),
+        neutral("rate", "over {} ranks"),
         neutral("rate", "{} fwrite/s"),
         neutral("rate", "{} GiB/s"),
         neutral("rate", "{} MiB/s"),
@@ -61,53 +62,98 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("next", "lastrank fit run.parquet · lastrank compare run.parquet ANOTHER"),
         neutral("all tables", "all tables: -v"),
         neutral("file", "Run:  run.parquet"),
-        neutral("ranks", "No rank stands out"),
-        sentence("slow rank", "Rank {} is slow: its median is {}, that of all {}", |_, _| Sentence(false)),
+        sentence("no slow rank", "No rank stands out", |_, _| Sentence(true)),
+        sentence("no slow rank", "No rank is slower than the others", |_, _| Sentence(true)),
+        sentence("slow rank", "Rank {} is slow: its median is {}, that of all {}", |read, asked| {
+            Sentence(is_slow(read, asked))
+        }),
     ];
     all.extend(rows());
+    all.extend(steps());
     all
 }
 
-/// The ends of an interval in a table are in the unit of the quantile before them.
-fn in_unit_of(read: &Read, quantile: usize, end: usize) -> Option<Number> {
-    let (value, end) = (read.number(quantile)?.value, read.number(end)?);
-    let units = [1e-9, 1e-6, 1e-3, 1.0];
-    let apart = |unit: &f64| (end.value * unit / value).ln().abs();
-    let unit = units.into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b)))?;
-    Some(Number { value: end.value * unit, rounding: end.rounding * unit })
+/// The rank of the first slot is the one that is slow, always or now and then, which is slower on average too.
+fn is_slow(read: &Read, asked: &Asked) -> bool {
+    asked.cell.slow_rank() == Some(read.value(0) as usize)
 }
 
-/// The interval of p99 in a row of the table: rate, bytes a second, p50, p99, ends.
-fn in_table(read: &Read, asked: &Asked, ends: [Option<usize>; 2]) -> Judged {
-    if !asked.law.is_stationary() {
+/// It is the one that is last more often than others.
+fn is_last(read: &Read, asked: &Asked, at: usize) -> bool {
+    asked.cell.slow_rank() == Some(read.value(at) as usize)
+}
+
+fn slower_by(read: &Read, asked: &Asked) -> Judged {
+    Sentence(is_slow(read, asked))
+}
+
+/// What is said of ranks that meet.
+fn steps() -> Vec<Clause> {
+    vec![
+        sentence(
+            "slow rank",
+            "Rank {} is {} % slower than the others ({} to {} %) and was last in {} % of the {what}",
+            slower_by,
+        ),
+        sentence(
+            "slow rank",
+            "Rank {} is {} % slower than the other ({} to {} %) and was last in {} % of the {what}",
+            slower_by,
+        ),
+        sentence(
+            "slow rank",
+            "{} ranks are slower than the others, most of all rank {}: {} % slower than the others ({} to {} %)",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "last rank",
+            "The ranks are not last equally often (p {}): rank {} was last in {} % of the {what} ({} to {} %), an equal \
+             share is {} %. The maximum is then not one of equals",
+            |read, asked| Sentence(is_last(read, asked, 1)),
+        ),
+        neutral("picture", "write  {*}"),
+    ]
+}
+
+/// The interval of p99 in a row of the table whose cells are in the slot: the cell before its ends is the quantile, in whose
+/// unit they are.
+fn in_table(cells: &str, asked: &Asked, truth: f64) -> Judged {
+    if !asked.cell.is_stationary() {
         return Judged::Neutral;
     }
-    let [lower, upper] = ends.map(|end| end.and_then(|end| in_unit_of(read, 3, end)));
-    let (value, off) = (asked.law.quantile(0.99), asked.law.rounding());
-    let above = lower.is_none_or(|end| end.value <= value + off || end.is(value + off));
-    let below = upper.is_none_or(|end| end.value >= value - off || end.is(value - off));
-    let name = match ends {
-        [Some(_), Some(_)] => "p99",
-        [Some(_), None] => "p99, lower end",
-        [None, _] => "p99, upper end",
+    let cells: Vec<&str> = cells.split("  ").map(str::trim).collect();
+    let is_ends = |cell: &&str| {
+        cell.contains('–') && cell.len() > 3 || cell.ends_with(" or more") || cell.starts_with("up to ")
     };
+    let Some(at) = cells.iter().position(is_ends).filter(|at| *at > 0) else {
+        return Judged::Neutral;
+    };
+    let Some((quantile, _)) = Number::at(cells[at - 1]) else { return Judged::Neutral };
+    let in_unit = |end: Number| {
+        let apart = |unit: &f64| (end.value * unit / quantile.value).ln().abs();
+        let unit =
+            [1e-9, 1e-6, 1e-3, 1.0].into_iter().min_by(|a, b| apart(a).total_cmp(&apart(b))).unwrap_or(1.0);
+        Number { value: end.value * unit, rounding: end.rounding * unit }
+    };
+    let number = |text: &str| Number::at(text).map(|(end, _)| in_unit(end));
+    let (lower, upper, name) = match (cells[at].split_once('–'), cells[at].strip_prefix("up to ")) {
+        (Some((lower, upper)), _) => (number(lower), number(upper), "p99"),
+        (None, Some(upper)) => (None, number(upper), "p99, upper end"),
+        (None, None) => (number(cells[at]), None, "p99, lower end"),
+    };
+    let off = asked.law().rounding();
+    let above = lower.is_none_or(|end| end.value <= truth + off || end.is(truth + off));
+    let below = upper.is_none_or(|end| end.value >= truth - off || end.is(truth - off));
     Interval(name, above && below)
 }
 
 fn rows() -> Vec<Clause> {
     let row = |words, judge| Clause { name: "row", words, judge };
     vec![
-        row("fwrite 8 KiB  {}  {}  {}  {}", |_, _| Judged::Neutral),
-        row("fwrite 8 KiB  {}  {}  {}?  {}", |_, _| Judged::Neutral),
-        row("fwrite 8 KiB  {}  {}  {}  {}  {}–{}  {*}", |read, asked| {
-            in_table(read, asked, [Some(4), Some(5)])
+        row("fwrite 8 KiB  {*}", |read, asked| in_table(read.words(0), asked, asked.law().quantile(0.99))),
+        row("write / fwrite 8 KiB  {*}", |read, asked| {
+            in_table(read.words(0), asked, asked.law().quantile(0.99))
         }),
-        row("fwrite 8 KiB  {}  {}  {}  {}?  {} or more  {*}", |read, asked| {
-            in_table(read, asked, [Some(4), None])
-        }),
-        row("fwrite 8 KiB  {}  {}  {}  {}  up to {}  {*}", |read, asked| {
-            in_table(read, asked, [None, Some(4)])
-        }),
-        row("fwrite 8 KiB  {}  {}  {}  {}?  open  {*}", |_, _| Judged::Neutral),
+        row("write (slowest of {})  {*}", |read, asked| in_table(read.words(1), asked, asked.quantile(0.99))),
     ]
 }

@@ -1,0 +1,78 @@
+//! What `compare` and `ab` say of two runs or two arms.
+
+use super::{neutral, sentence};
+use crate::Judged::{Interval, Sentence};
+use crate::{Asked, Clause, Judged, Read};
+
+fn slower(_: &Read, asked: &Asked) -> Judged {
+    Sentence(asked.cell.factor > 1.0)
+}
+
+fn faster(_: &Read, asked: &Asked) -> Judged {
+    Sentence(asked.cell.factor < 1.0)
+}
+
+/// An interval of the factor between two slots.
+fn holds(read: &Read, asked: &Asked, name: &'static str, ends: (usize, usize)) -> Judged {
+    Interval(name, read.holds(ends, asked.cell.factor))
+}
+
+fn interval(words: &'static str, judge: fn(&Read, &Asked) -> Judged) -> Clause {
+    Clause { name: "factor", words, judge }
+}
+
+/// The clauses of the first screen of `compare`.
+pub(super) fn compare() -> Vec<Clause> {
+    vec![
+        neutral("sign", "="),
+        neutral("sign", "≠"),
+        neutral("sign", "?"),
+        neutral("sign", "✔"),
+        neutral("sign", "✖"),
+        neutral("sign", "⚠"),
+        neutral("sign", "→"),
+        neutral("no difference", "No difference is shown"),
+        interval("{} times as long ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
+        sentence("slower", "{} % slower", slower),
+        sentence("slower", "{} times as slow", slower),
+        sentence("faster", "{} % faster", faster),
+        sentence("faster", "{} times faster", faster),
+        neutral("as fast", "As fast"),
+        interval("k = {} ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
+        interval("p99 {} ({}–{})", |read, asked| holds(read, asked, "factor of p99", (1, 2))),
+        interval("p99 {} ({} or more)", |read, asked| {
+            Interval("factor of p99", read.not_below(1, asked.cell.factor))
+        }),
+        interval("p99 {} (up to {})", |read, asked| {
+            Interval("factor of p99", read.not_above(1, asked.cell.factor))
+        }),
+        neutral("factor", "p99 {} (open)"),
+        neutral("trusted", "By the law of maxima, which one factor turns into that of the new values"),
+        neutral(
+            "trusted",
+            "Over all pairs of values, which needs no law; the interval allows for values that resemble their neighbours",
+        ),
+        neutral("trusted", "Over all pairs of values: no single factor turns one law into the other"),
+        neutral("arm", "quiet: one: {} values, median {}"),
+        neutral("arm", "new: other: {} values, median {}"),
+        neutral("advice", "About {} runs of each would tell a factor from a constant amount"),
+        neutral("advice", "Interleave quiet and new runs (ABAB): otherwise drift is read as congestion"),
+        neutral("all tables", "All tables: -v"),
+    ]
+}
+
+/// The clauses of the answer of `ab`.
+pub(super) fn ab() -> Vec<Clause> {
+    let ends = |read: &Read, asked: &Asked| holds(read, asked, "factor", (2, 3));
+    vec![
+        sentence("same", "B takes as long as A within {} %", |read, asked| {
+            Sentence((asked.cell.factor.ln()).abs() <= (1.0 + read.value(0) / 100.0).ln() + 1e-12)
+        }),
+        interval("{} times ({} % interval {} to {})", ends),
+        sentence("slower", "B is slower", slower),
+        sentence("faster", "B is faster", faster),
+        interval("{} times as long as A ({} % interval {} to {})", ends),
+        neutral("not decided", "Not decided"),
+        interval("B takes {} times as long as A ({} % interval {} to {})", ends),
+    ]
+}
