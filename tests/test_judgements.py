@@ -160,3 +160,80 @@ def test_an_assertion_is_a_fact_and_a_failure_wins_over_it(program: Path, tmp_pa
     assert call(program, tmp_path, "report", "p.parquet", "-q").returncode == 1
     (tmp_path / "p.ppl").write_text(text + 'unlink("none");\n')
     assert call(program, tmp_path, "run", "p.ppl", "-s", "--report", "none", "-o", "q.parquet").returncode == 3
+
+
+def test_a_file_of_a_group_stays_open_behind_the_fclose_of_one_rank(program: Path, tmp_path: Path) -> None:
+    text = '$f = pfopen("pf.dat", "wc");\nfclose($f);\npfclose($f);\npdelete("pf.dat");\n'
+    (tmp_path / "p.ppl").write_text(text)
+    checked = call(program, tmp_path, "check", "p.ppl", "-n", "2")
+    said = checked.stdout + checked.stderr
+    assert checked.returncode == 0 and "W0117" in said and "close it with `pfclose`" in said
+    ran = call(program, tmp_path, "run", "p.ppl", "-n", "2", "--json", "--report", "none", "-o", "p.parquet")
+    (found,) = json.loads(ran.stdout)["judgements"]["found"]
+    assert (ran.returncode, found["operation"], found["line"], found["count"]) == (3, "fclose", 2, 2)
+    assert 'fclose("pf.dat")' in found["examples"][0]["text"] and "`pfclose`" in found["examples"][0]["text"]
+    assert not (tmp_path / "pf.dat").exists()
+
+
+def test_a_file_of_one_rank_stays_open_behind_pfclose(program: Path, tmp_path: Path) -> None:
+    text = '$f = fopen("f.dat", "w");\npfclose($f);\nfwrite($f, 4k);\nfclose($f);\ndelete("f.dat");\n'
+    (tmp_path / "p.ppl").write_text(text)
+    ran = call(program, tmp_path, "run", "p.ppl", "--json", "--report", "none", "-o", "p.parquet")
+    (found,) = json.loads(ran.stdout)["judgements"]["found"]
+    assert (ran.returncode, found["operation"], found["count"]) == (3, "pfclose", 1)
+    assert "`fopen` opened it for one rank" in found["examples"][0]["text"]
+
+
+def test_the_environment_may_differ_between_ranks(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('if $$env(HOLDS) == "0" { barrier; }\nprint("done", $$env(HOLDS));\n')
+    environment = {**os.environ, "HOLDS": "0"}
+    checked = subprocess.run(
+        [program, "check", "p.ppl", "-n", "2"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    said = checked.stdout + checked.stderr
+    assert checked.returncode == 0 and "W0106" in said and "each reads its own environment" in said
+    (tmp_path / "p.ppl").write_text('barrier;\nprint("done", $$env(HOLDS));\n')
+    checked = subprocess.run(
+        [program, "check", "p.ppl", "-n", "2"], cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert checked.returncode == 0 and "W0106" not in checked.stdout + checked.stderr
+
+
+def test_a_nul_in_a_name_is_named(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "constant.ppl").write_text('write("a\0b.dat", 4k);\n')
+    checked = call(program, tmp_path, "check", "constant.ppl")
+    assert checked.returncode == 2 and "E0226" in checked.stdout + checked.stderr
+    (tmp_path / "p.ppl").write_text('$f = "a\0b.dat";\nwrite($f, 4k);\n')
+    checked = call(program, tmp_path, "check", "p.ppl")
+    assert checked.returncode == 0 and "holds a NUL byte" in checked.stdout + checked.stderr
+    ran = call(program, tmp_path, "run", "p.ppl", "--json", "--report", "none", "-o", "p.parquet")
+    (found,) = json.loads(ran.stdout)["judgements"]["found"]
+    assert (ran.returncode, found["kind"], found["line"]) == (3, "operation_failed", 2)
+    text = found["examples"][0]["text"]
+    assert "the name holds a NUL byte" in text and "\0" not in text
+    assert {path.name for path in tmp_path.iterdir()} == {"constant.ppl", "p.ppl", "p.parquet"}
+
+
+def test_a_read_behind_an_inner_verify_is_verified(program: Path, tmp_path: Path) -> None:
+    text = 'write("own", 4k);\nverify {\n  verify read("own");\n  read("foreign");\n}\nread("foreign");\n'
+    (tmp_path / "p.ppl").write_text(text)
+    (tmp_path / "foreign").write_bytes(b"x" * 4096)
+    ran = call(program, tmp_path, "run", "p.ppl", "--json", "--report", "none", "-o", "p.parquet")
+    (found,) = json.loads(ran.stdout)["judgements"]["found"]
+    assert (ran.returncode, found["kind"], found["line"], found["count"]) == (3, "wrong_content", 4, 1)
+
+
+def test_runs_with_findings_warn_where_they_are_used(program: Path, tmp_path: Path) -> None:
+    sound = 'define ranks 1;\nrepeat 400 time["s"] write("own", 4k);\n'
+    (tmp_path / "sound.ppl").write_text(sound)
+    (tmp_path / "failed.ppl").write_text(sound + 'expect errno == EIO write("own", 4k);\n')
+    simulated = ["--backend", "simulate:gev(10ms,1ms,0)", "--seed", "3", "--report", "none"]
+    for name in ("sound", "failed"):
+        ran = call(program, tmp_path, "run", f"{name}.ppl", *simulated, "-o", f"{name}.parquet")
+        assert ran.returncode == (3 if name == "failed" else 0)
+    for arguments in (["compare", "sound.parquet"], ["fit"], ["watch", "sound.parquet"]):
+        for name in ("sound", "failed"):
+            made = call(program, tmp_path, *arguments, f"{name}.parquet")
+            said = " ".join((made.stdout + made.stderr).split())
+            assert made.returncode == 0, said
+            assert ("succeeded, but EIO was expected" in said) == (name == "failed"), (arguments, said)

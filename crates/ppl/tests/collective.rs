@@ -44,6 +44,45 @@ fn what_depends_on_the_result_of_a_command_is_a_warning() {
 }
 
 #[test]
+fn what_depends_on_the_environment_of_a_rank_is_a_warning() {
+    let settings =
+        Settings { ranks: Some(2), environment: Some(&|_| Some("0".into())), ..Settings::default() };
+    let codes = |program: &str| {
+        let mut source = ppl::Source::new("p.ppl", program);
+        let (_, found) = ppl::compile(&mut source, &settings, false, None).expect("it runs");
+        found.iter().map(|one| (one.code.as_str(), one.message.clone())).collect::<Vec<_>>()
+    };
+    for program in [
+        "if $$env(OMPI_COMM_WORLD_RANK) == \"0\" { barrier; }",
+        "$n = \"${$$env(N)}\"; repeat int($n) barrier;".replace("${$$env(N)}", "$$env(N)").as_str(),
+        "def f($n) { if $n == \"1\" return 1; return 0; } repeat f($$env(N)) + 1 barrier;",
+    ] {
+        assert_eq!(codes(program).iter().map(|one| one.0).collect::<Vec<_>>(), ["W0106"], "{program}");
+    }
+    for program in ["print($$env(N)); barrier;", "if $$env(N) == \"0\" { getpid(); } barrier;"] {
+        assert_eq!(codes(program), [], "{program}");
+    }
+}
+
+#[test]
+fn a_file_of_a_group_in_a_command_of_one_rank_is_a_warning() {
+    let open = "$f = pfopen(\"f\", \"crw\");";
+    for command in [
+        "fclose($f);",
+        "fwrite($f, 4k);",
+        "stat($f);",
+        "$g = $f; fsync($g);",
+        "def f($x) { fclose($x); } f($f);",
+    ] {
+        assert_eq!(codes_on(2, &format!("{open} {command} pfclose($f);")), Ok(vec!["W0117"]), "{command}");
+    }
+    assert!(is_right(
+        "$f = pfopen(\"f\", \"c\"); pfclose($f); $f = fopen(\"f\", \"r\"); fread($f, 1); fclose($f);"
+    ));
+    assert!(is_right("$f = fopen(\"f\", \"r\"); fclose($f); barrier;"));
+}
+
+#[test]
 fn barriers_that_some_ranks_jump_past_are_refused() {
     for program in [
         "def meet() { barrier; } def outer() { meet(); return 1; } $x = $$rank > 0 ? outer() : 0;",

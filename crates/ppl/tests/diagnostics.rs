@@ -151,6 +151,12 @@ const CASES: &[Case] = &[
         parameters: &[("size", "8k")],
         ..case("text unit", "define param \"size\" $size \"4k\"\nwrite(\"f\", $size);")
     },
+    on_four(
+        "group file",
+        "$f = pfopen(\"f\", \"cw\");\nfclose($f);\nfwrite($f, 4k);\nfsync($f);\npfclose($f);",
+    ),
+    case("nul in name", "delete(\"a\0b\");"),
+    case("nul in text", "$f = \"a\0b\";\nwrite($f, 4k);"),
     case("leading comma", "print(,1);"),
     case("bare time", "sleep 0.5;"),
     case("unreachable", "repeat 2 { break; print(1); }"),
@@ -163,7 +169,7 @@ fn underline(out: &mut String, source: &Source, span: Span, mark: char, text: &s
     let end = source.text()[span.start as usize..]
         .find('\n')
         .map_or(source.text().len(), |at| at + span.start as usize);
-    let mut line = source.text()[start..end].to_owned();
+    let mut line = source.text()[start..end].replace('\0', "␀");
     let before = source.text()[start..span.start as usize].chars().count();
     let length = source.slice(span).lines().next().unwrap_or("").chars().count().max(1);
     if line.chars().count() > 120 {
@@ -296,7 +302,7 @@ fn page() -> String {
             if !how.is_empty() {
                 writeln!(out, "With `{}`:\n", how.join(" ")).unwrap();
             }
-            writeln!(out, "```text\n{}\n```\n", case.program).unwrap();
+            writeln!(out, "```text\n{}\n```\n", case.program.replace('\0', "␀")).unwrap();
         }
         writeln!(out, "```text\n{}\n```", draw(first, &source)).unwrap();
     }

@@ -85,7 +85,8 @@ impl Checker<'_> {
         let count = (self.pending_exprs.len() - base) as u32;
         let first = self.push_pending_exprs(base);
         let site = self.site(span, Some(command), SiteKind::Operation);
-        if command.is_collective() {
+        let of_open_file = spec.files().next().is_some();
+        if command.is_collective() || of_open_file && self.survey.collective {
             self.place_of_meeting(site, span);
         }
         (first, count, site)
@@ -144,6 +145,17 @@ impl Checker<'_> {
         let literal = self.literal_kind(id);
         let plain = self.is_literal_text(id) && template::is_plain(self.tree.raw_text(id, self.text).0);
         match kind {
+            Kind::Path | Kind::PathOrFile
+                if literal == Some(LiteralKind::Text)
+                    && self.tree.raw_text(id, self.text).0.contains('\0') =>
+            {
+                let message = format!("`{}` of `{}` holds a NUL byte", argument.name, command.name());
+                self.push(
+                    Diagnostic::error(DiagnosticCode::NulInName, span, message)
+                        .help("write the name without it: no file name can hold a NUL byte"),
+                );
+                return Expr::Text(self.add_text(""));
+            }
             Kind::Pattern if plain => {
                 let raw = self.tree.raw_text(id, self.text).0.to_owned();
                 let wanted = self.trimmed(&raw, span);

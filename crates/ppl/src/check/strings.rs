@@ -11,6 +11,13 @@ impl Checker<'_> {
     /// Compiles a string and resolves its variables.
     pub(super) fn string(&mut self, id: ExprId) -> Expr {
         let (raw, offset) = self.tree.raw_text(id, self.text);
+        if raw.contains('\0') {
+            let message = "the string holds a NUL byte, which no file name may hold";
+            self.push(
+                Diagnostic::warning(DiagnosticCode::NulInText, self.tree.span(id), message)
+                    .help("write it without the NUL byte if it is a name"),
+            );
+        }
         if template::is_plain(raw) {
             return Expr::Text(self.add_text(raw));
         }

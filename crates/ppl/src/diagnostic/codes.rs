@@ -103,6 +103,8 @@ codes! {
         "The value is not defined: for instance a division by zero, an index outside of a list, or kinds that an operator cannot combine.";
     BadConstant = "E0225", "a constant that a statement cannot use",
         "A number out of range for the statement, or a value that is not a number: `async depth=0`, a range with a step of 0, weights of `choose` whose sum is 0, a negative count of `repeat`. It would stop the run.";
+    NulInName = "E0226", "a name with a NUL byte",
+        "The system ends a name at the first NUL byte, so no file name can hold one: what stands before it would be the name of another file. A NUL byte usually comes from a tool that wrote the program; write the name without it.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -126,7 +128,7 @@ codes! {
     TextUnit = "W0105", "a suffix that is ignored",
         "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
-        "How often a rank reaches it depends on something that can differ between ranks: the rank's number, the result of a command, the clock, a group. If the ranks differ, the program hangs. It is a warning if that is possible but not certain, because only a run can show it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` checks a run with these.";
+        "How often a rank reaches it depends on something that can differ between ranks: the rank's number, the result of a command, the clock, an environment variable (`$$env`, which under MPI each rank reads for itself), a group. If the ranks differ, the program hangs. It is a warning if that is possible but not certain, because only a run can show it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` checks a run with these.";
     LeadingComma = "W0107", "a comma without an argument before it",
         "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so does lastrank.";
     Unreachable = "W0108", "statements that are never reached",
@@ -139,6 +141,10 @@ codes! {
         "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left gets those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     UnknownLabel = "W0116", "a label that no samples have",
         "An `assert` or `define report` refers to samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none with that name: the assertion fails because there are no samples, or the report has nothing to show.";
+    GroupFile = "W0117", "a file of a group in a command of one rank",
+        "`pfopen` opens a file for all ranks of a group together, and only `pfread`, `pfwrite` and `pfclose` work on it. `fclose`, `fread` and the like are commands of one rank and fail with EBADF; the file stays open. Use the command of the group, or open the file with `fopen`.";
+    NulInText = "W0118", "a string with a NUL byte",
+        "No file name can hold a NUL byte: a command that gets this string as a name fails with ENOENT. A NUL byte usually comes from a tool that wrote the program; write the string without it.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

@@ -205,7 +205,7 @@ impl Arguments {
     pub fn describe(&self) -> String {
         (0..self.count)
             .filter(|&index| matches!(self.get(index), Argument::Text(..)))
-            .map(|index| format!("\"{}\"", self.text(index)))
+            .map(|index| format!("\"{}\"", self.text(index).replace('\0', "\\0")))
             .collect::<Vec<_>>()
             .join(", ")
     }

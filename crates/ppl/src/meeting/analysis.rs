@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::code::{Code, GroupId, Slot};
+use crate::commands::Command;
 use crate::diagnostic::Span;
 use crate::plan::Plan;
 
@@ -69,6 +70,8 @@ pub(super) struct Analysis<'p> {
     /// Whether the groups have the ranks of the run.
     pub known: bool,
     pub findings: BTreeMap<(u32, u32), PossibleMiss>,
+    /// Commands of one rank that get a file of a group, by their span.
+    pub misused: BTreeMap<(u32, u32), Command>,
     /// Whether some meeting depends on what only a run shows.
     pub open: bool,
     /// Whether the program is too large to analyse.
@@ -90,6 +93,7 @@ impl<'p> Analysis<'p> {
             code: &plan.code,
             known,
             findings: BTreeMap::new(),
+            misused: BTreeMap::new(),
             open: false,
             given_up: false,
             pass: 0,

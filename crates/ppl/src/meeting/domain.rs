@@ -55,14 +55,19 @@ pub(super) struct Taint {
     pub differs: bool,
     /// Whether only a run shows it: a result, a time, a random number.
     pub open: bool,
+    /// Whether it comes from an environment variable, which each rank has of its own.
+    pub environment: bool,
     /// If it is a file: the group that opened it.
     pub opener: Opener,
 }
 
 impl Taint {
-    pub const DIFFERS: Taint = Taint { within: Groups(0), differs: true, open: false, opener: Opener::None };
+    pub const DIFFERS: Taint =
+        Taint { within: Groups(0), differs: true, open: false, environment: false, opener: Opener::None };
     /// The taint of a command's result or of a clock.
     pub const RESULT: Taint = Taint { open: true, ..Taint::DIFFERS };
+    /// The taint of an environment variable.
+    pub const ENVIRONMENT: Taint = Taint { environment: true, ..Taint::RESULT };
 
     #[must_use]
     pub fn join(self, other: Self) -> Self {
@@ -75,6 +80,7 @@ impl Taint {
             within: self.within.union(other.within),
             differs: self.differs || other.differs,
             open: self.open || other.open,
+            environment: self.environment || other.environment,
             opener,
         }
     }
@@ -87,6 +93,8 @@ pub(super) enum Divergence {
     Master(Span),
     /// A condition, count or list.
     Differs(Span),
+    /// The same, which depends on an environment variable.
+    Environment(Span),
     /// The loops inside a stonewall.
     Stonewall(Span),
 }
@@ -124,7 +132,8 @@ impl Control {
     /// The control under a condition, count or list.
     #[must_use]
     pub fn under(self, taint: Taint, place: Span) -> Self {
-        let diverged = self.diverged.or(taint.differs.then_some(Divergence::Differs(place)));
+        let cause = if taint.environment { Divergence::Environment } else { Divergence::Differs };
+        let diverged = self.diverged.or(taint.differs.then_some(cause(place)));
         Self { only: self.only.union(taint.within), diverged, open: self.open || taint.open, ..self }
     }
 

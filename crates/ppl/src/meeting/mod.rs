@@ -13,7 +13,7 @@ mod simulate;
 mod values;
 
 use crate::code::{Code, Expr, GroupId, SiteId, Step};
-use crate::commands::Command;
+use crate::commands::{Command, Effect};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::plan::Plan;
 
@@ -26,7 +26,7 @@ pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
     if !has_meetings(&plan.code) {
         return Vec::new();
     }
-    let Analysis { mut findings, open, given_up, .. } = Analysis::of(plan, known);
+    let Analysis { mut findings, misused, open, given_up, .. } = Analysis::of(plan, known);
     if known && plan.ranks == 1 {
         findings.retain(|_, finding| matches!(finding.why, MissReason::Workers(_)));
     }
@@ -46,6 +46,9 @@ pub(crate) fn check(plan: &Plan, known: bool) -> Vec<Diagnostic> {
         out.push(hang(plan, &wanting, span, finding.as_ref()));
     }
     out.extend(findings.values().map(|finding| perhaps(plan, finding)));
+    out.extend(
+        misused.iter().map(|((start, end), command)| of_group_file(Span::new(*start, *end), *command)),
+    );
     if given_up {
         let message = "the program is too large to check whether all ranks reach its meetings";
         out.push(
@@ -86,6 +89,9 @@ fn divergence_place(plan: &Plan, why: &MissReason) -> (Span, String) {
             (*place, "only the first rank executes this".into())
         }
         MissReason::Diverged(Divergence::Differs(place)) => (*place, "this can differ between ranks".into()),
+        MissReason::Diverged(Divergence::Environment(place)) => {
+            (*place, "`$$env` can differ between ranks: each reads its own environment".into())
+        }
         MissReason::Diverged(Divergence::Stonewall(place)) => (*place, "loops inside end at any time".into()),
         MissReason::Group { only: Some(only), place, .. } => {
             (*place, format!("only the ranks of \"{}\" execute this", name(plan, *only)))
@@ -103,6 +109,10 @@ fn advice(plan: &Plan, why: &MissReason) -> String {
             "move it out, or make the condition the same on all ranks: if they differ, the program hangs"
                 .into()
         }
+        MissReason::Diverged(Divergence::Environment(_)) => {
+            "use a parameter, which is the same on all ranks: `define param \"steps\" $steps 10` and `--set steps=20`"
+                .into()
+        }
         MissReason::Diverged(Divergence::Stonewall(_)) => {
             "move it out of the loop: if the ranks differ, the program hangs".into()
         }
@@ -112,6 +122,17 @@ fn advice(plan: &Plan, why: &MissReason) -> String {
         ),
         MissReason::Group { only: None, .. } => "move it out of the group".into(),
     }
+}
+
+/// The warning about a command of one rank that gets a file of a group.
+fn of_group_file(span: Span, command: Command) -> Diagnostic {
+    let name = command.name();
+    let message = format!("`{name}` gets a file that `pfopen` opened for a group");
+    let help = match command.spec().effect {
+        Effect::Closes => "close it with `pfclose`",
+        _ => "use `pfread`, `pfwrite` and `pfclose`, or open the file with `fopen` for commands of one rank",
+    };
+    Diagnostic::warning(DiagnosticCode::GroupFile, span, message).help(help)
 }
 
 /// The warning about a meeting that ranks may miss.

@@ -13,7 +13,8 @@ impl Analysis<'_> {
     pub fn value(&mut self, index: ExprIndex, state: &mut State, here: Control) -> Option<Taint> {
         let code = self.code;
         Some(match code.exprs[index as usize] {
-            Expr::Int(_) | Expr::Constant(_) | Expr::Text(_) | Expr::Environment(_) => Taint::default(),
+            Expr::Int(_) | Expr::Constant(_) | Expr::Text(_) => Taint::default(),
+            Expr::Environment(_) => Taint::ENVIRONMENT,
             Expr::Slot(slot) => state.get(slot),
             Expr::Builtin(builtin) => builtin_value(builtin, state, here),
             Expr::Template(at) => {
@@ -21,7 +22,8 @@ impl Analysis<'_> {
                 let pieces = &code.pieces[template.first as usize..][..template.count as usize];
                 pieces.iter().fold(Taint::default(), |taint, piece| {
                     taint.join(match *piece {
-                        Piece::Text(_) | Piece::Environment(_) => Taint::default(),
+                        Piece::Text(_) => Taint::default(),
+                        Piece::Environment(_) => Taint::ENVIRONMENT,
                         Piece::Slot(slot) => state.get(slot),
                         Piece::Builtin(builtin) => builtin_value(builtin, state, here),
                     })
@@ -123,13 +125,20 @@ impl Analysis<'_> {
         here: Control,
     ) -> Option<Taint> {
         let mut opener = Opener::Unknown;
+        let mut of_group = false;
         for argument in first..first + count {
             let taint = self.value(argument, state, here)?;
             if argument == first {
                 opener = taint.opener;
             }
+            of_group |= taint.opener != Opener::None
+                && command.spec().files().any(|at| at == (argument - first) as usize);
         }
         if !command.is_collective() {
+            if of_group {
+                let span = self.site_span(site);
+                self.misused.insert((span.start, span.end), command);
+            }
             return Some(Taint::RESULT);
         }
         let spec = command.spec();

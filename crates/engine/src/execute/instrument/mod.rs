@@ -281,6 +281,11 @@ impl Instrument {
         self.layer.files.get(file).map(|open| &*open.path)
     }
 
+    /// Was this file opened by a group together?
+    pub fn is_of_group(&self, file: u32) -> bool {
+        self.layer.files.get(file).is_some_and(|open| open.group.is_some())
+    }
+
     /// The program is over: looks whether files that it read have no data.
     pub fn look_for_sparse_files(&mut self) {
         if matches!(self.driver, AnyDriver::Posix(_))

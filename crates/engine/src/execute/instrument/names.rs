@@ -211,7 +211,8 @@ impl Layer {
                 let outcome = driver.close(handle);
                 self.bracket.end(driver, begun, Meaning::Value, outcome)
             }
-            None => self.bracket.failed(driver, libc::EBADF),
+            // A file of a group stays open: `pfclose` closes it.
+            None => return self.bracket.failed(driver, libc::EBADF),
         };
         self.files.remove(file);
         timed

@@ -103,6 +103,12 @@ impl OpenFiles {
         Some(open)
     }
 
+    /// Takes a file of a group; one that this rank opened alone stays open.
+    pub(super) fn take_group(&mut self, number: u32) -> Option<GroupFile> {
+        self.get(number)?.group.as_ref()?;
+        self.take(number)?.group.map(|group| *group)
+    }
+
     /// As [`OpenFiles::take`], of a file that nobody needs any more.
     #[inline(always)]
     pub(super) fn remove(&mut self, number: u32) {

@@ -56,7 +56,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         Ok(match what {
             Collective::Open(path, mode) => self.open_together(driver, path, mode, comm)?,
-            Collective::Close(file) => match self.files.take(file).and_then(|open| Some(*open.group?)) {
+            Collective::Close(file) => match self.files.take_group(file) {
                 Some(group) => self.bracket.time(driver, Meaning::Value, |driver| group.close(driver, comm)),
                 None => self.bracket.failed(driver, libc::EBADF),
             },

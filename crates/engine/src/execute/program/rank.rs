@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ppl::commands::{Command, Yields};
+use ppl::commands::{ArgumentSpec, Command, Kind, Yields};
 use ppl::interpret::{Arguments, Failure, Halt, Reply, StatementReply};
 use ppl::plan::{GroupId, Plan, SiteId};
 
@@ -264,6 +264,35 @@ impl<'m, 's> Rank<'m, 's> {
         self.unopened.push((failure.errno, path, self.plan.site(failure.site).line));
     }
 
+    /// What a program did wrong that the errno alone does not say.
+    fn misuse(&self, failure: &Failure<'_>) -> Option<&'static str> {
+        let spec = failure.command.spec();
+        let names_nul = |(at, argument): (usize, &ArgumentSpec)| {
+            matches!(argument.kind, Kind::Path | Kind::PathOrFile)
+                && failure.arguments.text(at).contains('\0')
+        };
+        if spec.arguments.iter().enumerate().any(names_nul) {
+            return Some("the name holds a NUL byte, which no file name may hold");
+        }
+        let is_of_group = |file: u32| self.session.instrument.is_of_group(file);
+        let mut files = spec.files().filter_map(|at| failure.arguments.file(at));
+        if failure.errno != libc::EBADF {
+            return None;
+        }
+        match (failure.command, failure.command.is_collective()) {
+            (Command::Fclose, _) if files.any(is_of_group) => {
+                Some("`pfopen` opened it for a group: close it with `pfclose`")
+            }
+            (_, false) if files.any(is_of_group) => {
+                Some("`pfopen` opened it for a group: use `pfread`, `pfwrite` and `pfclose`")
+            }
+            (_, true) if !files.any(is_of_group) && failure.arguments.file(0).is_some() => {
+                Some("`fopen` opened it for one rank: use `fread`, `fwrite` and `fclose`")
+            }
+            _ => None,
+        }
+    }
+
     /// The command with the names in it, for a message.
     pub(super) fn words(&self, failure: &Failure<'_>) -> Named {
         let called = |file: u32| match self.session.instrument.path_of(file) {
@@ -290,7 +319,8 @@ impl<'m, 's> Rank<'m, 's> {
             }
             (true, None) => failure.arguments.describe(),
         };
-        let why = failure.refused.as_ref().map_or(String::new(), |why| format!(": {why}:"));
+        let why = failure.refused.clone().or_else(|| self.misuse(failure).map(str::to_owned));
+        let why = why.map_or(String::new(), |why| format!(": {why}:"));
         Named { operation: format!("{}({named}){why}", failure.command.name()), file }
     }
 }
