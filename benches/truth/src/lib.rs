@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod ask;
+pub mod binary;
 mod cell;
 pub mod claims;
 mod known;
@@ -26,5 +27,5 @@ pub use number::Number;
 pub use plan::{Cell, Screen, Slow, full, quick};
 pub use registry::{Asked, Clause, Judged, Read, Registry, Said};
 pub use study::{Count, Outcome, Study, draw, run};
-pub use table::{failures, markdown};
+pub use table::{counts, failures, markdown, page, with_table};
 pub use template::{Found, Template};

@@ -2,6 +2,9 @@
 //!
 //! `truth` prints the whole table, `--quick` that of the test, `--all` counts as failures what is known too, `--only WORDS`
 //! takes the cells with these words, `--show WORDS` prints screens of them, `--share 0.1` takes a tenth of the draws.
+//! `--binary LASTRANK --folder EMPTY` compares screens of the binary with those that are counted.
+//! `--save FILE` keeps the counts, `--before FILE` puts those of an earlier state beside, `--write PAGE` writes the table into
+//! the calibration page.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -10,6 +13,16 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let has = |name: &str| words.iter().any(|word| word == name);
     let value = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1));
+    if let (Some(binary), Some(folder)) = (value("--binary"), value("--folder")) {
+        let checked = truth::binary::check(binary.as_ref(), folder.as_ref());
+        return match checked {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("{why}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let mut cells = if has("--quick") { truth::quick() } else { truth::full() };
     if let Some(only) = value("--only").or_else(|| value("--show")) {
         cells.retain(|cell| cell.name().contains(only.as_str()));
@@ -41,9 +54,26 @@ fn main() -> ExitCode {
         }
     }
     print!("{}", truth::markdown(&studies));
+    if let Err(why) = written(&studies, [value("--save"), value("--before"), value("--write")]) {
+        eprintln!("{why}");
+        return ExitCode::FAILURE;
+    }
     // What is known is of the draws of the test.
     let known = if has("--quick") && !has("--all") { truth::KNOWN } else { &[] };
     let failures = truth::failures(&studies, known);
     failures.iter().for_each(|failure| eprintln!("{failure}"));
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn written(studies: &[truth::Study], [save, before, page]: [Option<&String>; 3]) -> Result<(), String> {
+    let told = |file: &str, error: std::io::Error| format!("{file}: {error}");
+    if let Some(file) = save {
+        std::fs::write(file, truth::counts(studies)).map_err(|error| told(file, error))?;
+    }
+    let Some(page) = page else { return Ok(()) };
+    let before = before
+        .map_or(Ok(String::new()), |file| std::fs::read_to_string(file).map_err(|error| told(file, error)))?;
+    let text = std::fs::read_to_string(page).map_err(|error| told(page, error))?;
+    let text = truth::with_table(&text, &truth::page(studies, &before))?;
+    std::fs::write(page, text).map_err(|error| told(page, error))
 }

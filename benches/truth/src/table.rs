@@ -82,6 +82,96 @@ pub fn markdown(studies: &[Study]) -> String {
     text
 }
 
+/// Counts by cell and row, a line each, for a later table beside this one.
+pub fn counts(studies: &[Study]) -> String {
+    let line = |study: &Study, row: &Row| {
+        format!("{}\t{}\t{:.2}\t{}\n", study.cell.name(), row.name, in_percent(row), row.of)
+    };
+    studies
+        .iter()
+        .flat_map(|study| study.rows().iter().map(|row| line(study, row)).collect::<Vec<_>>())
+        .collect()
+}
+
+/// A share in percent, or a mean.
+fn in_percent(row: &Row) -> f64 {
+    row.mean.map_or(100.0 * row.share(), |(mean, _)| mean)
+}
+
+/// Fewest values behind a row of the page.
+const FEWEST: u64 = 20;
+
+/// The rows of the calibration page, in its columns; `before` is what [`counts`] gave of an earlier state.
+pub fn page(studies: &[Study], before: &str) -> String {
+    let head = "| quantity | nominal | accepted | simulated | standard error | samples | note |\n\
+                |---|--:|--:|--:|--:|--:|---|\n";
+    let mut text = head.to_owned();
+    for study in studies {
+        let cell = study.cell.name();
+        for row in study.rows() {
+            if row.of < FEWEST || row.name.starts_with("false: ") {
+                continue;
+            }
+            text += &page_row(&cell, &row, &note(study, &row, before));
+        }
+    }
+    text
+}
+
+fn page_row(cell: &str, row: &Row, note: &str) -> String {
+    let (nominal, accepted) = match row.bound {
+        Bound::AtMost(share) => (100.0 * share, format!("0 to {:.0}", 100.0 * share)),
+        Bound::AtLeast(share) => (100.0 * share, format!("{:.0} to 100", 100.0 * share)),
+        Bound::Between(least, most) => (1.0, format!("{least} to {most}")),
+        Bound::Open => (0.0, "–".to_owned()),
+    };
+    let of = row.of as f64;
+    // Of none or all the error is that of half an event.
+    let share = row.share().clamp(0.5 / of, 1.0 - 0.5 / of);
+    let (simulated, error) = match row.mean {
+        Some((mean, error)) => (format!("{mean:.2}"), format!("{error:.3}")),
+        None => (
+            format!("{:.1}", 100.0 * row.share()),
+            format!("{:.2}", 100.0 * (share * (1.0 - share) / of).sqrt()),
+        ),
+    };
+    format!(
+        "| {cell}: {} | {nominal:.0} | {accepted} | {simulated} | {error} | {} | {note} |\n",
+        row.name, row.of
+    )
+}
+
+fn note(study: &Study, row: &Row, before: &str) -> String {
+    let cell = study.cell.name();
+    let mut notes = Vec::new();
+    if row.breaks() {
+        notes.push("not as stated".to_owned());
+    }
+    let line = before.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let same = line.into_iter().find(|parts| parts.len() == 4 && parts[0] == cell && parts[1] == row.name);
+    notes
+        .extend(same.map(|parts| format!("{} before", parts[2].trim_end_matches('0').trim_end_matches('.'))));
+    if row.name == FALSE {
+        let mut wrong: Vec<_> = study.outcome.sentences.iter().filter(|(_, count)| count.wrong > 0).collect();
+        wrong.sort_by_key(|(_, count)| std::cmp::Reverse(count.wrong));
+        let share = |wrong: u64| 100.0 * wrong as f64 / study.outcome.screens as f64;
+        notes.extend(wrong.iter().take(3).map(|(name, count)| format!("{name} {:.1}", share(count.wrong))));
+    }
+    notes.join("; ")
+}
+
+/// The page with this table between its two marks.
+///
+/// # Errors
+/// Where the marks are missing.
+pub fn with_table(page: &str, table: &str) -> Result<String, String> {
+    const MARKS: [&str; 2] = ["<!-- first screens: begin -->\n", "<!-- first screens: end -->\n"];
+    let found = page.split_once(MARKS[0]).and_then(|(head, rest)| Some((head, rest.split_once(MARKS[1])?.1)));
+    let (head, foot) =
+        found.ok_or_else(|| format!("the page has no lines {} and {}", MARKS[0].trim(), MARKS[1].trim()))?;
+    Ok(format!("{head}{}{table}{}{foot}", MARKS[0], MARKS[1]))
+}
+
 /// What is not as stated and not known, and what is known and is as stated by now.
 pub fn failures(studies: &[Study], known: &[Known]) -> Vec<String> {
     let mut found = Vec::new();

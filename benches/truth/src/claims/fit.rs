@@ -31,6 +31,9 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("law", "The law: location {}, scale {}, shape {}"),
         Clause { name: "level", words: "Once in {} {what}: {} ({} to {}, 95 %)", judge: level },
         neutral("level", "Once in {} {what}: {}"),
+        neutral("law", "The law: location {}, scale {}, shape {} ± {}"),
+        neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {} ± {}"),
+        neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {}"),
         neutral("extrapolated", "extrapolated"),
         neutral("all tables", "All tables: -v"),
     ];
@@ -88,6 +91,11 @@ fn advice() -> Vec<Clause> {
             "explain slow values",
             "Look at when the slow values come, and find what makes them come together or so evenly",
             |_, asked| Sentence(!asked.law().is_independent()),
+        ),
+        neutral("record more digits", "Record the values with more digits, then fit again"),
+        neutral(
+            "keep the order",
+            "Keep the values in the order in which they were measured: it tells changes and clusters",
         ),
         neutral("measure more", "Measure at least {} more runs"),
         neutral(

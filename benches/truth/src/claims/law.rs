@@ -2,7 +2,7 @@
 
 use super::{neutral, sentence};
 use crate::Judged::{Interval, Sentence};
-use crate::{Asked, Clause, Judged, Read};
+use crate::{Asked, Clause, Course, Judged, Read};
 
 /// A single number of how rare the longest value is has no interval: it is false where it is off by more than this factor.
 const RARITY: f64 = 10.0;
@@ -55,6 +55,8 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("stretch", "its law may be used"),
         neutral("stretch", "too few for a verdict"),
         neutral("stretch", "do not extrapolate"),
+        neutral("stretch", "no law may be used"),
+        neutral("stretch", "The other {} {what} are in shorter parts"),
         neutral("sign", "✔"),
         neutral("sign", "✖"),
         neutral("sign", "⚠"),
@@ -62,6 +64,13 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("sign", "→"),
     ]);
     all
+}
+
+/// The tick of a coarse clock; a few equal values of a finer one can look like a multiple of it.
+fn rounded(read: &Read, asked: &Asked) -> Judged {
+    let Course::Tick { ticks } = asked.law().course else { return Sentence(false) };
+    let tick = ticks * asked.law().base.deviation();
+    Sentence(read.number(0).is_some_and(|said| said.is(tick)))
 }
 
 fn verdicts() -> Vec<Clause> {
@@ -86,6 +95,35 @@ fn verdicts() -> Vec<Clause> {
             "The slow {what} look natural: {}, the longest of {}, is about the longest there can be",
         ),
         neutral("too few", "{} {what} are too few to say how rare slower ones are"),
+        neutral("usable in parts", "Usable in parts"),
+        sentence("usable in parts", "these {what} are not repetitions of one experiment", |_, asked| {
+            Sentence(!asked.law().is_independent())
+        }),
+        neutral("quote", "Quote each part by itself"),
+        neutral("quote", "Quote the part that you need, with its place"),
+        neutral("quote", "Quote each kind by itself"),
+        neutral("quote", "Quote what was measured"),
+        neutral("quote", "What was measured holds, rarer {what} cannot be predicted"),
+        neutral("too few", "{} {what} are too few to tell whether the level changed"),
+        neutral("not usable", "Not usable to predict rarer {what}"),
+        sentence("no law of maxima", "no law of maxima describes these", |_, asked| {
+            Sentence(!asked.is_gev())
+        }),
+        sentence("no law of maxima", "the law of maxima does not fit these", |_, asked| {
+            Sentence(!asked.is_gev())
+        }),
+        sentence(
+            "rounded",
+            "No verdict: the {what} are rounded to {}, so only {} differ. Record more digits",
+            rounded,
+        ),
+        neutral("rounded", "No verdict: the {what} are rounded, so only {} differ. Record more digits"),
+        sentence("rounded", "The {what} are rounded to {}: what is fitted are steps of that width", rounded),
+        sentence(
+            "sorted",
+            "The {what} are sorted: whether they changed or came in clusters cannot be seen",
+            |_, _| Sentence(false),
+        ),
         neutral("not known", "How rare slower ones are is not known: {*}."),
     ]
 }

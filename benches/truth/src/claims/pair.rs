@@ -31,7 +31,24 @@ pub(super) fn compare() -> Vec<Clause> {
         neutral("sign", "✖"),
         neutral("sign", "⚠"),
         neutral("sign", "→"),
+        neutral("sign", "–"),
         neutral("no difference", "No difference is shown"),
+        neutral("no difference", "No difference: both are the same values"),
+        neutral("undecided", "Undecided"),
+        neutral("undecided", "but of pairs of equal samples {} in 100 differ as much"),
+        sentence("level moves", "both levels move within the run", |_, asked| {
+            Sentence(asked.law().changes())
+        }),
+        sentence("level moves", "the level of the quiet values moves within the run", |_, asked| {
+            Sentence(asked.law().changes())
+        }),
+        sentence("level moves", "the level of the new values moves within the run", |_, asked| {
+            Sentence(asked.law().changes())
+        }),
+        sentence("other difference", "The values differ, but not in what is typical", |_, asked| {
+            Sentence(asked.cell.factor != 1.0)
+        }),
+        neutral("negligible", "too little to matter"),
         interval("{} times as long ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
         sentence("slower", "{} % slower", slower),
         sentence("slower", "{} times as slow", slower),
@@ -53,6 +70,12 @@ pub(super) fn compare() -> Vec<Clause> {
             "Over all pairs of values, which needs no law; the interval allows for values that resemble their neighbours",
         ),
         neutral("trusted", "Over all pairs of values: no single factor turns one law into the other"),
+        neutral(
+            "trusted",
+            "By the mean logarithms, without a law: the values are rounded, or few different ones",
+        ),
+        neutral("advice", "One run a side: what differs from run to run is not in the interval"),
+        neutral("advice", "Fix: lastrank ab, or directories of runs"),
         neutral("arm", "quiet: one: {} values, median {}"),
         neutral("arm", "new: other: {} values, median {}"),
         neutral("advice", "About {} runs of each would tell a factor from a constant amount"),

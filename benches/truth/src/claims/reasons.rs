@@ -55,6 +55,7 @@ fn worth_for_mean(read: &Read, asked: &Asked) -> crate::Judged {
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = dependence();
     all.extend(changes_of_level());
+    all.extend(in_short());
     all.extend([
         sentence(
             "several clumps",
@@ -188,4 +189,54 @@ fn changes_of_level() -> Vec<Clause> {
         ),
     ]);
     all
+}
+
+/// The same without their numbers.
+fn in_short() -> Vec<Clause> {
+    let clumps = |_: &Read, asked: &Asked| Sentence(has_modes(asked));
+    vec![
+        sentence("neighbours resemble", "neighbouring {what} resemble each other", |_, asked| {
+            Sentence(together(asked))
+        }),
+        sentence("neighbours alternate", "neighbouring {what} alternate between high and low", |_, _| {
+            Sentence(false)
+        }),
+        sentence("values apart resemble", "{what} that are {} apart resemble each other", |_, asked| {
+            Sentence(depends(asked))
+        }),
+        sentence("values apart differ", "{what} that are {} apart differ more than by chance", |_, asked| {
+            Sentence(depends(asked))
+        }),
+        sentence("creep", "the level creeps up over the run", |_, asked| creeps(asked, true)),
+        sentence("creep", "the level creeps down over the run", |_, asked| creeps(asked, false)),
+        sentence(
+            "creep",
+            "the level creeps up over the run, by about {} interquartile ranges",
+            |_, asked| creeps(asked, true),
+        ),
+        sentence(
+            "creep",
+            "the level creeps down over the run, by about {} interquartile ranges",
+            |_, asked| creeps(asked, false),
+        ),
+        sentence("slow values periodic", "slow {what} come every {} {what}", |read, asked| {
+            Sentence(
+                matches!(asked.law().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
+            )
+        }),
+        sentence("slow values together", "slow {what} come in bursts", |_, asked| Sentence(together(asked))),
+        sentence("slow values even", "slow {what} come too evenly", |_, asked| {
+            Sentence(matches!(asked.law().course, Course::Periodic { .. }))
+        }),
+        sentence("several clumps", "the {what} form {} clumps of {*}. Quote each kind by itself", clumps),
+        sentence("several clumps", "the {what} form several clumps", clumps),
+    ]
+}
+
+/// The law has kinds of values.
+fn has_modes(asked: &Asked) -> bool {
+    matches!(
+        asked.law().course,
+        Course::Modes { .. } | Course::Step { .. } | Course::Bursts { .. } | Course::Periodic { .. }
+    )
 }

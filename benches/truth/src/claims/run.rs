@@ -2,7 +2,7 @@
 
 use super::{neutral, sentence};
 use crate::Judged::{Interval, Sentence};
-use crate::{Asked, Clause, Judged, Number, Read};
+use crate::{Asked, Clause, Judged, Number, Read, Slow};
 
 /// A `p99` whose lower end alone is given.
 fn at_least(read: &Read, asked: &Asked, at: usize) -> Judged {
@@ -58,6 +58,10 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("picture", "fwrite  {*}"),
         neutral("next", "Next"),
         sentence("next", "about {} of them would settle p99", would_settle),
+        sentence("next", "about {} are enough", would_settle),
+        neutral("next", "lastrank fit run.parquet"),
+        neutral("next", "· all tables: -v"),
+        neutral("next", "lastrank report run.parquet"),
         neutral("next", "more of them: p99 needs at least 368 independent ones"),
         neutral("next", "lastrank fit run.parquet · lastrank compare run.parquet ANOTHER"),
         neutral("all tables", "all tables: -v"),
@@ -83,28 +87,32 @@ fn is_last(read: &Read, asked: &Asked, at: usize) -> bool {
     asked.cell.slow_rank() == Some(read.value(at) as usize)
 }
 
+/// By how much the slow rank is slower, in percent.
 fn slower_by(read: &Read, asked: &Asked) -> Judged {
-    Sentence(is_slow(read, asked))
+    match asked.cell.slow {
+        Slow::Always(factor) => {
+            Interval("factor of the slow rank", read.holds((1, 2), 100.0 * (factor - 1.0)))
+        }
+        Slow::Bursts(..) | Slow::None => Judged::Neutral,
+    }
 }
 
-/// What is said of ranks that meet.
+/// What is said of ranks that differ.
 fn steps() -> Vec<Clause> {
+    let by = |words| Clause { name: "slow rank", words, judge: slower_by };
     vec![
-        sentence(
-            "slow rank",
-            "Rank {} is {} % slower than the others ({} to {} %) and was last in {} % of the {what}",
-            slower_by,
-        ),
-        sentence(
-            "slow rank",
-            "Rank {} is {} % slower than the other ({} to {} %) and was last in {} % of the {what}",
-            slower_by,
-        ),
-        sentence(
-            "slow rank",
-            "{} ranks are slower than the others, most of all rank {}: {} % slower than the others ({} to {} %)",
-            |_, _| Sentence(false),
-        ),
+        sentence("slow rank", "Rank {} is", |read, asked| Sentence(is_slow(read, asked))),
+        by("{} % slower than the others ({} to {} %)"),
+        by("{} % slower than the other ({} to {} %)"),
+        neutral("last rank", "and was last in {} % of the steps"),
+        sentence("slow rank", "{} ranks are slower than the others, most of all rank {}", |_, _| {
+            Sentence(false)
+        }),
+        sentence("last rank", "Rank {} was last in {} of the {} slowest steps", |read, asked| {
+            Sentence(is_last(read, asked, 0))
+        }),
+        neutral("last rank", "there {} later than the others"),
+        neutral("last rank", "there {} later than the other"),
         sentence(
             "last rank",
             "The ranks are not last equally often (p {}): rank {} was last in {} % of the {what} ({} to {} %), an equal \
