@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::{Value, json};
-use tail::congestion::{Comparison, ComparisonCode};
+use tail::Interval;
+use tail::congestion::{Basis, ByLaw, Comparison, ComparisonCode};
 
 use crate::figures::curve::{Curve, Curves, above};
 use crate::figures::{Figure, Numbers, draw, thin};
@@ -68,12 +69,14 @@ impl ComparisonReport {
         )
         .with(
             [
-                likelihood(found),
-                quantiles(quiet, new, found, unit),
-                density(quiet, new, found, unit),
-                survival(quiet, new, found, unit),
-            ],
-            [estimates(found), models(found, unit)],
+                found.law.as_ref().map(|law| likelihood(found, law)),
+                Some(quantiles(quiet, new, found, unit)),
+                found.law.as_ref().map(|law| density(quiet, new, law, unit)),
+                Some(survival(quiet, new, found, unit)),
+            ]
+            .into_iter()
+            .flatten(),
+            [Some(estimates(found)), found.law.as_ref().map(|law| models(law, unit))].into_iter().flatten(),
         );
         let samples = Chapter::new(
             "samples",
@@ -93,23 +96,22 @@ impl ComparisonReport {
     /// The page.
     pub fn html(&self) -> String {
         let found = &self.comparison;
-        let k = &found.factor;
-        let ends = |lower: f64, upper: f64| {
-            format!("{:.0} % interval {lower:.4} to {upper:.4}", 100.0 * k.interval.level)
+        let headline = found.headline();
+        let level = headline.interval.level;
+        let ends = |interval: &Interval| {
+            format!("{:.0} % interval {:.4} to {:.4}", 100.0 * level, interval.lower, interval.upper)
         };
+        let title = match headline.by {
+            Basis::Law => "Congestion factor k",
+            Basis::Pairs => "Without a law, by all pairs",
+            Basis::Means => "Without a law, by the mean logarithms",
+        };
+        let mut tiles = vec![Tile::new(title, &format!("{:.4}", headline.value), &ends(&headline.interval))];
         let robust = &found.robust.hodges_lehmann;
-        let by_law = Tile::new(
-            "Congestion factor k",
-            &format!("{:.4}", k.value),
-            &ends(k.interval.lower, k.interval.upper),
-        );
-        let by_pairs = Tile::new(
-            "Without a law, by all pairs",
-            &format!("{:.4}", robust.value),
-            &ends(robust.interval.lower, robust.interval.upper),
-        );
-        // A factor that the verdict says not to use has no tile.
-        let mut tiles = if found.headline().by_law { vec![by_law, by_pairs] } else { vec![by_pairs] };
+        if headline.by_law {
+            let value = format!("{:.4}", robust.value);
+            tiles.push(Tile::new("Without a law, by all pairs", &value, &ends(&robust.interval)));
+        }
         tiles.extend([
             Tile::new(
                 "Median, quiet",
@@ -143,11 +145,11 @@ impl ComparisonReport {
     }
 }
 
-fn likelihood(found: &Comparison) -> Figure {
-    let k = &found.factor;
+fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
+    let k = &law.factor;
     let numbers = FactorCurve {
-        factor: found.curve.iter().map(|point| point[0]).collect(),
-        likelihood: found.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
+        factor: law.curve.iter().map(|point| point[0]).collect(),
+        likelihood: law.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
         best: k.value,
         interval: [k.interval.lower, k.interval.upper],
         cut: (-0.5 * tail::special::chi_square_1_quantile(k.interval.level)).exp(),
@@ -170,19 +172,21 @@ fn likelihood(found: &Comparison) -> Figure {
         (draw::DATA, "solid"),
         "%{x:.5f}<extra></extra>",
     ));
-    let ends = found.curve.first().zip(found.curve.last()).map(|(first, last)| (first[0], last[0]));
+    let ends = law.curve.first().zip(law.curve.last()).map(|(first, last)| (first[0], last[0]));
     let holds_one = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
     if holds_one {
         traces.push(draw::guide("k = 1", vec![1.0; 2], vec![0.0, 1.0]));
     }
     let verdict = match found.code {
+        _ if found.is_coarse() => "but it takes the values as not rounded: do not use it",
+        _ if found.is_dependent() => {
+            "but it takes the runs as independent, which they may not be: do not use it"
+        }
         ComparisonCode::NoDifference => "a difference is not shown",
         ComparisonCode::Slower => "all of it lies above 1: slower",
         ComparisonCode::Faster => "all of it lies below 1: faster",
         ComparisonCode::OtherDifference => "but one factor does not describe the difference: do not use it",
-        ComparisonCode::NotIndependent => {
-            "but it takes the runs as independent, which they are not: do not use it"
-        }
+        ComparisonCode::NotIndependent => "but the level moves: do not use it",
     };
     let title = "How likely is each factor".to_string();
     Figure {
@@ -223,26 +227,33 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
         positions.iter().map(|p| (quantile(&quiet, *p), quantile(&new, *p))).unzip();
     let (x, y) = pairs;
     let ends = [x[0], x[x.len() - 1]];
-    let (k, shift) = (found.factor.value, found.shift.value);
+    let k = found.headline().value;
+    let shift = found.law.as_ref().map(|law| law.shift.value);
     let line = |name: &str, of: &dyn Fn(f64) -> f64| Curve {
         name: name.into(),
         x: ends.to_vec(),
         y: ends.map(of).to_vec(),
     };
-    let lines = [line("k × quiet", &|x| k * x), line("quiet + shift", &|x| x + shift), line("equal", &|x| x)];
+    let shifted = shift.map(|shift| (line("quiet + shift", &|x| x + shift), (draw::SECOND, "dash")));
+    let lines: Vec<(Curve, (&str, &str))> = [
+        Some((line("k × quiet", &|x| k * x), (draw::LAW, "solid"))),
+        shifted,
+        Some((line("equal", &|x| x), (draw::OTHER, "dot"))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
     let hover = format!("quiet %{{x}}, new %{{y}} {}<extra></extra>", unit.name);
     let mut traces =
         vec![draw::points("quantiles", unit.scale_all(&x), unit.scale_all(&y), (draw::DATA, 5.0), &hover)];
-    for (line, (colour, dash)) in
-        lines.iter().zip([(draw::LAW, "solid"), (draw::SECOND, "dash"), (draw::OTHER, "dot")])
-    {
+    for (line, (colour, dash)) in &lines {
         let (x, y) = (unit.scale_all(&line.x), unit.scale_all(&line.y));
-        traces.push(draw::line(&line.name, x, y, (colour, dash), "%{y}<extra></extra>"));
+        traces.push(draw::line(&line.name, x, y, (*colour, *dash), "%{y}<extra></extra>"));
     }
     let worst = x.iter().zip(&y).map(|(x, y)| (y / (k * x) - 1.0).abs()).fold(0.0, f64::max);
     let title = "Quantiles of the new sample against the quiet one".to_string();
     let mut curves = vec![Curve { name: "quantiles".into(), x, y }];
-    curves.extend(lines);
+    curves.extend(lines.into_iter().map(|(line, _)| line));
     Figure {
         id: "pair-quantiles".into(),
         caption: format!(
@@ -258,7 +269,7 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
     }
 }
 
-fn density(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
+fn density(quiet: &ComparedSample, new: &ComparedSample, by_law: &ByLaw, unit: Unit) -> Figure {
     const BINS: usize = 30;
     let (quiet, new) = (sorted(quiet.values), sorted(new.values));
     // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
@@ -274,8 +285,8 @@ fn density(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, uni
     };
     let middles: Vec<f64> = (0..BINS).map(|bin| low + width * (bin as f64 + 0.5)).collect();
     let grid: Vec<f64> = (0..=200).map(|step| low + (high - low) * f64::from(step) / 200.0).collect();
-    let law = found.factor.law;
-    let k = found.factor.value;
+    let law = by_law.factor.law;
+    let k = by_law.factor.value;
     let curves = vec![
         Curve { name: "quiet".into(), x: middles.clone(), y: bars(&quiet) },
         Curve { name: "new".into(), x: middles, y: bars(&new) },
@@ -316,7 +327,7 @@ fn density(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, uni
         draw::axis_with(&per, json!({"rangemode": "tozero"})),
     );
     plot["layout"]["barmode"] = json!("overlay");
-    let words = if found.factor.p < 0.05 {
+    let words = if by_law.factor.p < 0.05 {
         "the lines do not describe both samples (see the test of one factor): the shape has changed, not only the scale"
     } else {
         "one law, stretched by k, describes both"
@@ -359,7 +370,7 @@ fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, un
              {} at the median and {} for one in ten; k is {:.4}.",
             significant(ratio(0.5), 4),
             significant(ratio(0.9), 4),
-            found.factor.value
+            found.headline().value
         ),
         alternative: "Share that takes longer, in both samples, on logarithmic axes.".into(),
         wide: false,
@@ -415,54 +426,54 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
 }
 
 fn estimates(found: &Comparison) -> Table {
-    let percent = format!("{:.0} % from", 100.0 * found.factor.interval.level);
+    let percent = format!("{:.0} % from", 100.0 * found.headline().interval.level);
     let mut table = Table::new("New over quiet", &["<estimate", "factor", &percent, "to"]);
-    let k = &found.factor;
     let robust = &found.robust;
-    for (name, value, interval) in [
-        ("by the law of maxima: k", k.value, k.interval),
+    let by_law =
+        found.law.as_ref().map(|law| ("by the law of maxima: k", law.factor.value, law.factor.interval));
+    for (name, value, interval) in by_law.into_iter().chain([
         ("by the medians", robust.median_ratio.value, robust.median_ratio.interval),
         ("by all pairs (Hodges-Lehmann)", robust.hodges_lehmann.value, robust.hodges_lehmann.interval),
-    ] {
+    ]) {
         let show = |value: f64| crate::unit::fixed(value, 4);
         table.push(
             name.ends_with('k'),
             [name.into(), show(value), show(interval.lower), show(interval.upper)],
         );
     }
-    table.note = if found.agrees {
-        "With and without a law the answer is the same.".into()
-    } else {
-        "With and without a law the answers differ: trust the ones without.".into()
+    table.note = match found.law.as_ref().map(|law| law.agrees) {
+        Some(true) => "With and without a law the answer is the same.".into(),
+        Some(false) => "With and without a law the answers differ: trust the ones without.".into(),
+        None => "There are too few different values for a law.".into(),
     };
     table
 }
 
-fn models(found: &Comparison, unit: Unit) -> Table {
+fn models(law: &ByLaw, unit: Unit) -> Table {
     let mut table =
         Table::new("A factor, a shift, or two laws?", &["<model", "value", "p against two laws", "<"]);
     let weight = |weight: f64| format!("weight {}", probability(weight));
     table.push(
-        found.factor_weight >= 0.5,
+        law.factor_weight >= 0.5,
         [
             "factor: new = k · quiet".into(),
-            crate::unit::fixed(found.factor.value, 4),
-            probability(found.factor.p),
-            weight(found.factor_weight),
+            crate::unit::fixed(law.factor.value, 4),
+            probability(law.factor.p),
+            weight(law.factor_weight),
         ],
     );
     table.push(
-        found.factor_weight < 0.5,
+        law.factor_weight < 0.5,
         [
             "shift: new = quiet + D".into(),
-            unit.show(found.shift.value),
-            probability(found.shift.p),
-            weight(1.0 - found.factor_weight),
+            unit.show(law.shift.value),
+            probability(law.shift.p),
+            weight(1.0 - law.factor_weight),
         ],
     );
     table.push(
         false,
-        ["no difference: k = 1".into(), "1".into(), probability(found.p_no_difference), String::new()],
+        ["no difference: k = 1".into(), "1".into(), probability(law.p_no_difference), String::new()],
     );
     table.note = "A small p speaks against the model; that of no difference is against the factor.".into();
     table

@@ -58,7 +58,9 @@ pub use output::With;
 pub use plain_fit::fit_text;
 pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::Report;
-pub use screen::{CompareAnswer, FitAnswer, ScreenOptions, WrittenFiles, answer_cells, fit_width};
+pub use screen::{
+    CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, fit_width,
+};
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};
 pub use summary::{Summary, quantile};

@@ -63,6 +63,14 @@ pub struct RatiosOfRuns {
     pub p99: Vec<Vec<Option<QuantileRatio>>>,
 }
 
+/// An operation of a run beside the first run that has it.
+struct Changed<'a> {
+    name: &'a str,
+    run: usize,
+    first: usize,
+    p50: QuantileRatio,
+}
+
 impl SeveralRuns {
     /// As JSON, schema `lastrank.compare-runs/1`.
     pub fn json(&self) -> Value {
@@ -75,35 +83,43 @@ impl SeveralRuns {
         self.rows.iter().filter(|row| row.kind == SiteKind::Operation)
     }
 
-    /// Which runs are slowest and fastest by the operation that takes the most time.
+    /// The largest change in each direction over all operations and runs, each only where it is shown among so many.
     fn answer(&self) -> String {
         let n = self.runs.len();
-        let Some(main) = self.operations().find(|row| row.runs.iter().flatten().count() > 1) else {
-            return format!("{n} runs that have no operation in common.");
-        };
-        let ratios: Vec<(usize, QuantileRatio)> = main
-            .runs
-            .iter()
-            .enumerate()
-            .filter_map(|(at, run)| Some((at, run.as_ref()?.against_first.as_ref()?.p50)))
-            .collect();
-        let first = main.runs.iter().position(Option::is_some).map_or("", |at| self.runs[at].file.as_str());
-        let shown = ratios.iter().filter(|(_, ratio)| ratio.is_shown());
-        let slowest =
-            shown.clone().filter(|(_, r)| r.value > 1.0).max_by(|a, b| a.1.value.total_cmp(&b.1.value));
-        let fastest = shown.filter(|(_, r)| r.value < 1.0).min_by(|a, b| a.1.value.total_cmp(&b.1.value));
-        let told = |found: Option<&(usize, QuantileRatio)>, word: &str| {
-            found.map(|(at, ratio)| {
-                format!("{word} is {}, {}{}", self.runs[*at].file, times(ratio.value), ends(ratio))
+        let all: Vec<Changed> = self
+            .operations()
+            .flat_map(|row| {
+                let first = row.runs.iter().position(Option::is_some);
+                let against = |run: &RowOfRun| {
+                    run.against_first.as_ref().filter(|one| one.other_work.is_empty()).map(|one| one.p50)
+                };
+                let of = move |(at, run): (usize, &Option<RowOfRun>)| {
+                    Some(Changed { name: &row.name, run: at, first: first?, p50: against(run.as_ref()?)? })
+                };
+                row.runs.iter().enumerate().filter_map(of)
             })
-        };
-        let parts: Vec<String> =
-            [told(slowest, "slowest"), told(fastest, "fastest")].into_iter().flatten().collect();
-        let what = match parts.is_empty() {
-            true => format!("none differs from {first} by more than chance"),
-            false => format!("against {first} {}", parts.join("; ")),
-        };
-        format!("{n} runs, by the median of {}: {what}.", main.name)
+            .collect();
+        if all.is_empty() {
+            return format!("{n} runs that have no operation in common.");
+        }
+        let shown = || all.iter().filter(|one| one.p50.is_shown_among(all.len()));
+        let by = |a: &&Changed, b: &&Changed| a.p50.value.total_cmp(&b.p50.value);
+        let slower = shown().filter(|one| one.p50.value > 1.0).max_by(by);
+        let faster = shown().filter(|one| one.p50.value < 1.0).min_by(by);
+        let parts: Vec<String> = [slower, faster]
+            .into_iter()
+            .flatten()
+            .map(|one| {
+                let [run, first] = [one.run, one.first].map(|at| &self.runs[at].file);
+                format!("{} in {run}, {}{}, against {first}", one.name, times(one.p50.value), ends(&one.p50))
+            })
+            .collect();
+        match parts.is_empty() {
+            true => {
+                format!("{n} runs, by the medians of {} pairs: none differs by more than chance.", all.len())
+            }
+            false => format!("{n} runs. Largest changes of a median: {}.", parts.join("; ")),
+        }
     }
 
     /// The answer in at most 24 lines.

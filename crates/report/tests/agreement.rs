@@ -98,7 +98,10 @@ proptest! {
         );
         let figure = page.chapters[0].figures.iter().find(|figure| figure.id == "factor-curve").unwrap();
         let curve: &FactorCurve = figure.numbers.get().unwrap();
-        prop_assert_eq!((curve.best, curve.interval[0]), (found.factor.value, found.factor.interval.lower));
+        prop_assert_eq!((curve.best, curve.interval[0]), {
+            let law = found.law.as_ref().unwrap();
+            (law.factor.value, law.factor.interval.lower)
+        });
         for end in curve.interval {
             let above = curve.factor.iter().position(|factor| *factor >= end).unwrap();
             let share = (end - curve.factor[above - 1]) / (curve.factor[above] - curve.factor[above - 1]);

@@ -2,6 +2,7 @@
 
 use samples::SiteKind;
 use serde::Serialize;
+use tail::special::normal_quantile;
 
 use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
@@ -35,6 +36,14 @@ impl QuantileRatio {
             lower: down.map(|down| (b - a - down).exp()),
             upper: up.map(|up| (b - a + up).exp()),
         })
+    }
+
+    /// Whether it would leave 1 out as one of so many intervals that cover together (Bonferroni).
+    pub fn is_shown_among(&self, many: usize) -> bool {
+        let at = self.value.ln();
+        let near = if at > 0.0 { self.lower } else { self.upper };
+        let wider = normal_quantile(1.0 - 0.025 / many.max(1) as f64) / normal_quantile(0.975);
+        near.is_some_and(|near| at != 0.0 && at.abs() > wider * (at - near.ln()).abs())
     }
 
     /// Whether the interval leaves 1 out.
@@ -85,6 +94,21 @@ pub struct RowRatios {
     pub only_old: Vec<String>,
     /// Names of rows that only the new run has.
     pub only_new: Vec<String>,
+}
+
+impl RowRatios {
+    /// Of the operations with the same work, the one that became slower most, and the one that became faster most, by the
+    /// median, each only where it is shown among so many.
+    pub fn largest(&self) -> [Option<&RowRatio>; 2] {
+        let same = |row: &&RowRatio| row.kind == SiteKind::Operation && row.other_work.is_empty();
+        let many = self.rows.iter().filter(same).count();
+        let shown = || self.rows.iter().filter(same).filter(|row| row.p50.is_shown_among(many));
+        let by = |a: &&RowRatio, b: &&RowRatio| a.p50.value.total_cmp(&b.p50.value);
+        [
+            shown().filter(|row| row.p50.value > 1.0).max_by(by),
+            shown().filter(|row| row.p50.value < 1.0).min_by(by),
+        ]
+    }
 }
 
 /// The ratio of the quantiles `probability` of two lists of values, old and new, each in time order. `None` where one
@@ -170,6 +194,33 @@ mod tests {
         assert!((write.p50.value - 1.25).abs() < 0.01 && write.p50.is_shown(), "{write:?}");
         assert!(write.p50.lower.unwrap() < 1.25 && write.p50.upper.unwrap() > 1.25, "{write:?}");
         assert!(write.p99.is_some_and(|p99| p99.is_shown()) && write.other_work.is_empty());
+    }
+
+    #[test]
+    fn the_largest_change_in_each_direction_is_named_only_where_it_is_shown() {
+        let row = |name: &str, value: f64, lower: f64| RowRatio {
+            name: name.into(),
+            kind: SiteKind::Operation,
+            p50_seconds: [1.0, value],
+            p50: QuantileRatio { value, lower: Some(lower), upper: Some(value * value / lower) },
+            p99: None,
+            rate: None,
+            other_work: Vec::new(),
+        };
+        let names = |rows: &[RowRatio]| {
+            let rows = RowRatios { rows: rows.to_vec(), ..RowRatios::default() };
+            rows.largest().map(|row| row.map(|row| row.name.clone()))
+        };
+        let mut rows =
+            vec![row("a", 1.1, 1.05), row("b", 1.5, 1.4), row("c", 0.7, 0.65), row("d", 0.9, 0.88)];
+        assert_eq!(names(&rows), [Some("b".into()), Some("c".into())]);
+        // Other work is no change.
+        rows[1].other_work.push(OtherWork::Sizes);
+        assert_eq!(names(&rows)[0], Some("a".into()));
+        // An interval that leaves 1 out by a hair is no news among ten.
+        assert_eq!(names(&[row("a", 1.1, 1.001)])[0], Some("a".into()));
+        let ten: Vec<RowRatio> = (0..10).map(|_| row("a", 1.1, 1.001)).collect();
+        assert_eq!(names(&ten), [None, None]);
     }
 
     #[test]

@@ -103,9 +103,9 @@ pub enum Model {
     lastrank compare ext4.parquet xfs.parquet btrfs.parquet -o file-systems.html\n\n\
     Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
 pub struct CompareArgs {
-    /// The quiet sample: a run file, a CSV file or a file with one number a line
+    /// The quiet sample: a run file, a CSV file or a file with one number a line; or a directory of several runs
     pub quiet: PathBuf,
-    /// The new sample
+    /// The new sample, or a directory of several new runs
     pub new: PathBuf,
     /// Further runs: with them all runs are set beside the first, row by row
     pub more: Vec<PathBuf>,
@@ -117,6 +117,9 @@ pub struct CompareArgs {
     /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,
+    /// Of directories: the one number of each run that is compared: median, p90, p99, p999, mean, max
+    #[arg(long, value_name = "NUMBER")]
+    pub statistic: Option<String>,
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,

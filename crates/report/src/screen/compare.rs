@@ -2,13 +2,14 @@
 
 use results::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_values};
 use samples::SiteKind;
-use tail::congestion::{Comparison, ComparisonCode};
+use tail::congestion::{Comparison, SeveralRuns};
 
 use super::ScreenOptions;
-use super::number::{self, three, time};
+use super::number::{three, time};
 use super::paint::{Canvas, Tone, cut};
 use crate::table::width;
 use crate::words;
+use crate::words::comparison::Outcome;
 
 /// Rows that a screen has room for.
 const MOST_ROWS: usize = 8;
@@ -28,6 +29,8 @@ pub struct CompareAnswer<'a> {
     pub values: [&'a [f64]; 2],
     /// Of two runs: all rows beside each other.
     pub rows: Option<&'a RowRatios>,
+    /// Whether a condition of the user failed.
+    pub tripped: bool,
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
 }
@@ -37,28 +40,12 @@ impl CompareAnswer<'_> {
     pub fn screen(&self, options: ScreenOptions) -> String {
         let found = self.found;
         let mut canvas = Canvas::new(options);
-        let headline = found.headline();
-        let interval = format!("({} to {})", three(headline.interval.lower), three(headline.interval.upper));
-        let (sign, tone, text) = match found.code {
-            ComparisonCode::NoDifference => (
-                "=",
-                Tone::Good,
-                format!("No difference is shown: {} times as long {interval}", three(headline.value)),
-            ),
-            ComparisonCode::Slower
-            | ComparisonCode::Faster
-            | ComparisonCode::OtherDifference
-            | ComparisonCode::NotIndependent => {
-                let tone = if headline.interval.lower > 1.0 { Tone::Bad } else { Tone::Strong };
-                let sign = if headline.interval.contains(1.0) { "?" } else { "≠" };
-                let times = words::capital(&number::times(headline.value));
-                (sign, tone, format!("{times}: k = {} {interval}", three(headline.value)))
-            }
-        };
         let tail =
             compare_values(self.values, 0.99).map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
-        canvas.said(sign, tone, &format!("{text}{tail}."), 2);
-        canvas.said(" ", Tone::Faint, &self.trusted(), 2);
+        let text = format!("{}{tail}.", words::comparison::headline(found));
+        answer(&mut canvas, words::comparison::outcome(found), self.tripped, &text);
+        canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
+        self.largest(&mut canvas);
         for (what, name, arm) in [("quiet", self.names[0], &found.quiet), ("new", self.names[1], &found.new)]
         {
             let median = if self.seconds { time(arm.median) } else { three(arm.median) };
@@ -85,23 +72,17 @@ impl CompareAnswer<'_> {
         canvas.text()
     }
 
-    /// Which figure leads, and why it can be trusted.
-    fn trusted(&self) -> String {
-        let found = self.found;
-        match (found.code, found.headline().by_law) {
-            (_, true) => "By the law of maxima, which one factor turns into that of the new values.".into(),
-            (ComparisonCode::NotIndependent, _) => {
-                "Over all pairs of values, which needs no law; the interval allows for values that resemble their \
-                 neighbours."
-                    .into()
-            }
-            (
-                ComparisonCode::NoDifference
-                | ComparisonCode::Slower
-                | ComparisonCode::Faster
-                | ComparisonCode::OtherDifference,
-                _,
-            ) => "Over all pairs of values: no single factor turns one law into the other.".into(),
+    /// Of many operations those that changed most, which may not be the one of the headline.
+    fn largest(&self, canvas: &mut Canvas) {
+        let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
+        let told = |row: Option<&RowRatio>, word: &str| {
+            row.map(|row| format!("{word} {}, p50 {}", row.name, ratio(&row.p50)))
+        };
+        let [slower, faster] = rows.largest();
+        let parts: Vec<String> =
+            [told(slower, "slower"), told(faster, "faster")].into_iter().flatten().collect();
+        if !parts.is_empty() {
+            canvas.said(" ", Tone::Strong, &format!("Largest changes: {}.", parts.join("; ")), 3);
         }
     }
 
@@ -175,5 +156,57 @@ pub(crate) fn ratio(found: &QuantileRatio) -> String {
         (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
         (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
         (None, None) => format!("{} (open)", three(found.value)),
+    }
+}
+
+/// The line of the answer: what a condition of the user failed is bad, whatever it is.
+fn answer(canvas: &mut Canvas, outcome: Outcome, tripped: bool, text: &str) {
+    let (sign, tone) = match outcome {
+        _ if tripped => ("✖", Tone::Bad),
+        Outcome::Good => ("✔", Tone::Good),
+        Outcome::Caution => ("⚠", Tone::Caution),
+    };
+    canvas.answered(sign, tone, text, 3);
+}
+
+/// The first screen of several runs a side.
+pub struct RunsAnswer<'a> {
+    /// The quiet and the new side.
+    pub names: [&'a str; 2],
+    /// `median of write / fwrite`.
+    pub what: &'a str,
+    /// What was found.
+    pub found: &'a SeveralRuns,
+    /// Whether a condition of the user failed.
+    pub tripped: bool,
+    /// What makes it less trustworthy, a sentence each.
+    pub warnings: &'a [String],
+}
+
+impl RunsAnswer<'_> {
+    /// The answer in a few lines.
+    pub fn screen(&self, options: ScreenOptions) -> String {
+        let mut canvas = Canvas::new(options);
+        let (outcome, text) = words::comparison::of_runs(self.found);
+        answer(&mut canvas, outcome, self.tripped, &format!("{text}."));
+        let basis = format!(
+            "The unit is the run, so what differs from run to run is in the interval; by the {}.",
+            self.what
+        );
+        canvas.said(" ", Tone::Faint, &basis, 2);
+        for (at, side) in ["quiet", "new"].into_iter().enumerate() {
+            let between = crate::unit::significant(100.0 * self.found.between_runs[at], 2);
+            let line = format!(
+                "{side}: {}: {} runs, mean {}, {between} % apart (standard deviation)",
+                self.names[at],
+                self.found.runs[at],
+                time(self.found.means[at])
+            );
+            canvas.said(" ", Tone::Faint, &line, 2);
+        }
+        for warning in self.warnings.iter().take(MOST_WARNINGS) {
+            canvas.said("⚠", Tone::Caution, warning, 2);
+        }
+        canvas.text()
     }
 }

@@ -15,7 +15,7 @@ mod trust;
 
 pub(crate) use crate::number;
 pub use answer::answer_cells;
-pub use compare::CompareAnswer;
+pub use compare::{CompareAnswer, RunsAnswer};
 pub(crate) use compare::{other_work_words, ratio as ratio_text};
 pub use fit::FitAnswer;
 pub use fit_width::fit_width;

@@ -93,6 +93,10 @@ impl Canvas {
 
     /// A text behind a sign in its tone, wrapped to at most so many lines, the further ones indented.
     pub fn said(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
+        self.signed((sign, tone), None, text, most);
+    }
+
+    fn signed(&mut self, (sign, tone): (&str, Tone), of_text: Option<Tone>, text: &str, most: usize) {
         let indent = if sign.is_empty() { 0 } else { width(sign) + 1 };
         let room = self.width() - indent;
         let lines = wrapped_with_units(&samples::visible(text), room);
@@ -110,8 +114,14 @@ impl Canvas {
                 (_, 0) => format!("{} ", self.painted(tone, sign)),
                 (indent, _) => " ".repeat(indent),
             };
+            let line = of_text.map_or(line.clone(), |tone| self.painted(tone, &line));
             self.lines.push(format!("{before}{line}"));
         }
+    }
+
+    /// As [`Canvas::said`], with the text in bold: the line of the answer.
+    pub fn answered(&mut self, sign: &str, tone: Tone, text: &str, most: usize) {
+        self.signed((sign, tone), Some(Tone::Strong), text, most);
     }
 
     /// All lines, each with a line feed.

@@ -1,13 +1,19 @@
 //! Words the verdict of a comparison of two samples.
 
 use tail::Interval;
-use tail::congestion::{Comparison, ComparisonAdvice, ComparisonCode, ERROR_SHARES, Slowdown};
+use tail::congestion::{
+    Basis, Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Headline, SeveralRuns, Slowdown,
+};
 
+use super::capital;
+use crate::number::{three, times};
 use crate::unit::{probability, significant};
 
 /// The finding, in two to four sentences.
 pub fn text(found: &Comparison) -> String {
-    format!("{} {}", answer(found), error(found))
+    let details = details(found);
+    let gap = if details.is_empty() { "" } else { " " };
+    format!("{}.{gap}{details} {}", headline(found), error(found))
 }
 
 /// The error rate of the answer.
@@ -18,72 +24,163 @@ fn error(found: &Comparison) -> String {
     )
 }
 
-fn answer(found: &Comparison) -> String {
-    let headline = found.headline();
-    let numbers = |value: f64, interval: &Interval| {
-        format!("{value:.4} ({:.4} to {:.4})", interval.lower, interval.upper)
-    };
-    let quoted = numbers(headline.value, &headline.interval);
+/// What a comparison comes to, for the sign before its headline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// No difference that matters, or a faster system.
+    Good,
+    /// Slower, undecided, or different in another way.
+    Caution,
+}
+
+/// Whether the headline needs attention.
+pub fn outcome(found: &Comparison) -> Outcome {
     match found.code {
-        ComparisonCode::NotIndependent => {
-            let mut against: Vec<String> = Vec::new();
-            for (name, arm) in [("quiet", &found.quiet), ("new", &found.new)] {
-                against.extend(arm.against.iter().map(|one| format!("{name} runs: {}", super::finding(one))));
+        ComparisonCode::NoDifference if is_undecided(found) => Outcome::Caution,
+        ComparisonCode::NoDifference | ComparisonCode::Faster => Outcome::Good,
+        ComparisonCode::Slower if found.is_negligible() => Outcome::Good,
+        ComparisonCode::Slower | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
+            Outcome::Caution
+        }
+    }
+}
+
+/// Whether no difference is shown, and yet equality is not either.
+fn is_undecided(found: &Comparison) -> bool {
+    !found.identical && (found.level_moves() || !found.headline().interval.contains(1.0))
+}
+
+/// The answer in one line, without a full stop. It says slower or faster only over an interval that leaves 1 out.
+pub fn headline(found: &Comparison) -> String {
+    let Headline { value, interval, .. } = found.headline();
+    let quoted = quoted(value, &interval);
+    let [k, ends] = &quoted;
+    let holds_one = interval.contains(1.0);
+    let moves = || {
+        let which = match (found.quiet.level_moves, found.new.level_moves) {
+            (true, true) => "both levels move",
+            (true, false) => "the level of the quiet values moves",
+            (false, _) => "the level of the new values moves",
+        };
+        format!("{which} within the run")
+    };
+    let change = || format!("{}: k = {k} {ends}", capital(&times(value)));
+    match found.code {
+        ComparisonCode::NoDifference if found.identical => "No difference: both are the same values".into(),
+        ComparisonCode::NoDifference if found.level_moves() => {
+            format!("Undecided: {k} times as long {ends}; {}", moves())
+        }
+        ComparisonCode::NoDifference if holds_one => {
+            format!("No difference is shown: {k} times as long {ends}")
+        }
+        ComparisonCode::NoDifference => format!(
+            "Undecided: {k} times as long {ends}, but of pairs of equal samples {} in 100 differ as much",
+            significant(100.0 * found.p_equal, 2)
+        ),
+        ComparisonCode::NotIndependent if holds_one => {
+            format!("Undecided: {k} times as long {ends}; {}", moves())
+        }
+        ComparisonCode::NotIndependent => format!("{}; {}", change(), moves()),
+        ComparisonCode::OtherDifference if holds_one => {
+            format!("The values differ, but not in what is typical: {k} times as long {ends}")
+        }
+        ComparisonCode::Slower | ComparisonCode::Faster if found.is_negligible() => {
+            format!("{}, too little to matter: k = {k} {ends}", capital(&times(value)))
+        }
+        ComparisonCode::Slower | ComparisonCode::Faster | ComparisonCode::OtherDifference => change(),
+    }
+}
+
+/// The answer of several runs a side in one line, without a full stop.
+pub fn of_runs(found: &SeveralRuns) -> (Outcome, String) {
+    let [k, ends] = quoted(found.ratio.value, &found.ratio.interval);
+    match found.code {
+        ComparisonCode::Slower | ComparisonCode::Faster if found.is_negligible() => (
+            Outcome::Good,
+            format!("{}, too little to matter: k = {k} {ends}", capital(&times(found.ratio.value))),
+        ),
+        ComparisonCode::Slower => {
+            (Outcome::Caution, format!("{}: k = {k} {ends}", capital(&times(found.ratio.value))))
+        }
+        ComparisonCode::Faster => {
+            (Outcome::Good, format!("{}: k = {k} {ends}", capital(&times(found.ratio.value))))
+        }
+        ComparisonCode::NoDifference | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
+            (Outcome::Good, format!("No difference is shown: {k} times as long {ends}"))
+        }
+    }
+}
+
+/// A factor and its interval, with so many digits that its ends are told apart.
+fn quoted(value: f64, interval: &Interval) -> [String; 2] {
+    let width = interval.upper - interval.lower;
+    let shown: Box<dyn Fn(f64) -> String> = match width > 0.0 && width < 0.01 && value < 10.0 {
+        true => {
+            let digits = (1.0 - width.log10().floor()).clamp(2.0, 9.0) as usize;
+            Box::new(move |x| format!("{x:.digits$}"))
+        }
+        false => Box::new(three),
+    };
+    [shown(value), format!("({} to {})", shown(interval.lower), shown(interval.upper))]
+}
+
+/// What stands behind the headline, and what else is to be known of it.
+fn details(found: &Comparison) -> String {
+    let mut parts = vec![trusted(found)];
+    for (name, arm) in [("quiet", &found.quiet), ("new", &found.new)] {
+        parts.extend(arm.against.iter().map(|one| format!("The {name} values: {}.", super::finding(one))));
+    }
+    if found.code == ComparisonCode::NoDifference && is_undecided(found) && !found.level_moves() {
+        parts.push(format!(
+            "That 1 lies outside the interval is not enough: p of equal laws is {}, and below {} counts.",
+            probability(found.p_equal),
+            significant(EQUALITY_SHARE * found.error, 2)
+        ));
+    }
+    if matches!(found.code, ComparisonCode::Slower | ComparisonCode::Faster) && !found.is_negligible() {
+        let kind = match found.slowdown() {
+            Some(Slowdown::Factor) => "Every run takes k times as long, rather than the same amount longer.",
+            Some(Slowdown::Shift) => "Every run takes the same amount longer, rather than k times as long.",
+            Some(Slowdown::Undecided) => {
+                "Whether it is a factor or a constant amount, these runs do not tell."
             }
-            format!(
-                "The runs are not independent draws of one law ({}). Over all pairs of runs, the new ones take {quoted} \
-                 times as long, with an interval that allows for dependence.",
-                against.join("; ")
-            )
+            None => "",
+        };
+        parts.push(kind.into());
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join(" ")
+}
+
+/// Which figure leads, and why it can be trusted.
+pub fn trusted(found: &Comparison) -> String {
+    match found.headline().by {
+        Basis::Law => "By the law of maxima, which one factor turns into that of the new values.".into(),
+        Basis::Means => {
+            "By the mean logarithms, without a law: the values are rounded, or few different ones.".into()
         }
-        ComparisonCode::NoDifference => {
-            let outside = if headline.interval.contains(1.0) {
-                String::new()
-            } else {
-                format!(
-                    " That 1 lies outside the interval is not enough: p of equal laws is {}, and below {} counts.",
-                    probability(found.p_equal),
-                    significant(ERROR_SHARES[1] * found.error, 2)
-                )
-            };
-            format!("No difference is shown: k = {quoted}.{outside}")
+        Basis::Pairs if found.is_dependent() => {
+            "Over all pairs of values, which needs no law; the interval allows for values that resemble their \
+             neighbours."
+                .into()
         }
-        ComparisonCode::Slower | ComparisonCode::Faster => {
-            let percent = 100.0 * (headline.value - 1.0).abs();
-            let direction = if headline.value > 1.0 { "slower" } else { "faster" };
-            let kind = match found.slowdown() {
-                Slowdown::Factor => "Every run takes k times as long, rather than the same amount longer.",
-                Slowdown::Shift => "Every run takes the same amount longer, rather than k times as long.",
-                Slowdown::Undecided => "Whether it is a factor or a constant amount, these runs do not tell.",
-            };
-            format!("{percent:.1} % {direction}: k = {quoted}. {kind}")
-        }
-        ComparisonCode::OtherDifference => {
-            let why = if found.factor.p < 0.05 {
-                format!("separate laws fit better, p {}", probability(found.factor.p))
-            } else {
-                format!(
-                    "the factor of the law, {:.4}, disagrees with the ratio over all pairs",
-                    found.factor.value
-                )
-            };
-            format!(
-                "The runs differ, but not by one factor ({why}). Over all pairs of runs, the new ones take {quoted} times \
-                 as long; small and large values differ by other factors than this."
-            )
-        }
+        Basis::Pairs => "Over all pairs of values: no single factor turns one law into the other.".into(),
     }
 }
 
 /// Advice, one sentence each.
 pub fn advice(found: &Comparison) -> Vec<String> {
-    let sentence = |advice: &ComparisonAdvice| match advice {
+    let sentence = |advice: &ComparisonAdvice| {
+        match advice {
         ComparisonAdvice::MeasureMore { runs } => {
             format!("About {runs:.0} runs of each would tell a factor from a constant amount.")
         }
         ComparisonAdvice::Interleave => {
-            "Interleave quiet and new runs (ABAB): otherwise drift is read as congestion.".into()
+            "One run a side: what differs from run to run is not in the interval. Interleave runs of both (lastrank ab), or \
+             compare directories of several runs."
+                .into()
         }
+    }
     };
     found.advice.iter().map(sentence).collect()
 }

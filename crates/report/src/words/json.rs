@@ -76,11 +76,27 @@ impl Worded for Assessment {
     }
 }
 
+/// The fields of a comparison by the law.
+const BY_LAW: [&str; 7] = [
+    "factor",
+    "p_no_difference",
+    "shift",
+    "negative_log_likelihood_separate",
+    "factor_weight",
+    "agrees",
+    "curve",
+];
+
 impl Worded for Comparison {
     fn word(&self, json: &mut Value) {
         json["text"] = super::comparison::text(self).into();
         json["advice"] = super::comparison::advice(self).into();
         json["headline"] = serde_json::to_value(self.headline()).unwrap_or_default();
+        json["negligible"] = self.is_negligible().into();
+        // Without a law its fields are there, and null.
+        for key in BY_LAW.iter().filter(|_| self.law.is_none()) {
+            json[*key] = Value::Null;
+        }
         for (key, arm) in [("quiet", &self.quiet), ("new", &self.new)] {
             json[key]["against"] = arm.against.iter().map(super::finding).collect();
         }

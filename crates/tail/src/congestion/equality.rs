@@ -2,49 +2,96 @@
 //!
 //! If both are independent draws of one law, all assignments of the pooled values to two samples of these
 //! sizes are equally likely. A sum of scores over the new sample then has a known mean and variance for every
-//! law, and is nearly normal from ten values on.
+//! law, and is nearly normal from ten values on. Where values depend on each other, the variance is that of each sample
+//! times its long-run factor.
 
+use super::dependence::inflation;
 use crate::Series;
-use crate::special::{normal_quantile, normal_two_sided};
+use crate::special::{normal_quantile, normal_two_sided, student_two_sided};
 
-/// p-value of one law for both samples: the smaller of a test of the level (normal scores: van der Waerden 1952) and
-/// one of the spread (squared normal scores: Klotz 1962), for two tests (Šidák 1967).
-pub(super) fn p_equal(quiet: &Series, new: &Series) -> f64 {
-    let mut pooled: Vec<(f64, bool)> = quiet.sorted().iter().map(|x| (*x, false)).collect();
-    pooled.extend(new.sorted().iter().map(|x| (*x, true)));
-    pooled.sort_unstable_by(|a, b| a.0.total_cmp(&b.0));
+/// How likely two samples of one law differ as much.
+#[derive(Clone, Copy)]
+pub(super) struct Equality {
+    /// Of both tests together (Šidák 1967).
+    pub p: f64,
+    /// Of the level: normal scores (van der Waerden 1952).
+    pub level: f64,
+    /// Of the spread: squared normal scores (Klotz 1962).
+    pub spread: f64,
+}
+
+/// A value of one of both samples: which, and where in time.
+struct Pooled {
+    value: f64,
+    arm: usize,
+    at: usize,
+}
+
+/// Whether both samples have one law.
+pub(super) fn equality(quiet: &Series, new: &Series) -> Equality {
+    let mut pooled: Vec<Pooled> = [quiet, new]
+        .into_iter()
+        .enumerate()
+        .flat_map(|(arm, series)| {
+            series.values().iter().enumerate().map(move |(at, value)| Pooled { value: *value, arm, at })
+        })
+        .collect();
+    pooled.sort_by(|a, b| a.value.total_cmp(&b.value));
     let size = pooled.len() as f64;
     let normal: Vec<f64> =
         (1..=pooled.len()).map(|rank| normal_quantile(rank as f64 / (size + 1.0))).collect();
     let squared: Vec<f64> = normal.iter().map(|score| score * score).collect();
-    let smaller = [normal, squared]
-        .into_iter()
-        .map(|scores| normal_two_sided(standardised(&pooled, scores)))
-        .fold(1.0, f64::min);
-    -(2.0 * (-smaller).ln_1p()).exp_m1()
+    let sizes = [quiet.len(), new.len()];
+    let [level, spread] = [normal, squared].map(|scores| two_sided(&in_time(&pooled, scores, sizes)));
+    Equality { p: -(2.0 * (-level.min(spread)).ln_1p()).exp_m1(), level, spread }
 }
 
-/// The sum of scores over the new sample, less its mean, over its standard deviation. Equal values share the mean
-/// of their scores. 0 where all values are equal.
-fn standardised(pooled: &[(f64, bool)], mut scores: Vec<f64>) -> f64 {
+/// The scores of each sample in time order, less the mean of all. Equal values share the mean of their scores.
+fn in_time(pooled: &[Pooled], mut scores: Vec<f64>, sizes: [usize; 2]) -> [Vec<f64>; 2] {
     let mut begin = 0;
     while begin < pooled.len() {
         let mut end = begin + 1;
-        while end < pooled.len() && pooled[end].0 == pooled[begin].0 {
+        while end < pooled.len() && pooled[end].value == pooled[begin].value {
             end += 1;
         }
         let shared = scores[begin..end].iter().sum::<f64>() / (end - begin) as f64;
         scores[begin..end].fill(shared);
         begin = end;
     }
-    let size = pooled.len() as f64;
-    let new = pooled.iter().filter(|value| value.1).count() as f64;
-    let mean = scores.iter().sum::<f64>() / size;
-    let squares: f64 = scores.iter().map(|score| (score - mean).powi(2)).sum();
-    let variance = new * (size - new) / (size * (size - 1.0)) * squares;
-    let sum: f64 =
-        pooled.iter().zip(&scores).filter(|(value, _)| value.1).map(|(_, score)| score - mean).sum();
-    if variance > 0.0 { sum / variance.sqrt() } else { 0.0 }
+    let mean = scores.iter().sum::<f64>() / scores.len() as f64;
+    let mut arms = sizes.map(|size| vec![0.0; size]);
+    for (one, score) in pooled.iter().zip(scores) {
+        arms[one.arm][one.at] = score - mean;
+    }
+    arms
+}
+
+/// The two-sided p-value of equal means of the scores.
+fn two_sided(arms: &[Vec<f64>; 2]) -> f64 {
+    let [x, y] = arms;
+    let factors = [inflation(x), inflation(y)];
+    let (statistic, freedom) = standardised(arms, factors);
+    match factors == [1.0, 1.0] {
+        true => normal_two_sided(statistic),
+        false => student_two_sided(statistic, freedom),
+    }
+}
+
+/// The difference of the means over its standard deviation, with each sample's variance times its factor, and the degrees
+/// of freedom of that (Satterthwaite 1946). 0 where all values are equal.
+fn standardised([x, y]: &[Vec<f64>; 2], factors: [f64; 2]) -> (f64, f64) {
+    let (n, m) = (x.len() as f64, y.len() as f64);
+    let squares: f64 = x.iter().chain(y).map(|score| score * score).sum();
+    let variance = squares / (n + m - 1.0);
+    let mean = |scores: &[f64]| scores.iter().sum::<f64>() / scores.len() as f64;
+    let of = [variance * factors[0] / n, variance * factors[1] / m];
+    let all = of[0] + of[1];
+    if all <= 0.0 {
+        return (0.0, n + m - 2.0);
+    }
+    let effective = [n / factors[0], m / factors[1]];
+    let freedom = all * all / (of[0] * of[0] / (effective[0] - 1.0) + of[1] * of[1] / (effective[1] - 1.0));
+    ((mean(y) - mean(x)) / all.sqrt(), freedom.max(1.0))
 }
 
 #[cfg(test)]
@@ -63,9 +110,15 @@ mod tests {
             .collect();
         let mean = sums.iter().sum::<f64>() / sums.len() as f64;
         let variance = sums.iter().map(|sum| (sum - mean).powi(2)).sum::<f64>() / sums.len() as f64;
-        let pooled: Vec<(f64, bool)> =
-            values.iter().enumerate().map(|(at, x)| (*x, at == 1 || at == 4)).collect();
+        // The second and the fifth value are the new sample.
+        let (mut next, mut pooled) = ([0, 0], Vec::new());
+        for (at, value) in values.into_iter().enumerate() {
+            let arm = usize::from(at == 1 || at == 4);
+            pooled.push(Pooled { value, arm, at: next[arm] });
+            next[arm] += 1;
+        }
         let wanted = (2.5 + 5.0 - mean) / variance.sqrt();
-        assert!((standardised(&pooled, scores) - wanted).abs() < 1e-12);
+        let (found, _) = standardised(&in_time(&pooled, scores, [4, 2]), [1.0, 1.0]);
+        assert!((found - wanted).abs() < 1e-12);
     }
 }

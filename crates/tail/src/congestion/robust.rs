@@ -3,6 +3,7 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::dependence::inflation;
 use super::large::Large;
 use super::sorted::{Sorted, hodges_lehmann};
 use crate::series::sorted_quantile;
@@ -13,7 +14,7 @@ use crate::{Interval, Series, Xoshiro};
 pub struct Estimate {
     /// The estimate.
     pub value: f64,
-    /// Its interval: percentiles of a block bootstrap, or without resampling for large samples.
+    /// Its interval: percentiles of a bootstrap, or without resampling for large samples.
     pub interval: Interval,
 }
 
@@ -32,7 +33,7 @@ pub struct Robust {
     pub mean_ln_k: Estimate,
     /// Var ln k = Var ln T(new) - Var ln T(quiet); negative where the new runs vary less.
     pub variance_ln_k: Estimate,
-    /// Block lengths of the bootstrap in the quiet and in the new sample.
+    /// How many values count as one in the intervals, in the quiet and in the new sample.
     pub blocks: [usize; 2],
     /// Whether intervals come from a bootstrap. From 10,000 values they come from order statistics and
     /// moments.
@@ -43,49 +44,55 @@ pub struct Robust {
 /// Total number of values from which intervals are computed without resampling.
 const LARGE: usize = 10_000;
 
-/// Model-free comparison of two positive series. Blocks have length 1 for independent values. From 10,000
-/// values, intervals come from order statistics and moments with the effective sample sizes.
+/// Model-free comparison of two positive series. A bootstrap draws as many values of each as count as independent. From
+/// 10,000 values, intervals come from order statistics and moments with these numbers.
 pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed: u64) -> Robust {
     let logs = |series: &Series| -> Vec<f64> { series.values().iter().map(|x| x.ln()).collect() };
     let ((x, one), (y, other)) =
-        rayon::join(|| (logs(quiet), Worth::of(quiet)), || (logs(new), Worth::of(new)));
-    let blocks = [one.block, other.block];
+        rayon::join(|| (logs(quiet), inflation_of(quiet)), || (logs(new), inflation_of(new)));
+    let effective = [x.len() as f64 / one, y.len() as f64 / other];
     let by_formula = x.len() + y.len() >= LARGE;
     let [median, hodges, mean, variance] = if by_formula {
-        formulas(&x, &y, [one.effective, other.effective], level)
+        formulas(&x, &y, effective, level)
     } else {
-        bootstrapped(&x, &y, blocks, level, (replicates, seed))
+        bootstrapped(&x, &y, effective, level, (replicates, seed))
     };
     Robust {
         median_ratio: exponential(median),
         hodges_lehmann: exponential(hodges),
         mean_ln_k: mean,
         variance_ln_k: variance,
-        blocks,
+        blocks: [one, other].map(|factor| factor.round() as usize),
         bootstrap: !by_formula,
     }
 }
 
-/// All four with percentile intervals. A replicate does not depend on the number of threads.
+/// How many values of the series tell as much of its level as one independent value.
+pub(super) fn inflation_of(series: &Series) -> f64 {
+    inflation(&crate::independence::ranks(series.values()))
+}
+
+/// All four with percentile intervals of as many draws as count as independent (Bickel, Götze, van Zwet 1997). A replicate
+/// does not depend on the number of threads.
 fn bootstrapped(
     x: &[f64],
     y: &[f64],
-    blocks: [usize; 2],
+    effective: [f64; 2],
     level: f64,
     (replicates, seed): (usize, u64),
 ) -> [Estimate; 4] {
     let here = statistics(&Sorted::of(x), &Sorted::of(y));
+    let draws = effective.map(|size| (size.round() as usize).max(2));
     let drawn: Vec<[f64; 4]> = (0..replicates as u64)
         .into_par_iter()
-        .map_init(
-            || (Vec::with_capacity(x.len()), Vec::with_capacity(y.len())),
-            |(bx, by), replicate| {
-                let mut random = Xoshiro::stream(seed, replicate);
-                resample(x, blocks[0], &mut random, bx);
-                resample(y, blocks[1], &mut random, by);
-                statistics(&Sorted::of(bx), &Sorted::of(by))
-            },
-        )
+        .map(|replicate| {
+            let mut random = Xoshiro::stream(seed, replicate);
+            let mut of = |from: &[f64], size: usize| -> Vec<f64> {
+                (0..size).map(|_| from[random.below(from.len())]).collect()
+            };
+            let (x, y) = (of(x, draws[0]), of(y, draws[1]));
+            statistics(&Sorted::of(&x), &Sorted::of(&y))
+        })
         .collect();
     let tail = 0.5 * (1.0 - level);
     std::array::from_fn(|i| {
@@ -130,36 +137,6 @@ fn middle(logs: &[f64]) -> f64 {
     if n % 2 == 1 { logs[n / 2].exp() } else { 0.5 * (logs[n / 2 - 1].exp() + logs[n / 2].exp()) }
 }
 
-/// The effective sample size of a series, and its bootstrap block length: 1 if the values pass as
-/// independent.
-struct Worth {
-    effective: f64,
-    block: usize,
-}
-
-impl Worth {
-    fn of(series: &Series) -> Worth {
-        let n = series.len();
-        let effective = crate::gev::effective_size(&crate::independence::ranks(series.values()));
-        match effective > 0.95 * n as f64 {
-            true => Worth { effective: n as f64, block: 1 },
-            false => Worth { effective, block: crate::bootstrap::block_length(n, effective) },
-        }
-    }
-}
-
-/// Circular moving-block resample (Künsch 1989; Politis, Romano 1992).
-pub fn resample(from: &[f64], block: usize, random: &mut Xoshiro, to: &mut Vec<f64>) {
-    to.clear();
-    let n = from.len();
-    while to.len() < n {
-        let start = random.below(n);
-        for offset in 0..block.min(n - to.len()) {
-            to.push(from[(start + offset) % n]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,7 +148,7 @@ mod tests {
             (0..n).map(|_| shift + spread * (random.normal() + 0.3 * random.exponential())).collect()
         };
         let (x, y) = (draw(1_500, 0.5, 0.0), draw(1_200, 0.8, 0.2));
-        let drawn = bootstrapped(&x, &y, [1, 1], 0.95, (999, 1));
+        let drawn = bootstrapped(&x, &y, [1_500.0, 1_200.0], 0.95, (999, 1));
         let found = formulas(&x, &y, [1_500.0, 1_200.0], 0.95);
         for (one, other) in drawn.iter().zip(&found) {
             assert_eq!(one.value, other.value);
@@ -180,16 +157,5 @@ mod tests {
                 [one.interval.lower - other.interval.lower, one.interval.upper - other.interval.upper];
             assert!(apart.iter().all(|end| end.abs() < 0.15 * width), "{one:?} {other:?}");
         }
-    }
-
-    #[test]
-    fn a_block_resample_keeps_neighbours_together() {
-        let values: Vec<f64> = (0..100).map(f64::from).collect();
-        let mut out = Vec::new();
-        resample(&values, 10, &mut Xoshiro::new(1), &mut out);
-        let steps =
-            out.windows(2).filter(|w| (w[1] - w[0] - 1.0).abs() < 1e-9 || w[1] - w[0] < -98.5).count();
-        assert_eq!(out.len(), 100);
-        assert!(steps >= 90, "{steps}");
     }
 }

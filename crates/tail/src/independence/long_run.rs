@@ -19,7 +19,7 @@ const MOST_MEMORY: f64 = 0.98;
 /// the bias of few values.
 ///
 /// The first two see neighbours, the third whatever lasts longer. `residuals` have mean 0.
-pub(super) fn factor(residuals: &[f64]) -> f64 {
+pub(crate) fn factor(residuals: &[f64]) -> f64 {
     let n = residuals.len();
     if n < 8 {
         return 1.0;
@@ -43,13 +43,32 @@ pub(super) fn factor(residuals: &[f64]) -> f64 {
     alone.max(noisy).max(slow).max(1.0)
 }
 
+/// Whether neighbours, or what is seen at low frequencies, hint at dependence: one of the two is more than `errors` of its
+/// standard errors above that of independent values. `residuals` have mean 0.
+pub(crate) fn is_hinted(residuals: &[f64], errors: f64) -> bool {
+    let n = residuals.len();
+    let products = lagged::products(residuals, 0.0, 0, 2);
+    let (variance, one) = (products[0], products[1]);
+    if n < 8 || !(variance > 0.0 && variance.is_finite()) {
+        return false;
+    }
+    let size = n as f64;
+    let slow = low_frequencies(residuals) / (variance / size) - 1.0;
+    one / variance * size.sqrt() > errors || slow * (0.5 * frequencies(n) as f64).sqrt() > errors
+}
+
+/// How many of the lowest frequencies are looked at.
+fn frequencies(n: usize) -> usize {
+    let most = MOST_FREQUENCIES.min(n.div_ceil(n.div_ceil(BLOCKS)) / 2);
+    ((0.4 * (n as f64).powf(2.0 / 3.0)) as usize).clamp(1, most)
+}
+
 /// The mean of squared cosine transforms at the lowest frequencies.
 fn low_frequencies(residuals: &[f64]) -> f64 {
     let n = residuals.len();
     let width = n.div_ceil(BLOCKS);
     let blocks: Vec<f64> = residuals.chunks(width).map(lagged::sum).collect();
-    let count =
-        ((0.4 * (n as f64).powf(2.0 / 3.0)) as usize).clamp(1, MOST_FREQUENCIES.min(blocks.len() / 2));
+    let count = frequencies(n);
     let mut sums = vec![0.0; count];
     for (at, value) in blocks.iter().enumerate() {
         let cosine = (std::f64::consts::PI * (at as f64 + 0.5) / blocks.len() as f64).cos();

@@ -13,7 +13,7 @@ mod findings;
 mod hull;
 mod inversions;
 mod level;
-mod long_run;
+pub(crate) mod long_run;
 mod modes;
 mod montecarlo;
 mod neighbours;

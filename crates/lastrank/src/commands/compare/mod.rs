@@ -1,6 +1,7 @@
 //! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
 mod several;
+mod sides;
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +9,7 @@ use anyhow::{Context, anyhow, bail};
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
-use tail::congestion::{CompareOptions, Comparison, ComparisonCode, SCHEMA, compare, single_run};
+use tail::congestion::{Basis, ByLaw, CompareOptions, Comparison, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
@@ -42,6 +43,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if !args.more.is_empty() {
         return several::run(args);
     }
+    if sides::are_folders(args)? {
+        return sides::run(args, limit);
+    }
+    if args.statistic.is_some() {
+        bail!(
+            "--statistic makes one number of each run of a directory; two runs are compared by all their values"
+        );
+    }
     let ([quiet, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
     if quiet.seconds != new.seconds {
         let plain = if quiet.seconds { &new } else { &quiet };
@@ -61,13 +70,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         }
         single_runs(args, &quiet, &new, &warnings)?
     } else {
-        samples(args, &quiet, &new, &warnings)?
+        samples(args, &quiet, &new, (&warnings, limit))?
     };
-    let too_slow = limit.is_some_and(|limit| lower > limit);
-    if let (true, Some(condition)) = (too_slow, &args.fail_if) {
-        eprintln!("{condition}: yes, even the lower end of the interval, {lower:.4}, is above it");
-    }
-    Ok(if too_slow { Status::No } else { Status::Ok })
+    Ok(judged(args, limit, lower))
 }
 
 /// The number in `k>1.05`.
@@ -79,14 +84,31 @@ fn limit(condition: &str) -> anyhow::Result<f64> {
         .ok_or_else(|| anyhow!("--fail-if `{condition}`: write `k>NUMBER`, for example `--fail-if 'k>1.05'`"))
 }
 
+/// The exit status of a condition, which fails where even the lower end of the interval is above it.
+fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64) -> Status {
+    let too_slow = limit.is_some_and(|limit| lower > limit);
+    if let (true, Some(condition)) = (too_slow, &args.fail_if) {
+        eprintln!("{condition}: yes, even the lower end of the interval, {lower:.4}, is above it");
+    }
+    if too_slow { Status::No } else { Status::Ok }
+}
+
 /// Compare two samples; the lower end of the factor that is quoted.
-fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
+fn samples(
+    args: &CompareArgs,
+    quiet: &Values,
+    new: &Values,
+    (warnings, limit): (&[String], Option<f64>),
+) -> anyhow::Result<f64> {
     let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
-    let single = single_run(&found.quiet.law, found.new.median, args.level)
-        .ok()
+    let lower = found.sure_factor();
+    let single = found
+        .quiet
+        .law
+        .and_then(|law| single_run(&law, found.new.median, args.level).ok())
         .map(|interval| Single { duration: found.new.median, interval });
     if args.json {
         let mut object = words::json(&found)?;
@@ -103,6 +125,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
             found: &found,
             values: [&quiet.numbers, &new.numbers],
             rows: rows.as_ref(),
+            tripped: limit.is_some_and(|limit| lower > limit),
             warnings,
         };
         output::print_screen(&answer.screen(output::screen_options()))?;
@@ -115,9 +138,7 @@ fn samples(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
-    let lower = found.headline().interval.lower;
-    // A difference that is not shown fails no limit.
-    Ok(if found.code == ComparisonCode::NoDifference { lower.min(1.0) } else { lower })
+    Ok(lower)
 }
 
 /// Judge each of a few new runs by itself; the smallest lower end of k.
@@ -220,18 +241,21 @@ fn text(
     for advice in words::comparison::advice(found) {
         text += &sentence("       → ", &advice);
     }
-    let level = found.factor.interval.level;
-    let from = format!("{} from", confidence(level));
+    let headline = found.headline();
+    let from = format!("{} from", confidence(headline.interval.level));
     let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
     let ratio = &found.robust;
     let without_law =
-        if ratio.bootstrap { "no law, block bootstrap" } else { "no law, order statistics and moments" };
+        if ratio.bootstrap { "no law, bootstrap" } else { "no law, order statistics and moments" };
     let mut row = |name: &str, value: f64, interval: &Interval, note: &str| {
         let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
         table.push(false, cells.into_iter().chain([note.to_string()]));
     };
-    let note = if found.headline().by_law { "profile likelihood" } else { "not to be used: see the verdict" };
-    row("by the law of maxima", found.factor.value, &found.factor.interval, note);
+    let note =
+        if headline.by == Basis::Law { "profile likelihood" } else { "not to be used: see the verdict" };
+    if let Some(law) = &found.law {
+        row("by the law of maxima", law.factor.value, &law.factor.interval, note);
+    }
     row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
     row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, without_law);
     let mean = &ratio.mean_ln_k;
@@ -242,44 +266,7 @@ fn text(
         let k = single.duration / found.quiet.median;
         row("if there were one new run", k, &single.interval, "at its median");
     }
-    text += &format!("\n{}\n", table.text());
-
-    let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
-    table.push(
-        false,
-        [
-            "one law for both, whatever it is".into(),
-            "normal scores of level and spread".into(),
-            probability(found.p_equal),
-        ],
-    );
-    table.push(false, ["no difference, k = 1".into(), String::new(), probability(found.p_no_difference)]);
-    table.push(
-        false,
-        [
-            "one factor, against two laws of their own".into(),
-            format!("likelihood ratio {}, 2 df", fixed(found.factor.statistic, 2)),
-            probability(found.factor.p),
-        ],
-    );
-    let shift = &found.shift;
-    let [value, lower, upper] = unit.with_interval(shift.value, shift.interval.lower, shift.interval.upper);
-    table.push(
-        false,
-        [
-            "one shift, against two laws of their own".into(),
-            format!(
-                "{} ({lower} to {}), likelihood ratio {}, 2 df",
-                unit.named(&value),
-                unit.named(&upper),
-                fixed(shift.statistic, 2)
-            ),
-            probability(shift.p),
-        ],
-    );
-    table.note =
-        format!("A factor rather than a shift, by AIC: weight {} of 1.", fixed(found.factor_weight, 2));
-    text += &format!("{}\n", table.text());
+    text += &format!("\n{}\n{}\n", table.text(), tests(found, unit));
 
     let spread = &ratio.variance_ln_k;
     let sd = |variance: f64| format!("{}\u{202f}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
@@ -299,4 +286,55 @@ fn text(
         },
     );
     text
+}
+
+/// The tests of one law for both, and of what the law says.
+fn tests(found: &Comparison, unit: Unit) -> String {
+    let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
+    let [one, other] = [&found.quiet, &found.new].map(|arm| fixed(arm.inflation, 1));
+    let worth = match found.is_dependent() {
+        true => format!("; {one} and {other} values count as one"),
+        false => String::new(),
+    };
+    table.push(
+        false,
+        [
+            "one law for both, whatever it is".into(),
+            format!("normal scores of level and spread{worth}"),
+            probability(found.p_equal),
+        ],
+    );
+    if let Some(law) = &found.law {
+        tests_by_law(&mut table, law, unit);
+    }
+    table.text()
+}
+
+fn tests_by_law(table: &mut Table, law: &ByLaw, unit: Unit) {
+    table.push(false, ["no difference, k = 1".into(), String::new(), probability(law.p_no_difference)]);
+    table.push(
+        false,
+        [
+            "one factor, against two laws of their own".into(),
+            format!("likelihood ratio {}, 2 df", fixed(law.factor.statistic, 2)),
+            probability(law.factor.p),
+        ],
+    );
+    let shift = &law.shift;
+    let [value, lower, upper] = unit.with_interval(shift.value, shift.interval.lower, shift.interval.upper);
+    table.push(
+        false,
+        [
+            "one shift, against two laws of their own".into(),
+            format!(
+                "{} ({lower} to {}), likelihood ratio {}, 2 df",
+                unit.named(&value),
+                unit.named(&upper),
+                fixed(shift.statistic, 2)
+            ),
+            probability(shift.p),
+        ],
+    );
+    table.note =
+        format!("A factor rather than a shift, by AIC: weight {} of 1.", fixed(law.factor_weight, 2));
 }

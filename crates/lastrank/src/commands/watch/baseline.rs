@@ -28,7 +28,7 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let statistic = per_run::statistic(args)?;
     let is_folder = args.baseline.is_dir() && !store::has_parts(&args.baseline);
     let values = if let (Some(statistic), true) = (statistic, is_folder) {
-        of_folder(&args.baseline, statistic, choice)?
+        of_folder(&args.baseline, statistic, choice, None)?
     } else if statistic.is_some() && store::is_run(&args.baseline) {
         bail!(
             "--statistic makes one value of {}; name a directory of at least 50 quiet runs",
@@ -79,8 +79,13 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
 }
 
-/// One value of each run of a directory, the earliest run first; all runs are of what the first is about.
-fn of_folder(folder: &Path, statistic: Statistic, choice: &crate::cli::Choice) -> anyhow::Result<Values> {
+/// One value of each run of a directory, the earliest run first; all runs are of what `like`, or the first, is about.
+pub fn of_folder(
+    folder: &Path,
+    statistic: Statistic,
+    choice: &crate::cli::Choice,
+    like: Option<&Values>,
+) -> anyhow::Result<Values> {
     let own = crate::cli::Choice { column: None, unit: None, ..copy(choice) };
     let mut found: Vec<(String, Values)> = Vec::new();
     let mut files = per_run::runs_of(folder)?;
@@ -88,9 +93,9 @@ fn of_folder(folder: &Path, statistic: Statistic, choice: &crate::cli::Choice) -
     for file in files {
         let run = values::open(&file)?;
         let started = run.facts.started.clone();
-        let one = match found.first() {
+        let one = match like.or(found.first().map(|(_, first)| first)) {
             None => values::of_run(run, &file, &own)?,
-            Some((_, first)) => values::of_run_like(run, &file, &own, first)?.0,
+            Some(first) => values::of_run_like(run, &file, &own, first)?.0,
         };
         found.push((started, one));
     }

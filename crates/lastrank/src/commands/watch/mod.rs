@@ -15,6 +15,8 @@ use anyhow::{Context, bail};
 use crate::cli::WatchArgs;
 use crate::exit::Status;
 use crate::system::StopSignals;
+pub use baseline::of_folder as folder;
+pub use per_run::runs_of;
 use session::Session;
 
 /// Watch a stream to its end, or until Ctrl-C; the exit status says whether there was an alarm.

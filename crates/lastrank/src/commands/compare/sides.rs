@@ -1,0 +1,91 @@
+//! Two directories of run files: the run is the unit of the comparison.
+
+use std::path::Path;
+
+use anyhow::{Context, bail};
+use report::{RunsAnswer, words};
+use serde_json::json;
+use tail::congestion::{SCHEMA, several};
+
+use super::judged;
+use crate::cli::CompareArgs;
+use crate::commands::watch::{folder, runs_of};
+use crate::exit::Status;
+use crate::output;
+use crate::statistic::Statistic;
+use crate::values::why_not_comparable;
+
+/// Whether both sides are directories of several runs. A run in parts is a directory too, and one run.
+///
+/// # Errors
+/// One of each.
+pub fn are_folders(args: &CompareArgs) -> anyhow::Result<bool> {
+    let is_folder = |path: &Path| path.is_dir() && !store::has_parts(path);
+    match (is_folder(&args.quiet), is_folder(&args.new)) {
+        (one, other) if one == other => Ok(one),
+        (one, _) => {
+            let (folder, file) = if one { (&args.quiet, &args.new) } else { (&args.new, &args.quiet) };
+            bail!(
+                "{} is a directory of runs and {} is one run: name two directories, or two runs",
+                folder.display(),
+                file.display()
+            )
+        }
+    }
+}
+
+/// Compares one number of each run, so that what differs from run to run is in the interval.
+pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
+    if args.output.is_some() || args.verbose {
+        bail!("-o and -v compare two runs; directories of runs have one screen and --json");
+    }
+    let statistic = Statistic::of("--statistic", args.statistic.as_deref().unwrap_or("median"))?;
+    for side in [&args.quiet, &args.new] {
+        let runs = runs_of(side)?.len();
+        if runs < 2 {
+            bail!("{} holds {runs} run files; a side needs at least 2", side.display());
+        }
+    }
+    let quiet = folder(&args.quiet, statistic, &args.choice, None)?;
+    let new = folder(&args.new, statistic, &args.choice, Some(&quiet))?;
+    let found = several(&quiet.numbers, &new.numbers, args.level)
+        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
+    let warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
+    let lower = match found.code {
+        // A difference that is not shown fails no limit.
+        tail::congestion::ComparisonCode::NoDifference => found.ratio.interval.lower.min(1.0),
+        _ => found.ratio.interval.lower,
+    };
+    if args.json {
+        output::json(&json!({
+            "schema": SCHEMA,
+            "source": {"quiet": quiet.name, "new": new.name, "unit": "s"},
+            "warnings": warnings,
+            "runs": found.runs,
+            "means": found.means,
+            "between_runs": found.between_runs,
+            "p": found.p,
+            "headline": {
+                "value": found.ratio.value,
+                "interval": found.ratio.interval,
+                "by_law": false,
+                "by": "runs",
+            },
+            "negligible": found.is_negligible(),
+            "code": found.code,
+            "text": format!("{}.", words::comparison::of_runs(&found).1),
+            "advice": [],
+        }))?;
+    } else {
+        let what = quiet.subject.as_ref().map_or(String::new(), |subject| subject.describe());
+        let answer = RunsAnswer {
+            names: [&args.quiet.display().to_string(), &args.new.display().to_string()],
+            what: &format!("{} of {what}", statistic.name()),
+            found: &found,
+            tripped: limit.is_some_and(|limit| lower > limit),
+            warnings: &warnings,
+        };
+        output::print_screen(&answer.screen(output::screen_options()))?;
+    }
+    Ok(judged(args, limit, lower))
+}

@@ -1,0 +1,148 @@
+//! What a comparison comes to: its code, and the number to quote.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE};
+use crate::Interval;
+
+/// What the number to quote rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Basis {
+    /// The factor of the common law ([`super::ByLaw::factor`]).
+    Law,
+    /// The ratio over all pairs ([`super::Robust::hodges_lehmann`]), which needs no law and allows for dependence.
+    Pairs,
+    /// The ratio of geometric means ([`super::Robust::mean_ln_k`]), which rounding does not move in steps.
+    Means,
+}
+
+/// The number that a comparison is quoted with.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Headline {
+    /// How many times as long the new runs take.
+    pub value: f64,
+    /// Its interval.
+    pub interval: Interval,
+    /// Whether it is the factor of the common law.
+    pub by_law: bool,
+    /// What it rests on.
+    pub by: Basis,
+}
+
+/// Whether runs take k times as long, or the same amount longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slowdown {
+    /// Every run takes k times as long.
+    Factor,
+    /// Every run takes the same amount longer.
+    Shift,
+    /// Undecided with these values.
+    Undecided,
+}
+
+/// A factor whose whole interval is within so much of 1 matters to nobody: machines differ by more from day to day.
+pub const TOO_SMALL_TO_MATTER: f64 = 0.01;
+
+impl Comparison {
+    pub(super) fn judge(&self) -> ComparisonCode {
+        if !self.is_unequal() {
+            return ComparisonCode::NoDifference;
+        }
+        if self.level_moves() {
+            return ComparisonCode::NotIndependent;
+        }
+        let one_factor =
+            self.law.as_ref().filter(|_| self.uses_law()).map(|law| law.factor.p >= 0.05 && law.agrees);
+        let headline = self.headline();
+        match (one_factor, headline.interval.contains(1.0)) {
+            (Some(true), true) => ComparisonCode::NoDifference,
+            (Some(false), _) => ComparisonCode::OtherDifference,
+            // The spread differs, or the level only by the test.
+            (None, true) if self.p_spread <= self.p_level => ComparisonCode::OtherDifference,
+            (None, true) => ComparisonCode::NoDifference,
+            (Some(true) | None, false) if headline.value > 1.0 => ComparisonCode::Slower,
+            (Some(true) | None, false) => ComparisonCode::Faster,
+        }
+    }
+
+    /// Whether the test of equality alone tells the samples apart, at its share of the error.
+    pub fn is_unequal(&self) -> bool {
+        self.p_equal < EQUALITY_SHARE * self.error
+    }
+
+    /// Whether the level of one of the samples drifts or jumps.
+    pub fn level_moves(&self) -> bool {
+        self.quiet.level_moves || self.new.level_moves
+    }
+
+    /// Whether something hints at values that depend on each other.
+    pub fn is_dependent(&self) -> bool {
+        [&self.quiet, &self.new].iter().any(|arm| arm.inflation > 1.0 || !arm.independent)
+    }
+
+    /// Whether values are too coarse for a law or for ratios of pairs.
+    pub fn is_coarse(&self) -> bool {
+        self.quiet.coarse || self.new.coarse
+    }
+
+    /// Whether the law may be asked at all: its likelihood is that of independent values that are not rounded.
+    fn uses_law(&self) -> bool {
+        !(self.is_dependent() || self.is_coarse())
+    }
+
+    /// The number to quote: the factor where one factor describes independent samples, else a ratio without a law.
+    pub fn headline(&self) -> Headline {
+        let of_law = self.law.as_ref().filter(|law| self.uses_law() && law.factor.p >= 0.05 && law.agrees);
+        if let Some(law) = of_law {
+            let factor = &law.factor;
+            return Headline { value: factor.value, interval: factor.interval, by_law: true, by: Basis::Law };
+        }
+        if self.is_coarse() {
+            let mean = &self.robust.mean_ln_k;
+            let Interval { lower, upper, level, .. } = mean.interval;
+            let interval = Interval::new(lower.exp(), upper.exp(), level);
+            return Headline { value: mean.value.exp(), interval, by_law: false, by: Basis::Means };
+        }
+        let ratio = &self.robust.hodges_lehmann;
+        Headline { value: ratio.value, interval: ratio.interval, by_law: false, by: Basis::Pairs }
+    }
+
+    /// Whether the difference is shown, and is too small to matter ([`TOO_SMALL_TO_MATTER`]).
+    pub fn is_negligible(&self) -> bool {
+        let Interval { lower, upper, .. } = self.headline().interval;
+        lower >= 1.0 / (1.0 + TOO_SMALL_TO_MATTER) && upper <= 1.0 + TOO_SMALL_TO_MATTER
+    }
+
+    /// The factor that the new runs surely have: the lower end of the quoted interval, and at most 1 where no difference
+    /// is shown.
+    pub fn sure_factor(&self) -> f64 {
+        let lower = self.headline().interval.lower;
+        if self.code == ComparisonCode::NoDifference { lower.min(1.0) } else { lower }
+    }
+
+    /// Whether the difference is a factor or a shift, by the weight of the factor; `None` where no law was asked.
+    pub fn slowdown(&self) -> Option<Slowdown> {
+        let law = self.law.as_ref().filter(|_| self.headline().by_law)?;
+        Some(if law.factor_weight > 0.9 {
+            Slowdown::Factor
+        } else if law.factor_weight < 0.1 {
+            Slowdown::Shift
+        } else {
+            Slowdown::Undecided
+        })
+    }
+
+    pub(super) fn advise(&self) -> Vec<ComparisonAdvice> {
+        let mut advice = Vec::new();
+        let one_factor = matches!(self.code, ComparisonCode::Slower | ComparisonCode::Faster);
+        if one_factor && self.slowdown() == Some(Slowdown::Undecided) && !self.is_negligible() {
+            let runs = (3.20 / self.headline().value.ln()).powi(2);
+            if runs.is_finite() && runs > self.quiet.n.min(self.new.n) as f64 {
+                advice.push(ComparisonAdvice::MeasureMore { runs });
+            }
+        }
+        advice.push(ComparisonAdvice::Interleave);
+        advice
+    }
+}
