@@ -126,7 +126,7 @@ def test_a_screen_fits_and_is_as_it_was(case: Case, program: Path, folder: Path)
         text = masked(found.text) if case.masked else found.text
         parts.append(f"=== {columns} columns\n{text}\n")
         if columns == 80:
-            parts.append("=== colours at 80 columns\n" + "".join(f"{line}\n" for line in found.colours()))
+            parts.append("=== colours at 80 columns\n" + "".join(f"{masked(line) if case.masked else line}\n" for line in found.colours()))
     if not case.kept:
         return
     kept = SCREENS / f"{case.name}.txt"

@@ -33,6 +33,16 @@ pub fn print_screen(text: &str) -> io::Result<()> {
     print_as_it_is(&fitted(&visible_in_colour(text)))
 }
 
+/// As [`print_screen`] of the head, and as [`print`] of what stands below it.
+pub fn print_below(head: &str, text: &str) -> io::Result<()> {
+    print_as_it_is(&(fitted(&visible_in_colour(head)).into_owned() + &fitted(&visible(text))))
+}
+
+/// As [`tell`], of a screen of `report`.
+pub fn tell_screen(text: &str) -> io::Result<()> {
+    tell_as_it_is(&fitted(&visible_in_colour(text)))
+}
+
 /// The text in lines as wide as the terminal; unchanged for a pipe, whose reader wants whole lines, unless `COLUMNS` is
 /// set.
 fn fitted(text: &str) -> Cow<'_, str> {

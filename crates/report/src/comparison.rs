@@ -1,14 +1,18 @@
 //! The report of a comparison: two samples and the factor between them.
 
+mod law;
+
+pub use law::FactorCurve;
+
 use serde::Serialize;
 use serde_json::{Value, json};
 use tail::Interval;
-use tail::congestion::{Basis, ByLaw, Comparison, ComparisonCode};
+use tail::congestion::{Basis, Comparison};
 
 use crate::figures::curve::{Curve, Curves, above};
 use crate::figures::{Figure, Numbers, draw, thin};
 use crate::page::{Document, Tile, VerdictCard};
-use crate::unit::{Unit, probability, rounded, significant};
+use crate::unit::{Unit, rounded, significant};
 use crate::{Chapter, Table, quantile, words};
 
 /// Quantiles of the pair that are drawn at most.
@@ -21,21 +25,6 @@ pub struct ComparedSample<'a> {
     pub name: &'a str,
     /// In time order, as it was compared.
     pub values: &'a [f64],
-}
-
-/// Likelihood of the congestion factor.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct FactorCurve {
-    /// The factor k.
-    pub factor: Vec<f64>,
-    /// Its profile likelihood over the largest: 1 at the best k.
-    pub likelihood: Vec<f64>,
-    /// The best k.
-    pub best: f64,
-    /// Ends of its interval.
-    pub interval: [f64; 2],
-    /// Relative likelihood at the ends of the interval.
-    pub cut: f64,
 }
 
 /// Two samples and the factor between them, as figures, tables and a page.
@@ -69,14 +58,19 @@ impl ComparisonReport {
         )
         .with(
             [
-                found.law.as_ref().map(|law| likelihood(found, law)),
+                found.law.as_ref().map(|law| law::likelihood(found, law)),
                 Some(quantiles(quiet, new, found, unit)),
-                found.law.as_ref().map(|law| density(quiet, new, law, unit)),
+                found
+                    .law
+                    .as_ref()
+                    .map(|law| law::density([sorted(quiet.values), sorted(new.values)], law, unit)),
                 Some(survival(quiet, new, found, unit)),
             ]
             .into_iter()
             .flatten(),
-            [Some(estimates(found)), found.law.as_ref().map(|law| models(law, unit))].into_iter().flatten(),
+            [Some(estimates(found)), found.law.as_ref().map(|law| law::models(law, unit))]
+                .into_iter()
+                .flatten(),
         );
         let samples = Chapter::new(
             "samples",
@@ -145,70 +139,6 @@ impl ComparisonReport {
     }
 }
 
-fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
-    let k = &law.factor;
-    let numbers = FactorCurve {
-        factor: law.curve.iter().map(|point| point[0]).collect(),
-        likelihood: law.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
-        best: k.value,
-        interval: [k.interval.lower, k.interval.upper],
-        cut: (-0.5 * tail::special::chi_square_1_quantile(k.interval.level)).exp(),
-    };
-    let x: Vec<f64> = numbers.factor.iter().map(|k| rounded(*k)).collect();
-    let y: Vec<f64> = numbers.likelihood.iter().map(|y| rounded(*y)).collect();
-    let [lower, upper] = numbers.interval;
-    let mut traces = vec![draw::line(
-        "likelihood",
-        x.clone(),
-        y,
-        (draw::LAW, "solid"),
-        "k = %{x:.5f}: %{y:.3f}<extra></extra>",
-    )];
-    let name = format!("{:.0} % interval", 100.0 * k.interval.level);
-    traces.push(draw::line(
-        &name,
-        vec![rounded(lower), rounded(upper)],
-        vec![rounded(numbers.cut); 2],
-        (draw::DATA, "solid"),
-        "%{x:.5f}<extra></extra>",
-    ));
-    let ends = law.curve.first().zip(law.curve.last()).map(|(first, last)| (first[0], last[0]));
-    let holds_one = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
-    if holds_one {
-        traces.push(draw::guide("k = 1", vec![1.0; 2], vec![0.0, 1.0]));
-    }
-    let verdict = match found.code {
-        _ if found.is_coarse() => "but it takes the values as not rounded: do not use it",
-        _ if found.is_dependent() => {
-            "but it takes the runs as independent, which they may not be: do not use it"
-        }
-        ComparisonCode::NoDifference => "a difference is not shown",
-        ComparisonCode::Slower => "all of it lies above 1: slower",
-        ComparisonCode::Faster => "all of it lies below 1: faster",
-        ComparisonCode::OtherDifference => "but one factor does not describe the difference: do not use it",
-        ComparisonCode::NotIndependent => "but the level moves: do not use it",
-    };
-    let title = "How likely is each factor".to_string();
-    Figure {
-        id: "factor-curve".into(),
-        caption: format!(
-            "The narrower the hill, the better k is known. Best is {:.4}, the interval from {lower:.4} to {upper:.4} \
-             (blue); {verdict}.",
-            k.value
-        ),
-        alternative: format!("Profile likelihood of k with its top at {:.4}; {verdict}.", k.value),
-        wide: false,
-        plot: draw::figure(
-            &title,
-            traces,
-            draw::axis("factor k"),
-            draw::axis_with("likelihood over the largest", json!({"rangemode": "tozero"})),
-        ),
-        title,
-        numbers: Numbers::new("factor_curve", numbers),
-    }
-}
-
 fn sorted(values: &[f64]) -> Vec<f64> {
     let mut sorted: Vec<f64> = values.iter().copied().filter(|value| value.is_finite()).collect();
     sorted.sort_unstable_by(f64::total_cmp);
@@ -264,82 +194,6 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
         alternative: format!("Quantile-quantile plot of the two samples with the line of factor {k:.4}."),
         wide: false,
         plot: draw::figure(&title, traces, draw::axis(&unit.axis("quiet")), draw::axis(&unit.axis("new"))),
-        title,
-        numbers: Numbers::new("curves", Curves { curves }),
-    }
-}
-
-fn density(quiet: &ComparedSample, new: &ComparedSample, by_law: &ByLaw, unit: Unit) -> Figure {
-    const BINS: usize = 30;
-    let (quiet, new) = (sorted(quiet.values), sorted(new.values));
-    // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
-    let low = quiet[0].min(new[0]);
-    let high = quantile(&quiet, 0.995).max(quantile(&new, 0.995));
-    let width = if high > low { (high - low) / BINS as f64 } else { 1.0 };
-    let bars = |values: &[f64]| -> Vec<f64> {
-        let mut count = [0u64; BINS];
-        for value in values.iter().filter(|value| **value <= high) {
-            count[(((value - low) / width) as usize).min(BINS - 1)] += 1;
-        }
-        count.iter().map(|count| *count as f64 / (values.len() as f64 * width)).collect()
-    };
-    let middles: Vec<f64> = (0..BINS).map(|bin| low + width * (bin as f64 + 0.5)).collect();
-    let grid: Vec<f64> = (0..=200).map(|step| low + (high - low) * f64::from(step) / 200.0).collect();
-    let law = by_law.factor.law;
-    let k = by_law.factor.value;
-    let curves = vec![
-        Curve { name: "quiet".into(), x: middles.clone(), y: bars(&quiet) },
-        Curve { name: "new".into(), x: middles, y: bars(&new) },
-        Curve {
-            name: "law of the quiet".into(),
-            x: grid.clone(),
-            y: grid.iter().map(|x| law.pdf(*x)).collect(),
-        },
-        Curve {
-            name: "the same, times k".into(),
-            y: grid.iter().map(|x| law.pdf(x / k) / k).collect(),
-            x: grid,
-        },
-    ];
-    let colours = [draw::DATA, draw::LAW];
-    let traces = curves
-        .iter()
-        .enumerate()
-        .map(|(index, curve)| {
-            let (x, colour) = (unit.scale_all(&curve.x), colours[index % 2]);
-            let y: Vec<f64> = curve.y.iter().map(|y| rounded(y / unit.factor)).collect();
-            if index < 2 {
-                json!({
-                    "type": "bar", "name": curve.name, "x": x, "y": y, "width": rounded(unit.scale(width)),
-                    "marker": {"color": colour, "opacity": 0.4}, "hovertemplate": "%{x}: %{y:.3g}<extra></extra>"
-                })
-            } else {
-                draw::line(&curve.name, x, y, (colour, "solid"), "%{y:.3g}<extra></extra>")
-            }
-        })
-        .collect();
-    let title = "The two densities".to_string();
-    let per = if unit.name.is_empty() { "density".into() } else { format!("density (1/{})", unit.name) };
-    let mut plot = draw::figure(
-        &title,
-        traces,
-        draw::axis(&unit.axis("value")),
-        draw::axis_with(&per, json!({"rangemode": "tozero"})),
-    );
-    plot["layout"]["barmode"] = json!("overlay");
-    let words = if by_law.factor.p < 0.05 {
-        "the lines do not describe both samples (see the test of one factor): the shape has changed, not only the scale"
-    } else {
-        "one law, stretched by k, describes both"
-    };
-    Figure {
-        id: "pair-density".into(),
-        caption: format!(
-            "Bars that do not follow their line: k alone does not explain the difference. Here {words}."
-        ),
-        alternative: format!("Histograms of both samples with one law stretched by k; {words}."),
-        wide: false,
-        plot,
         title,
         numbers: Numbers::new("curves", Curves { curves }),
     }
@@ -446,36 +300,6 @@ fn estimates(found: &Comparison) -> Table {
         Some(false) => "With and without a law the answers differ: trust the ones without.".into(),
         None => "There are too few different values for a law.".into(),
     };
-    table
-}
-
-fn models(law: &ByLaw, unit: Unit) -> Table {
-    let mut table =
-        Table::new("A factor, a shift, or two laws?", &["<model", "value", "p against two laws", "<"]);
-    let weight = |weight: f64| format!("weight {}", probability(weight));
-    table.push(
-        law.factor_weight >= 0.5,
-        [
-            "factor: new = k · quiet".into(),
-            crate::unit::fixed(law.factor.value, 4),
-            probability(law.factor.p),
-            weight(law.factor_weight),
-        ],
-    );
-    table.push(
-        law.factor_weight < 0.5,
-        [
-            "shift: new = quiet + D".into(),
-            unit.show(law.shift.value),
-            probability(law.shift.p),
-            weight(1.0 - law.factor_weight),
-        ],
-    );
-    table.push(
-        false,
-        ["no difference: k = 1".into(), "1".into(), probability(law.p_no_difference), String::new()],
-    );
-    table.note = "A small p speaks against the model; that of no difference is against the factor.".into();
     table
 }
 

@@ -59,7 +59,8 @@ pub use plain_fit::fit_text;
 pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::Report;
 pub use screen::{
-    CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, fit_width,
+    AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
+    fit_width,
 };
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};

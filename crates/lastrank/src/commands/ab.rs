@@ -7,7 +7,8 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
-use report::words::interleaved::{ArmSummary, Interleaving, answer, text};
+use report::answer_line;
+use report::words::interleaved::{ArmSummary, Interleaving, answer, sign, text};
 use serde_json::json;
 use tail::interleaved::{BlockOrder, Decision, LOOKS, Look, look};
 
@@ -120,8 +121,11 @@ fn deliver(args: &AbArgs, found: &Interleaving, made: &[Block]) -> anyhow::Resul
             "blocks": blocks,
         }));
     }
-    let words = if args.quiet { format!("{}\n", answer(found)) } else { text(found) };
-    Ok(output::print(&words)?)
+    if args.quiet {
+        return Ok(output::print(&format!("{}\n", answer(found)))?);
+    }
+    let head = answer_line(sign(found, args.fail_if_slower), &answer(found), output::screen_options());
+    Ok(output::print_below(&head, &text(found))?)
 }
 
 /// What is run in turns.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
-use report::{Table, Unit, significant, words};
+use report::{AnswerSign, Table, Unit, answer_line, significant, words};
 use results::QuantileInterval;
 use samples::units::count;
 use serde_json::json;
@@ -72,7 +72,13 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             "plans": words::json(&plans)?,
         }))?;
     } else {
-        output::print(&text(args, &basis, inflation, &plans))?;
+        let sign = match basis.warnings.is_empty() {
+            true => AnswerSign::Good,
+            false => AnswerSign::Caution,
+        };
+        let answer = words::planning::answer(&plans, basis.have);
+        let head = answer_line(sign, &answer, output::screen_options());
+        output::print_below(&head, &text(args, &basis, inflation, &plans))?;
     }
     Ok(Status::Ok)
 }
@@ -205,8 +211,7 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
     let unit = basis.unit;
     let Gev { location, scale, shape } = basis.law;
     let runs = if basis.have > 0 { format!(", {} runs", count(basis.have as u64)) } else { String::new() };
-    let mut text = report::sentence("", &words::planning::answer(plans, basis.have));
-    text += &format!(
+    let mut text = format!(
         "{}{runs}: location {}, scale {}, shape {}\n",
         basis.name,
         unit.show(location),

@@ -1,10 +1,10 @@
 //! `lastrank scale`: predicts the slowest of more ranks than were measured.
 
 use anyhow::{Context, bail};
-use report::{Table, Unit, fixed, probability, words};
+use report::{AnswerSign, Table, Unit, answer_line, fixed, probability, words};
 use serde_json::json;
-use tail::End;
 use tail::scale::{Joint, ScaleOptions, Scaled, Trust, joint, scale_at};
+use tail::{End, Series};
 
 use crate::cli::ScaleArgs;
 use crate::exit::Status;
@@ -47,6 +47,8 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
         });
     }
     let refused = predictions.iter().any(|found| found.trust == Trust::Refused);
+    let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
+    let unit = sizes[0].values.unit(typical);
     if args.json {
         output::json(&json!({
             "schema": "lastrank.scale/1",
@@ -61,9 +63,17 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             "joint": words::json(&several)?,
             "periods": periods,
             "predictions": words::json(&predictions)?,
+            "answers": answers(&sizes, &predictions, unit).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
         }))?;
     } else {
-        output::print(&text(&sizes, several.as_ref(), &predictions, &periods, args.level))?;
+        let head: String = answers(&sizes, &predictions, unit)
+            .iter()
+            .map(|(sign, text)| answer_line(*sign, text, output::screen_options()))
+            .collect();
+        output::print_below(
+            &head,
+            &text(&sizes, several.as_ref(), (&predictions, unit), &periods, args.level),
+        )?;
     }
     Ok(if refused { Status::No } else { Status::Ok })
 }
@@ -126,21 +136,34 @@ fn joint_of(sizes: &[Size], level: f64) -> anyhow::Result<Option<Joint>> {
     }
 }
 
+/// The answer for each number of ranks, with its sign. Where the runs contradict the law there is none but what was
+/// measured.
+fn answers(sizes: &[Size], predictions: &[Scaled], unit: Unit) -> Vec<(AnswerSign, String)> {
+    let largest = sizes.last().and_then(|size| {
+        let median = Series::clean(&size.values.numbers).quantile(0.5);
+        (!median.is_nan()).then_some((size.parts, median))
+    });
+    predictions
+        .iter()
+        .map(|found| {
+            let sign = match found.trust {
+                Trust::Supported => AnswerSign::Good,
+                Trust::Warned | Trust::Refused => AnswerSign::Caution,
+            };
+            (sign, words::prediction::answer(found, largest, unit))
+        })
+        .collect()
+}
+
 fn text(
     sizes: &[Size],
     several: Option<&Joint>,
-    predictions: &[Scaled],
+    (predictions, unit): (&[Scaled], Unit),
     periods: &[f64],
     level: f64,
 ) -> String {
     let percent = report::confidence(level);
-    let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
-    let unit = sizes[0].values.unit(typical);
-    let mut text: String = predictions
-        .iter()
-        .map(|found| report::sentence("", &words::prediction::answer(found, unit)))
-        .collect();
-    text.push('\n');
+    let mut text = String::from("\n");
     for size in sizes {
         text += &format!("{}: {} values\n", size.values.name, size.values.numbers.len());
         for warning in size.values.warnings() {

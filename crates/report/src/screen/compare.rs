@@ -40,8 +40,9 @@ impl CompareAnswer<'_> {
     pub fn screen(&self, options: ScreenOptions) -> String {
         let found = self.found;
         let mut canvas = Canvas::new(options);
-        let tail =
-            compare_values(self.values, 0.99).map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
+        let p99 = compare_values(self.values, 0.99)
+            .filter(|p99| !found.identical && (p99.lower.is_some() || p99.upper.is_some()));
+        let tail = p99.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
         let text = format!("{}{tail}.", words::comparison::headline(found));
         answer(&mut canvas, words::comparison::outcome(found), self.tripped, &text);
         canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
@@ -82,7 +83,8 @@ impl CompareAnswer<'_> {
         let parts: Vec<String> =
             [told(slower, "slower"), told(faster, "faster")].into_iter().flatten().collect();
         if !parts.is_empty() {
-            canvas.said(" ", Tone::Strong, &format!("Largest changes: {}.", parts.join("; ")), 3);
+            let head = if parts.len() == 1 { "Largest change" } else { "Largest changes" };
+            canvas.said(" ", Tone::Strong, &format!("{head}: {}.", parts.join("; ")), 3);
         }
     }
 

@@ -3,6 +3,7 @@
 //! Every number on it is one of [`results`] or of the analysis; tables and figures of the report have the rest.
 
 pub(crate) mod answer;
+mod answer_line;
 mod compare;
 mod fit;
 mod fit_width;
@@ -15,6 +16,7 @@ mod trust;
 
 pub(crate) use crate::number;
 pub use answer::answer_cells;
+pub use answer_line::{AnswerSign, answer_line};
 pub use compare::{CompareAnswer, RunsAnswer};
 pub(crate) use compare::{other_work_words, ratio as ratio_text};
 pub use fit::FitAnswer;

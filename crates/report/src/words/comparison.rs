@@ -176,8 +176,7 @@ pub fn advice(found: &Comparison) -> Vec<String> {
             format!("About {runs:.0} runs of each would tell a factor from a constant amount.")
         }
         ComparisonAdvice::Interleave => {
-            "One run a side: what differs from run to run is not in the interval. Interleave runs of both (lastrank ab), or \
-             compare directories of several runs."
+            "One run a side: what differs from run to run is not in the interval. Fix: lastrank ab, or directories of runs."
                 .into()
         }
     }

@@ -2,6 +2,7 @@
 
 use tail::interleaved::{Decision, LOOKS, Look};
 
+use crate::AnswerSign;
 use crate::unit::{duration, significant};
 
 /// One of the two arms.
@@ -60,9 +61,18 @@ pub fn answer(of: &Interleaving) -> String {
     }
 }
 
-/// The answer, both arms and what it rests on.
+/// The sign of the answer. `fails_if_slower`: a slower B, or no answer, is what the user called a failure.
+pub fn sign(of: &Interleaving, fails_if_slower: bool) -> AnswerSign {
+    match of.look.map(|look| look.decision) {
+        Some(Decision::Slower) | None if fails_if_slower => AnswerSign::Bad,
+        Some(Decision::Same | Decision::Faster) => AnswerSign::Good,
+        Some(Decision::Slower | Decision::Open) | None => AnswerSign::Caution,
+    }
+}
+
+/// Both arms and what the answer rests on.
 pub fn text(of: &Interleaving) -> String {
-    let mut text = format!("{}\n", answer(of));
+    let mut text = String::new();
     let widest = of.arms.iter().map(|arm| crate::table::width(&arm.what)).max().unwrap_or(0).min(40);
     for (letter, arm) in ["A", "B"].iter().zip(&of.arms) {
         let mut sorted = arm.seconds.clone();

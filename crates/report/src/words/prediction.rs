@@ -4,24 +4,46 @@ use tail::scale::{PredictionWarning, Scaled, Trust};
 
 use crate::unit::{Unit, probability};
 
-/// The first line: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.`
-pub fn answer(found: &Scaled, unit: Unit) -> String {
+/// The first line: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.` Where the
+/// runs contradict what it rests on, that is said instead, with what `largest` is known: the largest measured number of
+/// ranks and its median.
+pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String {
     let ranks = samples::units::count(found.to as u64);
     let at = |p: f64| found.quantiles.iter().find(|one| (one.probability - p).abs() < 1e-12);
     let shown = |value: f64| unit.named(&crate::unit::significant(unit.scale(value), 3));
     let trust = match found.trust {
         Trust::Supported => "",
+        Trust::Warned if disagreement(&found.warnings).is_some() => {
+            " The law fits the sizes badly: read the warnings."
+        }
         Trust::Warned => " Read the warnings.",
         Trust::Refused => {
-            return format!(
-                "These runs do not support a prediction of the time of the slowest of {ranks} ranks."
-            );
+            let why = match disagreement(&found.warnings) {
+                Some(p) => format!("one law does not describe the measured sizes (p {})", probability(p)),
+                None => "these runs do not support one".into(),
+            };
+            let measured = largest.map_or(String::new(), |(parts, median)| {
+                format!(
+                    " Trust what was measured: the slowest of {} ranks usually takes {}.",
+                    samples::units::count(parts as u64),
+                    shown(median)
+                )
+            });
+            return format!("No prediction of the slowest of {ranks} ranks: {why}.{measured}");
         }
     };
     let typical = at(0.5).map_or(String::new(), |one| format!(" usually takes {}", shown(one.value)));
     let slow =
         at(0.99).map_or(String::new(), |one| format!("; 1 in 100 takes longer than {}", shown(one.value)));
     format!("The slowest of {ranks} ranks{typical}{slow}.{trust}")
+}
+
+/// The p-value of one law for all sizes, where it is warned of.
+fn disagreement(warnings: &[PredictionWarning]) -> Option<f64> {
+    warnings.iter().find_map(|one| match one {
+        PredictionWarning::SizesDisagree { p } => Some(*p),
+        _ => None,
+    })
 }
 
 /// A sentence for each warning.

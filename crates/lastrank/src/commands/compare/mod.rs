@@ -272,7 +272,7 @@ fn text(
     let sd = |variance: f64| format!("{}\u{202f}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
     text += &sentence(
         "Random k: ",
-        &match spread.interval.lower > 0.0 {
+        &match spread.interval.lower > 1e-12 {
             true => format!(
                 "k changes from run to run, by {} (standard deviation of ln k; {} to {}).",
                 sd(spread.value),

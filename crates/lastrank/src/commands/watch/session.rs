@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
-use report::{Unit, significant};
+use report::{AnswerSign, Unit, answer_line, significant};
 use serde_json::{Value, json};
 use tail::alarm::{Event, Level};
 
@@ -326,8 +326,12 @@ impl<'a> Session<'a> {
             if self.bad > 0 {
                 parts.push(format!("{} that could not be read", amount(self.bad, "line")));
             }
-            let level = level(watch.level);
-            output::tell(&format!("{}; the level is {level}.\n", parts.join(", ")))?;
+            let sign = match (status, self.bad) {
+                (Status::Ok, 0) => AnswerSign::Good,
+                _ => AnswerSign::Caution,
+            };
+            let text = format!("{}; the level is {}.", parts.join(", "), level(watch.level));
+            output::tell_screen(&answer_line(sign, &text, output::screen_options()))?;
         }
         Ok(status)
     }
