@@ -50,6 +50,7 @@ pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
         found: &found,
         values: [quiet, new],
         rows: None,
+        tripped: false,
         warnings: &[],
     };
     Ok(answer.screen(WIDE))
@@ -122,7 +123,7 @@ pub fn scale(values: &[f64], ranks: usize) -> Result<String, String> {
     let from = ranks as f64;
     let options = ScaleOptions { exponent: 1.0, probabilities: &[0.5, 0.99], level: 0.95 };
     let found = scale_at(values, from, TIMES * from, options).map_err(|error| error.to_string())?;
-    let mut text = format!("{}\n", words::prediction::answer(&found, report::Unit::of_duration(10e-3)));
+    let mut text = format!("{}\n", words::prediction::answer(&found, None, report::Unit::of_duration(10e-3)));
     for (name, quantile) in ["median", "p99"].iter().zip(&found.quantiles) {
         if let Some(ends) = quantile.interval {
             text += &format!("{name} of the slowest: {:.6} to {:.6}\n", ends.lower, ends.upper);

@@ -31,9 +31,4 @@ pub const KNOWN: &[Known] = &[
         row: "screens with a false sentence",
         measured: 1.00,
     },
-    Known {
-        cell: "compare, AR 0.6 of GEV 0.1, n = 400",
-        row: "screens with a false sentence",
-        measured: 1.00,
-    },
 ];

@@ -56,7 +56,7 @@ pub(super) fn scale() -> Vec<Clause> {
         neutral("answer", "The slowest of {} ranks usually takes {}"),
         neutral("answer", "1 in 100 takes longer than {}"),
         neutral("answer", "Read the warnings"),
-        neutral("refused", "These runs do not support a prediction of the time of the slowest of {} ranks"),
+        neutral("refused", "No prediction of the slowest of {} ranks: these runs do not support one"),
         Clause {
             name: "median",
             words: "median of the slowest: {} to {}",
