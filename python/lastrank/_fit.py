@@ -56,9 +56,11 @@ class ReturnLevel(_Fields):
 
 
 class Verdict(_Fields):
-    """The conclusion: ``code``, ``text``, ``findings``, ``advice``."""
+    """The conclusion: ``code``, ``usability`` (``natural``, ``in-parts``, ``not-usable``, ``too-few``), ``text``,
+    ``findings``, ``advice``."""
 
     code: str
+    usability: str
     text: str
     findings: list[str]
     advice: list[str]
@@ -171,7 +173,7 @@ class Fit:
         :param periods: numbers above 1, or one; those of the fit where none are given. Others are computed by the same fit.
         """
         verdict = self.document.get("verdict", {})
-        caution = "" if verdict.get("code") in _USABLE else str(verdict.get("text", ""))
+        caution = "" if verdict.get("usability") == "natural" else str(verdict.get("text", ""))
         at, known = _levels_of(self.document)
         if periods is None:
             return ReturnLevels(known, caution, at)
@@ -285,9 +287,6 @@ class Groups(list[Group]):
     def _repr_html_(self) -> str:
         return _html.table(_GROUPS, self._rows())
 
-
-#: Verdicts after which the levels of the law may be used.
-_USABLE = ("gev-preferred", "gev-consistent")
 
 _LEVELS = ["exceeded once in", "level", "from", "to"]
 _GROUPS = ["group", "n", "median", "factor", "p adjusted", "finding"]

@@ -30,12 +30,12 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
     if file == Path::new("-") {
         reject_run_options(file, choice)?;
         let numbers = store::numbers_from(std::io::stdin().lock(), "standard input", choice.column())?;
-        return Ok(Values::plain(numbers, "standard input".into(), choice));
+        return Values::plain(numbers, "standard input".into(), choice);
     }
     if !store::is_run(file) {
         reject_run_options(file, choice)?;
         let numbers = store::numbers(file, choice.column())?;
-        return Ok(Values::plain(numbers, file.display().to_string(), choice));
+        return Values::plain(numbers, file.display().to_string(), choice);
     }
     of_run(open(file)?, file, choice)
 }
@@ -266,10 +266,19 @@ impl Values {
         }
     }
 
-    fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> Self {
+    fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> anyhow::Result<Self> {
+        let negative = choice.unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
+        if let Some(at) = negative {
+            bail!(
+                "value {} of {name} is {}, and a duration is not negative: leave it out, or read the numbers without \
+                 --unit",
+                at + 1,
+                numbers[at]
+            );
+        }
         let factor = choice.unit.map_or(1.0, |unit| unit.seconds());
         numbers.iter_mut().for_each(|number| *number *= factor);
-        Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None, rows: None }
+        Ok(Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None, rows: None })
     }
 
     /// The unit in which they read well.

@@ -260,7 +260,7 @@ fn a_bare_number_is_no_share_of_values_that_have_a_unit() {
 }
 
 #[test]
-fn the_first_screen_of_a_fit_says_whether_to_extrapolate() {
+fn the_first_screen_of_a_fit_says_what_may_be_done() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), 16, 400);
     assert_snapshot!(all(&lastrank(folder.path(), &["fit", "run.parquet"])));
@@ -271,7 +271,7 @@ fn the_first_screen_of_a_fit_says_whether_to_extrapolate() {
     std::fs::write(folder.path().join("jump.txt"), text).unwrap();
     let said = lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"]).out;
     assert!(said.lines().count() <= 24, "{said}");
-    assert!(said.contains("Do not extrapolate: the level jumps up after value 1"), "{said}");
+    assert!(said.contains("⚠ Usable in parts: the level jumps up after value 1"), "{said}");
     let newest = said.lines().find(|line| line.contains("Since value 1")).unwrap_or_default();
     assert!(newest.contains("median 15.") && newest.contains(" ms"), "{said}");
     // Of few values the law is told no further than a few times their number.
@@ -309,9 +309,10 @@ fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() 
     std::fs::write(folder.path().join("t.csv"), format!("ms,busy,idle\n{text}")).unwrap();
     let with = "t.csv --column ms --covariate busy --covariate idle --period 100";
     let said = fit(folder.path(), &format!("{with} --at busy=1 --at idle=0.5")).out;
-    assert!(said.contains("busy: needed: without it the fit is worse"), "{said}");
+    assert!(said.contains("location by busy: needed: without it the fit is worse"), "{said}");
     assert!(
-        said.contains("idle: not shown to be needed") && said.contains("Return levels at busy 1, idle 0.5"),
+        said.contains("location by idle: not shown to be needed")
+            && said.contains("Return levels at busy 1, idle 0.5"),
         "{said}"
     );
     for busy in [0.0, 1.0] {

@@ -12,7 +12,8 @@ use crate::words;
 pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
     let mut out = String::new();
     // The verdict says whether the levels below may be used.
-    out.push_str(&sentence("Verdict: ", &words::verdict::text(found)));
+    let word = words::capital(words::verdict::usability(found.verdict.usability));
+    out.push_str(&sentence("Verdict: ", &format!("{word}. {}", words::verdict::text(found))));
     if let Some(outlier) = words::verdict::outlier(found) {
         out.push_str(&sentence("Outlier: ", &outlier));
     }

@@ -4,6 +4,7 @@ use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
 use tail::Gev;
 use tail::assess::{AssessOptions, Assessment, assess};
+use tail::independence::{Independence, Question};
 use tail::verdict::VerdictCode;
 
 /// Fewest values of a stretch that gets a law.
@@ -14,6 +15,9 @@ const MOST: usize = 100_000;
 
 /// Stretches that get a law: the newest.
 const FITTED: usize = 4;
+
+/// Level of the tests of a stretch without a law.
+const SIGNIFICANCE: f64 = 0.05;
 
 /// Refits behind the verdict of a stretch.
 const REFITS: usize = 199;
@@ -33,6 +37,8 @@ pub struct Stretch {
     pub law: Option<Gev>,
     /// What the law is worth.
     pub verdict: Option<VerdictCode>,
+    /// Whether it is long enough to see that its level neither jumps nor creeps, and does not.
+    pub level_holds: bool,
 }
 
 impl Stretch {
@@ -60,12 +66,20 @@ impl Stretch {
         let (quantiles, intervals) = results::of_values(values);
         let law = law.filter(|_| (FEWEST..=MOST).contains(&values.len()));
         let found = law.and_then(|options| assess(values, options).ok());
+        let own = (found.is_none() && values.len() >= FEWEST)
+            .then(|| tail::independence::check(values, SIGNIFICANCE).ok())
+            .flatten();
+        let tests = found.as_ref().map(|found| &found.diagnostics.independence).or(own.as_ref());
+        let changes = |tests: &Independence| {
+            tests.rejected().any(|test| matches!(test.question, Question::Jump | Question::Trend))
+        };
         Stretch {
             from: begin + 1,
             n: values.len(),
             quantiles,
             intervals,
             law: found.as_ref().map(Assessment::law),
+            level_holds: tests.is_some_and(|tests| !changes(tests)),
             verdict: found.map(|found| found.verdict.code),
         }
     }

@@ -4,7 +4,6 @@ use serde::Serialize;
 use tail::assess::{Assessment, Panels, assess_and_panels};
 use tail::independence::Independence;
 use tail::rivals::{Family, Law};
-use tail::verdict::VerdictCode;
 use tail::{Gev, Series, assess::AssessOptions};
 
 use crate::words;
@@ -47,12 +46,7 @@ impl Tail {
     /// May the fitted law be used to say what was not measured? Not where the verdict is that it does
     /// not describe the values.
     pub fn is_usable(&self) -> bool {
-        self.assessment.as_ref().is_some_and(|found| {
-            !matches!(
-                found.verdict.code,
-                VerdictCode::NotIndependent | VerdictCode::GevRejected | VerdictCode::NoMaximum
-            )
-        })
+        self.assessment.as_ref().is_some_and(|found| found.verdict.usability.is_law_shown())
     }
 
     /// The verdict in words.
@@ -61,7 +55,8 @@ impl Tail {
             (Some(found), _) => {
                 let outlier =
                     words::verdict::outlier(found).map_or(String::new(), |outlier| format!(" {outlier}"));
-                words::verdict::text(found) + &outlier
+                let word = words::capital(words::verdict::usability(found.verdict.usability));
+                format!("{word}. {}{outlier}", words::verdict::text(found))
             }
             (None, why) => format!("No law was fitted: {}.", why.as_deref().unwrap_or("there are no values")),
         }

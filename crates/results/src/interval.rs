@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tail::assess::quantile_interval;
-use tail::independence::{Exceedances, exceedances};
+use tail::independence::{Exceedances, exceedances, is_sorted};
 
 /// Coverage of the intervals.
 const LEVEL: f64 = 0.95;
@@ -42,6 +42,14 @@ impl QuantileInterval {
             (Some(lower), Some(upper)) if self.seconds > 0.0 => 0.5 * (upper - lower) / self.seconds,
             _ => f64::INFINITY,
         }
+    }
+
+    /// The number of values, as dependent as these `n`, of which this quantile has an upper end; `None` of none.
+    pub fn enough(&self, n: u64) -> Option<u64> {
+        let beyond = FEWEST_BEYOND / (1.0 - self.probability);
+        // What few are worth is not known to more digits.
+        let wanted = (beyond * n as f64 / self.effective_n).ceil();
+        (self.effective_n > 0.0 && wanted.is_finite()).then_some(wanted as u64)
     }
 
     /// The number of values, as dependent as these `n`, whose interval has a half width of `share` of the quantile.
@@ -98,6 +106,8 @@ pub(crate) struct Dependence<'a> {
 impl<'a> Dependence<'a> {
     /// Of values as they came, with their median.
     pub(crate) fn of(in_order: &'a [u64], median: u64) -> Self {
+        // The order of sorted values is not that in which they came.
+        let in_order = if is_sorted(in_order) { &[] } else { in_order };
         Self { in_order, shown: above(in_order, median).shown }
     }
 

@@ -36,7 +36,7 @@ pub enum Error {
     },
     /// Fewer distinct values than the method needs; usually a clock too coarse for what it measured.
     #[error(
-        "only {found} distinct values, at least {needed} are needed: the clock may be too coarse for this operation"
+        "only {found} distinct values, at least {needed} are needed: the values are rounded, or the clock is too coarse; record more digits"
     )]
     TooFewDistinct {
         /// Distinct values found.

@@ -206,11 +206,36 @@ pub fn profile(
     target: GevTarget,
     level: f64,
 ) -> Result<Interval, Error> {
+    profile_with(series, (rounding, fit), target, level, 1.0)
+}
+
+/// [`profile`] with the critical value that allows for the size of the sample ([`gev::bartlett_factor`]).
+///
+/// # Errors
+/// As [`profile`].
+pub fn profile_corrected(
+    series: &Series,
+    rounding: Rounding,
+    fit: &GevFit,
+    target: GevTarget,
+    level: f64,
+) -> Result<Interval, Error> {
+    let inflation = gev::bartlett_factor(fit.n, target, fit.shape);
+    profile_with(series, (rounding, fit), target, level, inflation)
+}
+
+fn profile_with(
+    series: &Series,
+    (rounding, fit): (Rounding, &GevFit),
+    target: GevTarget,
+    level: f64,
+    inflation: f64,
+) -> Result<Interval, Error> {
     let tick =
         fit.tick.ok_or(Error::Support { model: "interval likelihood", needs: "a fit with its tick" })?;
     let (censored, center, spread) = prepare(series, tick, rounding)?;
     let what = target.what()?;
-    let interval = held::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, 1.0)?;
+    let interval = held::profile(&censored, &fit.peak(center, spread, 0.0)?, what, level, inflation)?;
     Ok(gev::profile::in_units(interval, what, center, spread))
 }
 

@@ -166,3 +166,32 @@ fn a_periodic_flush_is_found_and_its_period_named() {
     let far = tail::latency::analyse(&values, &[1e5], 0.95, 1).unwrap();
     assert!(far.slow.is_some_and(|slow| slow.distance == 100 && slow.p < 1e-6), "{:?}", far.slow);
 }
+
+#[test]
+fn sorted_values_are_called_sorted_and_nothing_is_said_of_their_order() {
+    let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+    let mut random = tail::Xoshiro::new(3);
+    let mut values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+    assert!(!independence::check(&values, 0.05).unwrap().sorted);
+    for direction in [1.0, -1.0] {
+        values.sort_by(|a, b| (direction * a).total_cmp(&(direction * b)));
+        let found = independence::check(&values, 0.05).unwrap();
+        assert!(found.sorted && found.passed && found.effective_size == 200.0);
+        assert!(found.tests.iter().all(|test| !test.question.is_about_order()), "{:?}", found.tests);
+        // A step of a coarse clock is no sorted file.
+        let step: Vec<f64> = (0..200).map(|at| f64::from(at / 100)).collect();
+        assert!(!independence::check(&step, 0.05).unwrap().sorted);
+    }
+}
+
+#[test]
+fn few_values_tell_no_change_of_the_level() {
+    // A jump of ten standard deviations is dependence, and of 40 values not told from clusters.
+    let mut random = tail::Xoshiro::new(8);
+    let values: Vec<f64> =
+        (0..60).map(|at| random.normal() + if at % 40 < 20 { 0.0 } else { 10.0 }).collect();
+    let few = independence::check(&values[..40], 0.05).unwrap();
+    assert!(few.test(Question::Jump).is_none() && few.test(Question::Trend).is_none() && !few.passed);
+    let enough = independence::check(&values, 0.05).unwrap();
+    assert!(enough.test(Question::Jump).is_some());
+}

@@ -305,12 +305,21 @@ fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
         None => "but p99 may be anything".to_owned(),
     };
     let (all, worth) = (units::count(count), units::count(interval.effective_n.round() as u64));
+    let enough = interval
+        .enough(count)
+        .map_or(String::new(), |enough| format!(", about {} are enough", units::count(rounded_up(enough))));
     match interval.effective_n < ALONE * count as f64 {
-        true => {
-            format!("{may}: slow ones come together, and {all} count as {worth}, too few for an upper end")
-        }
-        false => format!("{may}: {all} are too few for an upper end"),
+        true => format!(
+            "{may}: slow ones come together, and {all} count as {worth}, too few for an upper end{enough}"
+        ),
+        false => format!("{may}: {all} are too few for an upper end{enough}"),
     }
+}
+
+/// The next number of two digits and zeros.
+fn rounded_up(number: u64) -> u64 {
+    let unit = 10u64.pow(number.max(1).ilog10().saturating_sub(1));
+    number.div_ceil(unit) * unit
 }
 
 /// What to say where the table is the answer.
@@ -346,9 +355,13 @@ mod tests {
             effective_n,
         };
         let alone = without_upper_end(&of(Some(0.0113), 200.0), 200);
-        assert_eq!(alone, "but p99 may be 11.3 ms or more: 200 are too few for an upper end");
+        assert_eq!(
+            alone,
+            "but p99 may be 11.3 ms or more: 200 are too few for an upper end, about 370 are enough"
+        );
         let together = without_upper_end(&of(None, 289.0), 400);
-        let said = "but p99 may be anything: slow ones come together, and 400 count as 289, too few for an upper end";
+        let said = "but p99 may be anything: slow ones come together, and 400 count as 289, too few for an upper end, \
+                    about 520 are enough";
         assert_eq!(together, said);
     }
 }

@@ -2,7 +2,7 @@
 
 use results::{QuantileInterval, Quantiles, of_values};
 use tail::assess::{AssessOptions, Assessment};
-use tail::verdict::VerdictCode;
+use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
 use super::ScreenOptions;
 use super::law::{self, Show};
@@ -28,6 +28,8 @@ pub struct FitAnswer<'a> {
     pub name: &'a str,
     /// What one value is called: `step`, `value`, `block`.
     pub what: &'a str,
+    /// Whether each is one measurement, not the largest of several.
+    pub single: bool,
     /// Whether the values are seconds.
     pub seconds: bool,
     /// What of a run they are; none of plain numbers.
@@ -50,7 +52,7 @@ fn whole(period: f64) -> String {
 }
 
 impl FitAnswer<'_> {
-    /// The answer in at most 24 lines: whether to extrapolate, what holds in any case, levels, stretches, what to do.
+    /// The answer in at most 24 lines: what may be done with the values, what holds in any case, levels, stretches, what to do.
     pub fn screen(&self, options: ScreenOptions) -> String {
         let plain = |value: f64| three(value);
         let show: Show = if self.seconds { &time } else { &plain };
@@ -73,13 +75,26 @@ impl FitAnswer<'_> {
         if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {
             canvas.said(" ", Tone::Faint, &format!("Without any law: {held}."), 2);
         }
-        if tone == Tone::Bad {
+        for note in law::notes(found, self.what, show) {
+            canvas.said("⚠", Tone::Caution, &note, 2);
+        }
+        if !found.verdict.usability.is_law_shown() {
             let stretches = Stretch::all(found, self.values, self.options);
-            for line in law::stretches(&stretches, self.what, show).iter().take(MOST_STRETCHES) {
+            for line in &law::stretches(&stretches, MOST_STRETCHES, self.what, show) {
                 canvas.said(" ", Tone::Faint, line, 2);
+            }
+            if found.verdict.code == VerdictCode::Rounded {
+                let law = law::parameters(found, show);
+                canvas.said(" ", Tone::Faint, &format!("The law, fitted to steps of that width: {law}."), 2);
             }
         } else {
             self.levels(&mut canvas, show);
+        }
+        let is_unfit = found.verdict.usability == Usability::NotUsable
+            && !matches!(found.verdict.code, VerdictCode::Rounded);
+        if self.single && is_unfit && self.values.len() >= FEWEST_FOR_VERDICT {
+            let text = "These are single values, not maxima: --model gpd fits those beyond a threshold.";
+            canvas.said("→", Tone::Caution, text, 2);
         }
         for advice in words::verdict::advice(found).iter().take(MOST_ADVICE) {
             canvas.said("→", Tone::Caution, advice, 2);
@@ -90,10 +105,10 @@ impl FitAnswer<'_> {
 
     fn levels(&self, canvas: &mut Canvas, show: Show) {
         let found = self.found;
-        canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(&found.law(), show)), 2);
-        let farthest = match found.verdict.code {
-            VerdictCode::TooFew => FARTHEST_OF_FEW * self.values.len() as f64,
-            _ => f64::INFINITY,
+        canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(found, show)), 2);
+        let farthest = match found.verdict.usability {
+            Usability::TooFew => FARTHEST_OF_FEW * self.values.len() as f64,
+            Usability::Natural | Usability::InParts | Usability::NotUsable => f64::INFINITY,
         };
         for level in found.return_levels.iter().filter(|level| level.period <= farthest) {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());

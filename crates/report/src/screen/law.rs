@@ -1,14 +1,15 @@
-//! What a law says, in one line: whether to extrapolate, the stretches of a series, levels.
+//! What a law says, in one line: what may be done with the values, the stretches of a series, levels.
 
 use results::{QuantileInterval, Quantiles};
 use samples::units;
-use tail::Gev;
 use tail::assess::Assessment;
-use tail::verdict::VerdictCode;
+use tail::independence::{FEWEST_FOR_CHANGE, Question};
+use tail::verdict::{Usability, VerdictCode};
 
 use super::number::three;
 use super::paint::Tone;
 use crate::stretches::Stretch;
+use crate::unit::{Unit, fixed};
 use crate::words;
 
 /// A sign, its tone, a sentence.
@@ -17,24 +18,13 @@ pub(super) type Verdict = (&'static str, Tone, String);
 /// How one number is shown.
 pub(super) type Show<'a> = &'a dyn Fn(f64) -> String;
 
-/// Whether to extrapolate, in one sentence; `what` is what one value is called.
+/// What may be done with the values, in one or two sentences; `what` is what one value is called.
 pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
-    match found.verdict.code {
-        VerdictCode::NotIndependent => ("✖", Tone::Bad, not_repetitions(found, what)),
-        VerdictCode::NoMaximum => {
-            ("✖", Tone::Bad, "Do not extrapolate: no law of maxima describes these values.".into())
-        }
-        VerdictCode::GevRejected => {
-            ("✖", Tone::Bad, "Do not extrapolate: the law of maxima does not fit these values.".into())
-        }
-        VerdictCode::RivalPreferred => {
-            let name = found.verdict.preferred.map_or("another", |family| family.name());
-            ("✖", Tone::Bad, format!("Do not extrapolate: a {name} law fits better than that of maxima."))
-        }
-        VerdictCode::GevConsistent | VerdictCode::GevPreferred => {
-            ("✔", Tone::Good, natural(found, what, show))
-        }
-        VerdictCode::TooFew => (
+    match found.verdict.usability {
+        Usability::Natural => ("✔", Tone::Good, natural(found, what, show)),
+        Usability::InParts => ("⚠", Tone::Caution, in_parts(found, what)),
+        Usability::NotUsable => ("⚠", Tone::Caution, not_usable(found, what, show)),
+        Usability::TooFew => (
             "–",
             Tone::Faint,
             format!("{} {what}s are too few to say how rare slower ones are.", units::count(found.n as u64)),
@@ -42,20 +32,82 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
     }
 }
 
-/// `Do not extrapolate: the level jumps up after step 88 of 400.`
-fn not_repetitions(found: &Assessment, what: &str) -> String {
-    let tests = found.diagnostics.independence.reasons();
-    let first = tests.first().map(|test| &test.finding);
-    let why = match first {
-        Some(first) => words::finding_of(first, what),
-        None => format!("these {what}s are not repetitions of one experiment"),
+/// `Usable in parts: the level jumps up after step 88 of 400. Quote each part by itself.`
+fn in_parts(found: &Assessment, what: &str) -> String {
+    let independence = &found.diagnostics.independence;
+    let Some(test) = independence.reasons().first().copied() else {
+        return format!("Usable in parts: these {what}s are not repetitions of one experiment.");
     };
-    let more = match tests.len() {
-        0 | 1 => String::new(),
-        2 => " (and one more reason)".into(),
-        n => format!(" (and {} more reasons)", n - 1),
+    let why = words::finding_in_short(&test.finding, what);
+    let few = match found.n < FEWEST_FOR_CHANGE {
+        true => {
+            format!(
+                " {} {what}s are too few to tell whether the level changed.",
+                units::count(found.n as u64)
+            )
+        }
+        false => String::new(),
     };
-    format!("Do not extrapolate: {why}{more}.")
+    match test.question {
+        Question::Jump => format!("Usable in parts: {why}. Quote each part by itself."),
+        Question::Trend => format!("Usable in parts: {why}. Quote the part that you need, with its place."),
+        Question::Modes => format!("Usable in parts: {why}. Quote each kind by itself."),
+        Question::Autocorrelation | Question::SlowValues => {
+            format!(
+                "Usable in parts: {why}. What was measured holds, rarer {what}s cannot be predicted.{few}"
+            )
+        }
+    }
+}
+
+/// `Not usable to predict rarer steps: the law of maxima does not fit these.`
+fn not_usable(found: &Assessment, what: &str, show: Show) -> String {
+    let why = match found.verdict.code {
+        VerdictCode::Rounded => {
+            let tick = found.tick.map_or(String::new(), |tick| format!(" to {}", even(&show(tick))));
+            return format!(
+                "No verdict: the {what}s are rounded{tick}, so only {} differ. Record more digits.",
+                found.distinct
+            );
+        }
+        VerdictCode::NoMaximum => "no law of maxima describes these".to_owned(),
+        VerdictCode::RivalPreferred => {
+            let name = found.verdict.preferred.map_or("another", |family| family.name());
+            format!("a {name} law fits better than that of maxima")
+        }
+        VerdictCode::GevRejected
+        | VerdictCode::NotIndependent
+        | VerdictCode::GevConsistent
+        | VerdictCode::GevPreferred
+        | VerdictCode::TooFew => "the law of maxima does not fit these".to_owned(),
+    };
+    format!("Not usable to predict rarer {what}s: {why}. Quote what was measured.")
+}
+
+/// A number without zeros behind its point: `1 ms`.
+fn even(shown: &str) -> String {
+    let (number, unit) =
+        shown.split_once(' ').map_or((shown, String::new()), |(n, unit)| (n, format!(" {unit}")));
+    match number.contains('.') {
+        true => format!("{}{unit}", number.trim_end_matches('0').trim_end_matches('.')),
+        false => shown.to_owned(),
+    }
+}
+
+/// What a reader must know of the numbers beside the verdict: that they are rounded, or sorted.
+pub(super) fn notes(found: &Assessment, what: &str, show: Show) -> Vec<String> {
+    let rounded = found.diagnostics.rounded.filter(|_| found.verdict.code != VerdictCode::Rounded);
+    let rounded = rounded.map(|rounded| {
+        format!(
+            "The {what}s are rounded to {}: what is fitted are steps of that width.",
+            even(&show(rounded.tick))
+        )
+    });
+    let sorted =
+        found.diagnostics.independence.sorted.then(|| {
+            format!("The {what}s are sorted: whether they changed or came in clusters cannot be seen.")
+        });
+    rounded.into_iter().chain(sorted).collect()
 }
 
 /// `The slow steps look natural: 214 ms, the longest of 400, is due once in 1 270 steps.`
@@ -73,7 +125,7 @@ fn natural(found: &Assessment, what: &str, show: Show) -> String {
     )
 }
 
-/// What holds without a law: `median 13.2 ms (12.9 to 13.5), p99 146 ms (120 to 236); 400 steps count as 52`.
+/// What holds without a law: `median 13.2 ms (12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`.
 pub(super) fn holds(
     quantiles: Option<&Quantiles>,
     intervals: &[QuantileInterval],
@@ -89,61 +141,67 @@ pub(super) fn holds(
             (None, Some(upper)) => format!("up to {}", show(upper)),
             (None, None) => "open".into(),
         };
-        Some((format!("{name} {} ({ends})", show(value)), one.effective_n))
+        Some(format!("{name} {} ({ends})", show(value)))
     };
     let typical = part("median", 0.5, found.p50)?;
     let slow = found.p99.and_then(|p99| part("p99", 0.99, p99));
-    let least = slow.as_ref().map_or(typical.1, |slow| slow.1.min(typical.1)).round() as u64;
-    let list: Vec<String> = std::iter::once(typical.0).chain(slow.map(|slow| slow.0)).collect();
-    let count = match least == n as u64 {
-        true => format!("{} {what}s", units::count(least)),
-        false => format!("{} {what}s count as {}", units::count(n as u64), units::count(least)),
+    let list: Vec<String> = std::iter::once(typical).chain(slow).collect();
+    Some(format!("{}; {} {what}s", list.join(", "), units::count(n as u64)))
+}
+
+/// The stretches in which the level holds, the longest of them in the order of time, newest first, each in a line:
+/// `Since step 89: median 13.2 ms (…), p99 …; 312 steps`; and one line for the rest, so that they cover the run. Empty
+/// where those with a line are less than half of the values.
+pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) -> Vec<String> {
+    let n: usize = found.iter().map(|one| one.n).sum();
+    let mut told: Vec<usize> = (0..found.len()).filter(|at| found[*at].level_holds).collect();
+    told.sort_by_key(|at| std::cmp::Reverse(found[*at].n));
+    told.truncate(most);
+    told.sort_unstable();
+    let covered: usize = told.iter().map(|at| found[*at].n).sum();
+    if 2 * covered < n {
+        return Vec::new();
+    }
+    let mut lines: Vec<String> = told.iter().map(|at| stretch(&found[*at], *at == 0, what, show)).collect();
+    if covered < n {
+        lines.push(format!("The other {} {what}s are in shorter parts.", units::count((n - covered) as u64)));
+    }
+    lines
+}
+
+fn stretch(one: &Stretch, is_newest: bool, what: &str, show: Show) -> String {
+    let when = match is_newest {
+        true => format!("Since {what} {}", one.from),
+        false => format!("From {what} {} to {}", one.from, one.from + one.n - 1),
     };
-    Some(format!("{}; {count}", list.join(", ")))
+    let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
+    let law = match one.verdict.map(VerdictCode::usability) {
+        None => "",
+        Some(Usability::Natural) => "; its law may be used",
+        Some(Usability::TooFew) => "; too few for a verdict",
+        Some(Usability::InParts | Usability::NotUsable) => "; no law may be used",
+    };
+    format!("{when}: {}{law}.", held.unwrap_or_default())
 }
 
-/// Each stretch in a line, the newest first: `since step 89 (312): median 13.2 ms (…), p99 …; natural`.
-pub(super) fn stretches(found: &[Stretch], what: &str, show: Show) -> Vec<String> {
-    found
-        .iter()
-        .enumerate()
-        .map(|(at, one)| {
-            let when = match at {
-                0 => format!("Since {what} {}", one.from),
-                _ => format!("From {what} {} to {}", one.from, one.from + one.n - 1),
-            };
-            let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
-            let law = match one.verdict {
-                None => String::new(),
-                Some(VerdictCode::GevConsistent | VerdictCode::GevPreferred) => {
-                    "; its law may be used".to_owned()
-                }
-                Some(VerdictCode::TooFew) => "; too few for a verdict".into(),
-                Some(
-                    VerdictCode::NotIndependent
-                    | VerdictCode::NoMaximum
-                    | VerdictCode::GevRejected
-                    | VerdictCode::RivalPreferred,
-                ) => "; do not extrapolate".into(),
-            };
-            format!("{when}: {}{law}.", held.unwrap_or_default())
-        })
-        .collect()
-}
-
-/// `location 11.2 ms, scale 101 µs, shape −0.05`.
-pub(super) fn parameters(law: &Gev, show: Show) -> String {
-    format!(
-        "location {}, scale {}, shape {}",
-        show(law.location),
-        show(law.scale),
-        crate::unit::fixed(law.shape, 3)
-    )
+/// `location 11.2 ms, scale 101 µs, shape −0.05`; of rounded values with the standard error of the shape.
+pub(super) fn parameters(found: &Assessment, show: Show) -> String {
+    let law = found.law();
+    let errors = found.diagnostics.rounded.and(found.gev.standard_errors);
+    let shape = match errors {
+        Some(errors) => {
+            let (shape, error) = Unit::NONE.with_error(law.shape, errors.shape);
+            format!("{shape} ± {error}")
+        }
+        None => fixed(law.shape, 3),
+    };
+    format!("location {}, scale {}, shape {shape}", show(law.location), show(law.scale))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tail::Gev;
     use tail::assess::{AssessOptions, assess};
     use tail::independence::TestFinding;
 
@@ -160,7 +218,7 @@ mod tests {
             let newest = Stretch::all(&found, &values, &options)[0].from;
             let mut tests = found.diagnostics.independence.rejected().map(|test| &test.finding);
             let jump = tests.find(|finding| matches!(finding, TestFinding::Jump { .. })).unwrap();
-            (words::finding_of(jump, "step"), newest)
+            (words::finding_in_short(jump, "step"), newest)
         };
         let (words, newest) = told(&[(150, 1.0), (250, 1.6)]);
         assert_eq!(words, format!("the level jumps up after step {} of 400", newest - 1));

@@ -8,6 +8,7 @@ mod compare;
 mod fit;
 mod fit_width;
 mod law;
+mod next;
 mod over_time;
 mod paint;
 mod rows;
@@ -111,7 +112,8 @@ impl Report {
         canvas.said("", Tone::Strong, &answer::sentences(self), most);
         if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_shown(self)) {
             canvas.said(sign, tone, &text, 2);
-            if tone == Tone::Bad {
+            trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
+            if tone == Tone::Caution {
                 self.what_holds().iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
             }
         }
@@ -136,8 +138,7 @@ impl Report {
     fn what_holds(&self) -> Vec<String> {
         let Some(main) = answer::subject(self) else { return Vec::new() };
         let what = main.subject.value_name();
-        let mut lines = law::stretches(&main.stretches, what, &time);
-        lines.truncate(MOST_STRETCHES);
+        let mut lines = law::stretches(&main.stretches, MOST_STRETCHES, what, &time);
         if lines.is_empty() {
             let of = (main.subject.steps.len(), what);
             let held = law::holds(main.quantiles.as_ref(), &main.intervals, of, &time);
@@ -155,7 +156,12 @@ impl Report {
                 canvas.said("", Tone::Faint, text, 2);
             }
         }
-        canvas.said("", Tone::Faint, &format!("Next: {}; all tables: -v", trust::next(self, files.run)), 2);
+        canvas.said(
+            "",
+            Tone::Faint,
+            &format!("Next: {} · all tables: -v", next::command(self, files.run)),
+            3,
+        );
         canvas.line(format!("Run:    {}", files.run));
         if let Some(page) = files.page {
             canvas.line(format!("Report: {page}"));

@@ -1,7 +1,6 @@
 //! Whether to trust a result, what slowed it, who stands out, and what to do next: the lower half of a first screen.
 
 use results::{ResultRow, Steadiness};
-use samples::JudgementKind;
 use tail::targets::TargetFinding;
 
 use super::answer;
@@ -10,7 +9,7 @@ use super::number::{three, time};
 use super::paint::Tone;
 use crate::cause_words::style_of;
 use crate::causes::Slowness;
-use crate::{Analysis, Report, words};
+use crate::{Report, words};
 
 /// Parts of the excess that a screen names.
 const MOST_CAUSES: usize = 3;
@@ -24,6 +23,13 @@ pub(super) fn verdict(report: &Report) -> Option<Verdict> {
         return Some(("–", Tone::Faint, format!("How rare slower ones are is not known: {why}.")));
     };
     Some(law::verdict(found, main.subject.value_name(), &time))
+}
+
+/// What a reader must know of the numbers beside the verdict.
+pub(super) fn notes(report: &Report) -> Vec<String> {
+    let main = answer::subject(report);
+    let found = main.and_then(|main| Some((main, main.tail.as_ref()?.assessment.as_ref()?)));
+    found.map_or(Vec::new(), |(main, found)| law::notes(found, main.subject.value_name(), &time))
 }
 
 /// How the rate changed, as an appendix to a picture of it. That a rate is steady is said only where a rule of the user holds.
@@ -100,44 +106,4 @@ fn ranks_alone(row: &ResultRow) -> Option<String> {
         .max_by(|a, b| a.0.total_cmp(&b.0))?;
     (all > 0.0 && median > 1.5 * all)
         .then(|| format!("Rank {rank} is slow: its median is {}, that of all {}.", time(median), time(all)))
-}
-
-/// What to do next: one sentence or command.
-pub(super) fn next(report: &Report, file: &str) -> String {
-    let found = &report.judgements;
-    match found.kinds().first() {
-        Some(JudgementKind::WrongContent) => return "run it again: is the same byte wrong?".into(),
-        Some(
-            JudgementKind::OperationFailed
-            | JudgementKind::ExpectationNotMet
-            | JudgementKind::AssertionFailed,
-        ) => {
-            let line = found.found.iter().find(|one| one.line > 0 && one.kind.status() > 0);
-            let place = line.map_or(String::new(), |one| format!("see line {} of the program,", one.line));
-            return format!("{place} then run it again").trim_start().to_owned();
-        }
-        _ if !report.facts.complete => return "run it again before you draw conclusions".into(),
-        _ => {}
-    }
-    let unresolved = answer::operation(report).filter(|row| {
-        row.interval(0.99).is_none_or(|found| !found.is_resolved()) && row.quantiles_seconds.is_some()
-    });
-    match (answer::subject(report), unresolved) {
-        (None, _) => format!("lastrank fit {file} --of LABEL/OPERATION fits one row"),
-        (Some(main), Some(row)) if !is_gate(main) => match needed(row) {
-            Some(n) => format!("about {} of them would settle p99", three(n)),
-            None => "more of them: p99 needs at least 368 independent ones".into(),
-        },
-        (Some(_), _) => format!("lastrank fit {file} · lastrank compare {file} ANOTHER"),
-    }
-}
-
-fn is_gate(main: &Analysis) -> bool {
-    main.subject.gate && main.subject.ranks.len() > 1
-}
-
-/// How many timings a resolved p99 would take, as dependent as they are.
-fn needed(row: &ResultRow) -> Option<f64> {
-    let worth = row.interval(0.99).map_or(row.timings as f64, |found| found.effective_n);
-    (worth > 0.0).then(|| 368.0 * row.timings as f64 / worth)
 }

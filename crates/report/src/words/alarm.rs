@@ -30,6 +30,11 @@ fn no_law(why: &NoLaw) -> String {
 /// Why quiet runs support no false-alarm rate, and what to do: the rest of a sentence.
 pub fn refusal(why: &Refusal) -> String {
     match why {
+        Refusal::Sorted => {
+            "its values are sorted, so that the order in which they came is lost, and with it whether \
+                            their level moves; take them in the order in which they were measured"
+                .into()
+        }
         Refusal::LevelMoved { finding } => format!(
             "its level moves ({}), so no rate of false alarms holds for later runs; measure a steady one, or take the \
              steady part of it",

@@ -9,7 +9,7 @@ pub fn finding(found: &TestFinding) -> String {
 }
 
 /// The same, of values that are called so: a `step`.
-pub(crate) fn finding_of(found: &TestFinding, what: &str) -> String {
+fn finding_of(found: &TestFinding, what: &str) -> String {
     match found {
         TestFinding::NoAutocorrelation { lag_one, lags } => {
             format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {lag_one:+.2})")
@@ -42,6 +42,42 @@ pub(crate) fn finding_of(found: &TestFinding, what: &str) -> String {
         TestFinding::SeveralModes { modes } => several_modes(modes),
         TestFinding::SlowAtRandom => "slow values come as if at random".into(),
         TestFinding::SlowPatterned { slow } => slow_values(slow),
+    }
+}
+
+/// The same without its numbers, for a first screen.
+pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
+    match found {
+        TestFinding::Autocorrelation { lag: 1, lag_one, .. } if *lag_one < 0.0 => {
+            format!("neighbouring {what}s alternate between high and low")
+        }
+        TestFinding::Autocorrelation { lag: 1, .. } => format!("neighbouring {what}s resemble each other"),
+        TestFinding::Autocorrelation { lag, at_lag, .. } => {
+            let how = if *at_lag < 0.0 { "differ more than by chance" } else { "resemble each other" };
+            format!("{what}s that are {lag} apart {how}")
+        }
+        TestFinding::Trend { tau, interquartile_ranges } => {
+            let direction = if *tau > 0.0 { "up" } else { "down" };
+            let by = interquartile_ranges
+                .filter(|ranges| *ranges >= 0.05)
+                .map_or(String::new(), |ranges| format!(", by about {ranges:.1} interquartile ranges"));
+            format!("the level creeps {direction} over the run{by}")
+        }
+        TestFinding::SlowPatterned { slow } => match slow.spacing {
+            Spacing::Periodic => format!("slow {what}s come every {} {what}s", slow.distance),
+            Spacing::Bursts => format!("slow {what}s come in bursts"),
+            Spacing::Even | Spacing::Random => format!("slow {what}s come too evenly"),
+        },
+        TestFinding::NoAutocorrelation { .. }
+        | TestFinding::NoTrend { .. }
+        | TestFinding::NoJump
+        | TestFinding::Jump { .. }
+        | TestFinding::OneMode
+        | TestFinding::SlowAtRandom => finding_of(found, what),
+        TestFinding::SeveralModes { modes } => match clumps(modes) {
+            Some(clumps) => format!("the {what}s form {clumps}"),
+            None => format!("the {what}s form several clumps"),
+        },
     }
 }
 
@@ -93,9 +129,13 @@ pub(crate) fn slow_ones(found: &Latency) -> String {
 }
 
 fn several_modes(modes: &[Mode]) -> String {
-    let [first, .., slowest] = modes else {
-        return "the values form several clumps: more than one kind of run is mixed".into();
-    };
+    let clumps = clumps(modes).unwrap_or_else(|| "several clumps".into());
+    format!("the values form {clumps}: more than one kind of run is mixed")
+}
+
+/// `2 clumps of 85 %, 15 %, the slowest 1.55 times the fastest`; none of fewer than two.
+fn clumps(modes: &[Mode]) -> Option<String> {
+    let [first, .., slowest] = modes else { return None };
     let share = |mode: &Mode| match 100.0 * mode.share {
         percent if percent < 0.095 => "below 0.1 %".to_owned(),
         percent if percent < 0.95 => format!("{percent:.1} %"),
@@ -108,11 +148,7 @@ fn several_modes(modes: &[Mode]) -> String {
     } else {
         String::new()
     };
-    format!(
-        "the values form {} clumps of {}{apart}: more than one kind of run is mixed",
-        modes.len(),
-        shares.join(", ")
-    )
+    Some(format!("{} clumps of {}{apart}", modes.len(), shares.join(", ")))
 }
 
 /// The evidence against independent draws of one law, a part of a sentence each.

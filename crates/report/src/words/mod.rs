@@ -17,7 +17,7 @@ pub mod targets;
 pub mod verdict;
 
 pub use independence::{against, finding};
-pub(crate) use independence::{finding_of, slow_ones};
+pub(crate) use independence::{finding_in_short, slow_ones};
 pub(crate) use json::serialize;
 pub use json::{Worded, json};
 pub use latency::text as of_latency;

@@ -2,10 +2,22 @@
 
 use tail::assess::Assessment;
 use tail::rivals::Family;
-use tail::verdict::{Advice, Explained, FEWEST_FOR_VERDICT, Finding, Preference, VerdictCode};
+use tail::verdict::{
+    Advice, Explained, FEWEST_DISTINCT, FEWEST_FOR_VERDICT, Finding, Preference, Usability, VerdictCode,
+};
 
 use super::number::{any_of, capital, cases, runs};
 use crate::unit::{confidence, probability, significant};
+
+/// What a verdict permits, in one to three words.
+pub fn usability(found: Usability) -> &'static str {
+    match found {
+        Usability::Natural => "natural",
+        Usability::InParts => "usable in parts",
+        Usability::NotUsable => "not usable",
+        Usability::TooFew => "too few",
+    }
+}
 
 /// The finding and its certainty, in one to three sentences.
 pub fn text(found: &Assessment) -> String {
@@ -18,7 +30,10 @@ pub fn text(found: &Assessment) -> String {
             "{text} Of samples that are independent draws of a GEV, at most {} get a verdict against it.",
             confidence(found.verdict.levels.whole)
         ),
-        VerdictCode::GevConsistent | VerdictCode::GevPreferred | VerdictCode::TooFew => text,
+        VerdictCode::GevConsistent
+        | VerdictCode::GevPreferred
+        | VerdictCode::TooFew
+        | VerdictCode::Rounded => text,
     }
 }
 
@@ -71,6 +86,11 @@ fn conclusion(found: &Assessment) -> String {
                 any_of(&names, "any other law")
             )
         }
+        VerdictCode::Rounded => format!(
+            "{} values have {} different ones: they are rounded, so that no law can be told from another. A verdict \
+             needs at least {FEWEST_DISTINCT} different ones.",
+            found.n, found.distinct
+        ),
         VerdictCode::TooFew => format!(
             "{} values show nothing against a GEV ({}), but they are too few to tell: a verdict needs at least \
              {FEWEST_FOR_VERDICT}, that is {} more.",
@@ -186,8 +206,14 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             "The shape is below -1/2: standard errors do not exist there; trust the intervals only.".into()
         }
         Finding::CoarseClock { tick_in_scales } => format!(
-            "The clock is coarse: its tick is {tick_in_scales:.1} times the scale; use the fit to intervals."
+            "The clock is coarse: its tick is {tick_in_scales:.1} times the scale. What is fitted is how many values \
+             fall into each interval of a tick."
         ),
+        Finding::Sorted => {
+            "The values are sorted, so that the order in which they came is lost: whether they are repetitions of one \
+             experiment was not tested."
+                .into()
+        }
     }
 }
 
@@ -247,6 +273,10 @@ fn one_advice(advice: &Advice) -> String {
         }
         Advice::DoNotExtrapolate => {
             "Use the model-free quantiles inside the sample and do not extrapolate beyond it.".into()
+        }
+        Advice::RecordMoreDigits => "Record the values with more digits, then fit again.".into(),
+        Advice::KeepTheOrder => {
+            "Keep the values in the order in which they were measured: it tells changes and clusters.".into()
         }
     }
 }

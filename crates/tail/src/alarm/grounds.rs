@@ -43,6 +43,9 @@ pub(super) fn decide(
         checked.test(question).filter(|test| test.rejected).map(|test| test.finding.clone())
     };
     let refuse = |refusal: Refusal| Err(BaselineError::Refused(refusal));
+    if checked.sorted {
+        return refuse(Refusal::Sorted);
+    }
     if let Some(finding) = found(Question::Trend).or_else(|| found(Question::Jump)) {
         return refuse(Refusal::LevelMoved { finding });
     }

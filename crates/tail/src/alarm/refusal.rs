@@ -26,6 +26,8 @@ pub enum NoLaw {
 /// Reason why a baseline supports no false-alarm rate.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Refusal {
+    /// Its runs are sorted, so that nobody can see whether its level changes.
+    Sorted,
     /// Its level changes, so that later runs are not draws of the same law.
     LevelMoved {
         /// The finding.
@@ -52,6 +54,7 @@ pub enum Refusal {
 impl std::fmt::Display for Refusal {
     fn fmt(&self, to: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Refusal::Sorted => write!(to, "its runs are sorted"),
             Refusal::LevelMoved { .. } => write!(to, "its level moves"),
             Refusal::Dependent { .. } => write!(to, "its runs depend on each other"),
             Refusal::TooFewToCount { runs, needed, .. } => {

@@ -21,6 +21,7 @@ mod envelope;
 mod options;
 mod panels;
 mod result;
+mod shown;
 mod summarise;
 
 pub use crate::verdict::{Alternative, Dependence, Diagnostics, GumbelTest, Rounded, TrendFit};
@@ -28,6 +29,7 @@ pub use envelope::Envelope;
 pub use options::{AssessOptions, NonFinite};
 pub use panels::{Band, Panels, Point};
 pub use result::{Assessment, GevResult, ParameterIntervals, ReturnLevel};
+use shown::Shown;
 pub use summarise::{QuantileEstimate, SampleSummary, quantile_interval, summarise};
 
 use rayon::prelude::*;
@@ -36,7 +38,7 @@ use crate::grouped::Grouped;
 use crate::regression::{Covariate, Part, Regression, RegressionLaw};
 use crate::verdict::{self, Levels, Vuong};
 use crate::{
-    Error, Gev, Series, Status, bootstrap, gev, gof, gumbel, independence, interval, rivals, sandwich,
+    Error, Gev, Interval, Series, Status, bootstrap, gev, gof, gumbel, independence, rivals, sandwich,
 };
 
 /// The schema of [`Assessment`] as JSON.
@@ -73,7 +75,7 @@ fn assess_series<'a>(
     series: &'a Series,
     values: &[f64],
     options: &AssessOptions,
-) -> Result<(Assessment, gev::Likelihood<'a>, gev::GevFit), Error> {
+) -> Result<(Assessment, gev::Likelihood<'a>, Shown), Error> {
     options.check()?;
     if options.non_finite == NonFinite::Refuse && series.dropped().total() > 0 {
         let first = values.iter().position(|x| !x.is_finite()).unwrap_or(0);
@@ -87,12 +89,17 @@ fn assess_series<'a>(
         || FittedSeries::of(series, options),
     );
     let independence = independence?;
-    let FittedSeries { likelihood, fit, estimates, comparisons } = fitted?;
+    let FittedSeries { likelihood, points, fit, estimates, comparisons } = fitted?;
     let Estimates { return_levels, intervals, gumbel, summary } = estimates?;
-    let Comparisons { alternatives, weights, goodness_of_fit, rounded } = comparisons;
+    let Comparisons { alternatives, weights, goodness_of_fit } = comparisons;
+    let rounded = fit.as_rounded();
+    let Shown { found: fit, tick: rounded_tick } = fit;
     let diagnostics = Diagnostics {
         goodness_of_fit,
-        dependence: if independence.passed { None } else { dependence(series, &fit, &independence, options) },
+        dependence: match independence.passed {
+            true => None,
+            false => dependence(series, &points, &independence, options),
+        },
         trend: if independence.passed { None } else { trend(series, options) },
         rounded,
         gumbel,
@@ -122,9 +129,9 @@ fn assess_series<'a>(
             shape: fit.shape,
             standard_errors: fit.standard_errors,
             covariance: fit.covariance,
-            negative_log_likelihood: fit.negative_log_likelihood,
-            aic: fit.aic(),
-            bic: fit.bic(),
+            negative_log_likelihood: points.negative_log_likelihood,
+            aic: points.aic(),
+            bic: points.bic(),
             aic_weight: weights[0],
             bic_weight: weights[1],
             intervals: if usable { Some(intervals) } else { None },
@@ -136,13 +143,16 @@ fn assess_series<'a>(
         diagnostics,
         verdict,
     };
-    Ok((assessment, likelihood, fit))
+    Ok((assessment, likelihood, Shown { found: fit, tick: rounded_tick }))
 }
 
 /// What follows from the values and their fit, independent or not.
 struct FittedSeries<'a> {
     likelihood: gev::Likelihood<'a>,
-    fit: gev::GevFit,
+    /// The fit to the values as points, which rival laws are compared with.
+    points: gev::GevFit,
+    /// The fit that is shown.
+    fit: Shown,
     estimates: Result<Estimates, Error>,
     comparisons: Comparisons,
 }
@@ -161,42 +171,46 @@ struct Comparisons {
     /// Those of the GEV by AIC and BIC.
     weights: [f64; 2],
     goodness_of_fit: Option<gof::GoodnessOfFit>,
-    rounded: Option<Rounded>,
 }
 
 impl<'a> FittedSeries<'a> {
     fn of(series: &'a Series, options: &AssessOptions) -> Result<Self, Error> {
         let likelihood = gev::Likelihood::new(series)?;
-        let fit = likelihood.fit();
+        let points = likelihood.fit();
+        let fit = Shown::of(series, &points);
+        let profile = |target| fit.profile(series, &likelihood, target, options.level);
         let estimates = || {
             Ok(Estimates {
-                return_levels: return_levels(&likelihood, &fit, options)?,
-                intervals: parameter_intervals(&likelihood, &fit, options),
-                gumbel: gumbel_test(&likelihood, &fit),
+                return_levels: return_levels(&fit.found, &profile, options)?,
+                intervals: ParameterIntervals {
+                    location: profile(gev::GevTarget::Location),
+                    scale: profile(gev::GevTarget::Scale),
+                    shape: profile(gev::GevTarget::Shape),
+                },
+                gumbel: if fit.tick.is_some() { None } else { gumbel_test(&likelihood, &points) },
                 summary: summarise(series.sorted(), options.level),
             })
         };
         let comparisons = || {
             let (goodness_of_fit, (alternatives, weights)) = rayon::join(
-                || goodness_of_fit(series, &fit, options),
-                || alternatives(series, &likelihood, &fit),
+                || goodness_of_fit(series, &fit.found, options),
+                || alternatives(series, &likelihood, &points),
             );
-            Comparisons { alternatives, weights, goodness_of_fit, rounded: rounded(series, &fit) }
+            Comparisons { alternatives, weights, goodness_of_fit }
         };
         let (estimates, comparisons) = rayon::join(estimates, comparisons);
-        Ok(FittedSeries { estimates, comparisons, likelihood, fit })
+        Ok(FittedSeries { estimates, comparisons, likelihood, points, fit })
     }
 }
 
 fn return_levels(
-    likelihood: &gev::Likelihood,
     fit: &gev::GevFit,
+    profile: &(impl Fn(gev::GevTarget) -> Option<Interval> + Sync),
     options: &AssessOptions,
 ) -> Result<Vec<ReturnLevel>, Error> {
     let of = |&period: &f64| {
         let level = fit.return_level(period)?;
-        let interval =
-            likelihood.profile_corrected(fit, gev::GevTarget::ReturnLevel(period), options.level).ok();
+        let interval = profile(gev::GevTarget::ReturnLevel(period));
         Ok(ReturnLevel {
             period,
             level: level.level,
@@ -208,19 +222,6 @@ fn return_levels(
         })
     };
     options.periods.iter().map(of).collect()
-}
-
-fn parameter_intervals(
-    likelihood: &gev::Likelihood,
-    fit: &gev::GevFit,
-    options: &AssessOptions,
-) -> ParameterIntervals {
-    let profile = |target| likelihood.profile_corrected(fit, target, options.level).ok();
-    ParameterIntervals {
-        location: profile(gev::GevTarget::Location),
-        scale: profile(gev::GevTarget::Scale),
-        shape: profile(gev::GevTarget::Shape),
-    }
 }
 
 /// The values at which log-densities are computed: all in time order, or for very many values those of their groups, which
@@ -376,19 +377,6 @@ fn trend(series: &Series, options: &AssessOptions) -> Option<TrendFit> {
         statistic,
         p,
         residuals_pass: residuals.is_ok_and(|found| found.passed),
-    })
-}
-
-/// The interval likelihood, for a coarse tick (Heitjan 1989).
-fn rounded(series: &Series, fit: &gev::GevFit) -> Option<Rounded> {
-    let tick = series.tick().filter(|tick| *tick > 0.2 * fit.scale)?;
-    let found = interval::fit(series, tick, interval::Rounding::Nearest).ok()?;
-    Some(Rounded {
-        tick,
-        location: found.location,
-        scale: found.scale,
-        shape: found.shape,
-        standard_errors: found.standard_errors,
     })
 }
 

@@ -3,8 +3,9 @@
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use super::shown::Shown;
 use super::{Assessment, Envelope};
-use crate::gev::{GevFit, GevTarget, Likelihood};
+use crate::gev::{GevTarget, Likelihood};
 use crate::return_period::gumbel_level;
 use crate::{Series, Status, special};
 
@@ -66,13 +67,16 @@ impl Assessment {
     pub fn panels(&self, values: &[f64]) -> Panels {
         let series = Series::clean(values);
         match Likelihood::new(&series) {
-            Ok(likelihood) => self.panels_of(&series, &likelihood, &likelihood.fit()),
+            Ok(likelihood) => {
+                let shown = Shown::of(&series, &likelihood.fit());
+                self.panels_of(&series, &likelihood, &shown)
+            }
             // Values that were assessed have a likelihood.
             Err(_) => Panels::default(),
         }
     }
 
-    pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &GevFit) -> Panels {
+    pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &Shown) -> Panels {
         let n = series.len();
         let size = n as f64;
         let law = self.law();
@@ -100,14 +104,15 @@ impl Assessment {
             probability,
             quantile,
             return_points,
-            return_curve: self.return_curve(likelihood, fit),
+            return_curve: self.return_curve(series, likelihood, fit),
             density: self.density(series),
             envelope: self.envelope(series, &shown, 1),
         }
     }
 
-    fn return_curve(&self, likelihood: &Likelihood, fit: &GevFit) -> Vec<Band> {
+    fn return_curve(&self, series: &Series, likelihood: &Likelihood, shown: &Shown) -> Vec<Band> {
         const STEPS: usize = 40;
+        let fit = &shown.found;
         let (from, to) = (1.01f64.ln(), (10.0 * fit.n as f64).max(1000.0).ln());
         // For very many values a profile interval differs by less than the width of the line.
         let profiled = self.status != Status::Boundary && fit.n <= MANY;
@@ -120,7 +125,7 @@ impl Assessment {
                 let period = 1.0 / -(-(-c).exp()).exp_m1();
                 let y = self.law().at_gumbel_level(c);
                 let interval = if profiled {
-                    likelihood.profile_corrected(fit, GevTarget::ReturnLevel(period), self.level).ok()
+                    shown.profile(series, likelihood, GevTarget::ReturnLevel(period), self.level)
                 } else {
                     fit.return_level(period).ok().and_then(|level| level.interval(self.level))
                 };

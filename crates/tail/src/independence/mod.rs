@@ -116,6 +116,10 @@ pub struct Independence {
     pub passed: bool,
     /// Level of the adjusted tests.
     pub significance: f64,
+    /// Whether the values are sorted, so that their order is not that in which they came: the tests of order are left
+    /// out.
+    #[serde(default)]
+    pub sorted: bool,
     /// Share of that level for all these tests; 1 if nothing else is tested.
     #[serde(default = "whole")]
     pub share: f64,
@@ -223,6 +227,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     );
     let OfOrder { ranks, correlations, neighbours, trend, jump, level } = of_order;
 
+    let sorted = is_sorted(values);
     let dip_p = dip.p / (1.0 - GAP);
     let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
     let mut done = vec![
@@ -234,30 +239,29 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     done.extend(
         slow.map(|slow| (Question::SlowValues, "places of slow values", slow.followed as f64, slow.p)),
     );
+    done.retain(|(question, ..)| is_told(*question, n, sorted));
     let weighted: Vec<(f64, f64)> = done.iter().map(|(question, _, _, p)| (*p, question.weight())).collect();
     let adjusted: Vec<f64> = holm_weighted(&weighted).into_iter().map(|p| (p / share).min(1.0)).collect();
-    let several = adjusted[3] < significance;
+    let is_shown = |of: Question| {
+        done.iter().zip(&adjusted).any(|((question, ..), p)| *question == of && *p < significance)
+    };
+    let several = is_shown(Question::Modes);
     let cut = gap.filter(|_| several && gap_p <= dip_p).map(|gap| gap.below);
     let modes = if several { split::modes(&spread_ties(series), cut, significance) } else { Vec::new() };
     let lag_one = correlations.first().copied().unwrap_or(0.0);
     let (lag, at_lag) = telling(&correlations, lags);
-    let shown = [adjusted[1] < significance, adjusted[2] < significance];
+    let shown = [is_shown(Question::Trend), is_shown(Question::Jump)];
     let change = level::Change::of(series, &ranks, &level, &trend, shown);
     let within = within_segments(&ranks, &change.segments);
-    let effective_size = crate::gev::effective_size(&within);
-    let ar1 = autocorrelations(&within, 1).first().copied().unwrap_or(0.0);
+    // Sorted values tell nothing of their dependence.
+    let effective_size = if sorted { size } else { crate::gev::effective_size(&within) };
+    let ar1 = autocorrelations(&within, 1).first().copied().filter(|_| !sorted).unwrap_or(0.0);
     let tests: Vec<Test> = done
         .into_iter()
         .zip(adjusted)
         .map(|((question, name, statistic, p), p_adjusted)| {
             let significant = p_adjusted < significance;
-            let negligible = significant
-                && match question {
-                    Question::Autocorrelation => at_lag.abs() < NEGLIGIBLE_CORRELATION,
-                    Question::Trend => change.is_trend_negligible,
-                    Question::Jump => change.is_jump_negligible,
-                    Question::Modes | Question::SlowValues => false,
-                };
+            let negligible = significant && is_negligible(question, at_lag, &change);
             let rejected = significant && !negligible;
             let finding = match (question, rejected) {
                 (Question::Autocorrelation, true) => {
@@ -281,9 +285,10 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     Ok(Independence {
         passed: !tests.iter().any(|test| test.rejected),
         significance,
+        sorted,
         share,
         tests,
-        autocorrelations: correlations,
+        autocorrelations: if sorted { Vec::new() } else { correlations },
         autocorrelation_bound: 1.96 / size.sqrt(),
         ar1,
         variance_inflation: size / effective_size,
@@ -292,11 +297,43 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
         jump,
         dip,
         gap,
-        slow,
+        slow: slow.filter(|_| !sorted),
         segments: change.segments,
         level: change.model,
         modes,
     })
+}
+
+/// Sorted values have at least so many distinct ones: of fewer, a step of a coarse clock looks sorted.
+const FEWEST_SORTED: usize = 6;
+
+/// Of fewer values no test tells a jump or a trend from neighbours that resemble each other.
+pub const FEWEST_FOR_CHANGE: usize = 50;
+
+/// Whether values, at least six different ones, are in the order of their size, ascending or descending, as no
+/// measurement is.
+pub fn is_sorted<T: PartialOrd>(values: &[T]) -> bool {
+    let distinct = 1 + values.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    distinct >= FEWEST_SORTED && (values.is_sorted() || values.is_sorted_by(|a, b| a >= b))
+}
+
+/// Whether what a test shows is too small to matter.
+fn is_negligible(question: Question, at_lag: f64, change: &level::Change) -> bool {
+    match question {
+        Question::Autocorrelation => at_lag.abs() < NEGLIGIBLE_CORRELATION,
+        Question::Trend => change.is_trend_negligible,
+        Question::Jump => change.is_jump_negligible,
+        Question::Modes | Question::SlowValues => false,
+    }
+}
+
+/// Whether the test of a question can tell anything.
+fn is_told(question: Question, n: usize, sorted: bool) -> bool {
+    match question {
+        Question::Trend | Question::Jump => !sorted && n >= FEWEST_FOR_CHANGE,
+        Question::Autocorrelation | Question::SlowValues => !sorted,
+        Question::Modes => true,
+    }
 }
 
 /// Ranks that are correlated less than this change no interval.

@@ -39,6 +39,10 @@ pub enum Advice {
     VaryParts,
     /// Do not extrapolate beyond the sample.
     DoNotExtrapolate,
+    /// Record more digits.
+    RecordMoreDigits,
+    /// Record the values in the order in which they were measured.
+    KeepTheOrder,
 }
 
 /// The advice for a verdict.
@@ -74,10 +78,14 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
         out.swap(find, explain);
         out.remove(explain);
     }
-    if evidence.n < FEWEST_FOR_VERDICT && code != VerdictCode::NotIndependent {
+    if evidence.n < FEWEST_FOR_VERDICT && code == VerdictCode::TooFew {
         out.push(Advice::MeasureMore { runs: FEWEST_FOR_VERDICT - evidence.n });
     }
+    if independence.sorted {
+        out.push(Advice::KeepTheOrder);
+    }
     match code {
+        VerdictCode::Rounded => out.push(Advice::RecordMoreDigits),
         VerdictCode::GevConsistent => out.push(Advice::VaryParts),
         VerdictCode::GevRejected | VerdictCode::RivalPreferred => out.push(Advice::DoNotExtrapolate),
         VerdictCode::NotIndependent

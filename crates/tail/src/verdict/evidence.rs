@@ -15,6 +15,9 @@ use crate::sandwich::Sandwich;
 /// The smallest number of values for a verdict about the law; below it there is only a description.
 pub const FEWEST_FOR_VERDICT: usize = 100;
 
+/// The smallest number of distinct values for a verdict: of fewer, a clock shows its steps and not a law.
+pub const FEWEST_DISTINCT: usize = 6;
+
 /// The verdict as a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -33,6 +36,8 @@ pub enum VerdictCode {
     GevPreferred,
     /// Too few values for a verdict.
     TooFew,
+    /// Too few distinct values for a verdict: the clock, or who wrote the values, rounded them.
+    Rounded,
 }
 
 /// The evidence of a verdict.

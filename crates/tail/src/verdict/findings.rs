@@ -85,11 +85,13 @@ pub enum Finding {
     NoInteriorMaximum,
     /// The shape is below -1/2, where standard errors do not exist.
     NoStandardErrors,
-    /// The clock's tick is more than a fifth of the scale.
+    /// The clock's tick is more than a fifth of the scale: the fit is that to intervals.
     CoarseClock {
         /// The tick over the scale.
         tick_in_scales: f64,
     },
+    /// The values are sorted: no test of their order was done.
+    Sorted,
 }
 
 /// Part of the dependence that a linear trend explains.
@@ -135,7 +137,7 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence, levels: &Levels) -> Vec
     if fit.status == Status::Irregular {
         out.push(Finding::NoStandardErrors);
     }
-    if let Some(tick) = fit.tick.filter(|tick| tick / fit.scale > 0.2) {
+    if let Some(tick) = evidence.diagnostics.rounded.map(|rounded| rounded.tick) {
         out.push(Finding::CoarseClock { tick_in_scales: tick / fit.scale });
     }
     out
@@ -155,6 +157,9 @@ fn of_independence(evidence: &Evidence) -> Vec<Finding> {
         of,
         mode,
     }));
+    if independence.sorted {
+        out.push(Finding::Sorted);
+    }
     if let Some(trend) = &evidence.diagnostics.trend {
         let explained = if trend.p >= 0.05 {
             Explained::Nothing

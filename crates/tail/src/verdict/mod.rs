@@ -10,15 +10,17 @@ mod advice;
 mod evidence;
 mod findings;
 mod levels;
+mod usability;
 mod vuong;
 
 pub use advice::Advice;
 pub use evidence::{
-    Alternative, Dependence, Diagnostics, Evidence, FEWEST_FOR_VERDICT, GumbelTest, Rounded, TrendFit,
-    VerdictCode,
+    Alternative, Dependence, Diagnostics, Evidence, FEWEST_DISTINCT, FEWEST_FOR_VERDICT, GumbelTest, Rounded,
+    TrendFit, VerdictCode,
 };
 pub use findings::{Explained, Finding};
 pub use levels::Levels;
+pub use usability::Usability;
 pub(crate) use vuong::vuong_of_groups;
 pub use vuong::{Preference, Vuong, long_run_variance, vuong};
 
@@ -32,6 +34,9 @@ use crate::rivals::Family;
 pub struct Verdict {
     /// Stable code.
     pub code: VerdictCode,
+    /// What it permits.
+    #[serde(default)]
+    pub usability: Usability,
     /// Its error for independent draws of a GEV, and the part of each stage.
     #[serde(default)]
     pub levels: Levels,
@@ -50,16 +55,20 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     let levels = Levels::of(evidence.significance);
     let compared: Vec<(&Alternative, Vuong)> =
         evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong.filter(|v| !v.z.is_nan())?))).collect();
-    let better = preferred(&compared, &levels);
+    // Densities at rounded values are not those of what was measured: a coarse clock prefers no law.
+    let rounded = evidence.diagnostics.rounded.is_some();
+    let better = if rounded { None } else { preferred(&compared, &levels) };
     let alike: Vec<&(&Alternative, Vuong)> =
-        compared.iter().filter(|(_, v)| levels.preference(v) == Preference::Neither).collect();
+        compared.iter().filter(|(_, v)| rounded || levels.preference(v) == Preference::Neither).collect();
     // Without a Vuong statistic (both densities are equal everywhere, or one is 0 somewhere), there is no
     // preference.
     let incomparable =
         evidence.alternatives.iter().filter(|a| a.vuong.is_none_or(|v| v.z.is_nan())).map(|a| a.model);
     let misfit = evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < levels.fit);
 
-    let code = if !evidence.diagnostics.independence.passed {
+    let code = if evidence.fit.distinct < FEWEST_DISTINCT {
+        VerdictCode::Rounded
+    } else if !evidence.diagnostics.independence.passed {
         VerdictCode::NotIndependent
     } else if evidence.fit.status == Status::Boundary {
         VerdictCode::NoMaximum
@@ -77,6 +86,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).chain(incomparable).collect();
     Verdict {
         code,
+        usability: code.usability(),
         levels,
         findings: findings::of(code, evidence, &levels),
         advice: advice::of(code, evidence),

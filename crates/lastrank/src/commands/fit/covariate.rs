@@ -36,6 +36,9 @@ pub struct Regressed {
     /// Return levels where `--at` says.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub levels_at: Option<LevelsAt>,
+    /// Without `--at`, those at the means of the covariates; none where one of them is the hour, which has no mean.
+    #[serde(skip)]
+    pub levels_at_means: Option<LevelsAt>,
 }
 
 /// Return levels at given covariates.
@@ -125,9 +128,20 @@ pub fn fit(
         });
     }
     let checked = independence::check(&whole.residuals(&found), 0.05)?;
-    let levels_at = levels_at(args, &whole, &terms, periods)?;
+    // Below the threshold a law of what exceeds it has no levels: of those that nobody asked for they are left out.
+    let least = match fitted {
+        Fitted::Gpd(found) if args.period.is_empty() => 1.0 / found.rate,
+        Fitted::Gpd(_) | Fitted::Gev(_) | Fitted::Gumbel(..) | Fitted::Maxima(_) => 1.0,
+    };
+    let periods: Vec<f64> = periods.iter().copied().filter(|period| *period > least).collect();
+    let levels_at = levels_at(args, &whole, &terms, &periods)?;
+    let levels_at_means = match args.at.is_empty() {
+        true => levels_at_means(args, &whole, &terms, &periods),
+        false => None,
+    };
     Ok(Some(Regressed {
         levels_at,
+        levels_at_means,
         status: found.status,
         n: found.n,
         coefficients: found
@@ -205,6 +219,24 @@ fn levels_at(
         .collect::<Result<_, _>>()
         .context("cannot give the return levels at these covariates")?;
     Ok(Some(LevelsAt { at, levels }))
+}
+
+fn levels_at_means(
+    args: &FitArgs,
+    whole: &Regression,
+    terms: &[RequestedTerm],
+    periods: &[f64],
+) -> Option<LevelsAt> {
+    let columns = || terms.iter().flat_map(|term| &term.columns);
+    if columns().any(|(name, _)| name.starts_with("hour_")) {
+        return None;
+    }
+    let mean = |numbers: &[f64]| numbers.iter().sum::<f64>() / numbers.len() as f64;
+    let at: BTreeMap<String, f64> = columns().map(|(name, numbers)| (name.clone(), mean(numbers))).collect();
+    let given: Vec<(&str, f64)> = at.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let level = |period: &f64| whole.return_level(&given, *period, args.level).ok();
+    let levels = periods.iter().map(level).collect::<Option<_>>()?;
+    Some(LevelsAt { at, levels })
 }
 
 fn requested_term(

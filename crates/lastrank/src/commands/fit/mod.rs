@@ -80,6 +80,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
     let answer = FitAnswer {
         name: &found.values.name,
         what: text::what(found),
+        single: found.sample.blocks.is_none() && found.values.parts().is_none(),
         seconds: found.values.seconds,
         subject: found.values.subject.as_ref(),
         values: &found.sample.numbers,

@@ -1,6 +1,6 @@
 //! Renders a fit as text for a terminal.
 
-use report::{Table, Unit, confidence, fixed, probability, sentence, words};
+use report::{Table, Unit, confidence, fixed, probability, sentence, significant, words};
 use samples::units::count;
 use tail::assess::ReturnLevel;
 use tail::regression::Part;
@@ -27,6 +27,11 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
     }
     text += &blocks(found);
     text.push('\n');
+    if let Some(covariates) = &found.covariates {
+        let of = covariate_text(covariates, unit, args.level, what(found));
+        text += &format!("{of}\n{}\n", sentence("Without covariates: ", WITHOUT));
+    }
+    text += &rejected(&found.fitted, unit, args.level, what(found));
     text += &match &found.fitted {
         Fitted::Gev(assessed) => report::fit_text(assessed, unit, what(found)),
         Fitted::Gumbel(assessed, gumbel) => {
@@ -44,14 +49,60 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
         Fitted::Gpd(pareto) => pareto_text(pareto, unit, found, args.level),
         Fitted::Maxima(maxima) => maxima_text(maxima, unit, found, args.level),
     };
-    if let Some(covariates) = &found.covariates {
-        text += &format!("\n{}", covariate_text(covariates, unit, args.level, what(found)));
-    }
     text += &targets(found, args.level);
     if let (Some(far), Fitted::Gev(_) | Fitted::Gumbel(..)) = (&found.latency, &found.fitted) {
         text += &format!("\n{}", report::far_levels(far, unit, "value", "").text());
     }
     text
+}
+
+/// What stands above the tables of the law that takes no account of covariates.
+const WITHOUT: &str = "what follows takes no account of them.";
+
+/// That the law which was asked for does not fit, by its own test, before any of its levels; empty where it does.
+fn rejected(fitted: &Fitted, unit: Unit, level: f64, what: &str) -> String {
+    match fitted {
+        Fitted::Gumbel(found, gumbel) => {
+            let Some(test) = found.diagnostics.gumbel.filter(|test| test.p < 1.0 - level) else {
+                return String::new();
+            };
+            let ends = |level: &ReturnLevel| {
+                let [value, lower, upper] = unit.level_and_ends(level.level, level.lower, level.upper);
+                format!("{value} ({lower} to {upper})")
+            };
+            let far = found.return_levels.last().zip(gumbel.return_levels.last());
+            let far = far.map_or(String::new(), |(own, asked)| {
+                format!(
+                    " Once in {} {what}s it gives {}, the law with its own shape {}.",
+                    count(own.period as u64),
+                    ends(asked),
+                    ends(own)
+                )
+            });
+            sentence(
+                "Rejected: ",
+                &format!(
+                    "a Gumbel law does not describe these values (p {} of shape 0; the shape is {}).{far} Use --model gev.",
+                    probability(test.p),
+                    fixed(found.gev.shape, 3)
+                ),
+            ) + "\n"
+        }
+        Fitted::Gpd(found) => {
+            let Some(test) = found.goodness_of_fit.filter(|test| test.p < 1.0 - level) else {
+                return String::new();
+            };
+            sentence(
+                "Rejected: ",
+                &format!(
+                    "a Pareto law does not describe what exceeds the threshold (Anderson-Darling p {}): do not use its \
+                     levels beyond the sample. Try a higher threshold, for example --threshold 99%.",
+                    probability(test.p)
+                ),
+            ) + "\n"
+        }
+        Fitted::Gev(_) | Fitted::Maxima(_) => String::new(),
+    }
 }
 
 /// What one value of the fitted sample is.
@@ -259,8 +310,13 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
             true => "needed: without it the fit is worse",
             false => "not shown to be needed: without it the fit is about as good",
         };
+        let part = match term.part {
+            Part::Location => "location",
+            Part::LogScale => "scale",
+            Part::Shape => "shape",
+        };
         text += &sentence(
-            &format!("{}: ", term.name),
+            &format!("{part} by {}: ", term.name),
             &format!(
                 "{words} (p {}, likelihood ratio {}, {} df)",
                 probability(term.p),
@@ -285,11 +341,16 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
             status_note(found.status)
         ),
     );
-    let Some(LevelsAt { at, levels }) = &found.levels_at else { return text };
-    let at: Vec<String> = at.iter().map(|(name, value)| format!("{name} {value}")).collect();
+    let shown = found.levels_at.as_ref().or(found.levels_at_means.as_ref());
+    let Some(LevelsAt { at, levels }) = shown else { return text };
+    let (number, means): (fn(f64) -> String, &str) = match found.levels_at {
+        Some(_) => (|value| value.to_string(), ""),
+        None => (|value| significant(value, 3), ", the mean; --at chooses another"),
+    };
+    let at: Vec<String> = at.iter().map(|(name, value)| format!("{name} {}", number(*value))).collect();
     let from = format!("{} from", confidence(level));
     let mut table = Table::new(
-        &format!("Return levels at {}", at.join(", ")),
+        &format!("Return levels at {}{means}", at.join(", ")),
         &["<exceeded once in", "level", &from, "to"],
     );
     for level in levels {
