@@ -23,6 +23,7 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
     let answer = FitAnswer {
         name: "the values",
         what: "value",
+        single: true,
         seconds: true,
         subject: None,
         values,

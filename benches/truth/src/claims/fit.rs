@@ -36,6 +36,10 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {}"),
         neutral("extrapolated", "extrapolated"),
         neutral("all tables", "All tables: -v"),
+        neutral(
+            "single values",
+            "These are single values, not maxima: --model gpd fits those beyond a threshold",
+        ),
     ];
     all.extend(advice());
     all
