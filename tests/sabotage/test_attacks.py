@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -214,3 +215,101 @@ def test_no_attack_has_an_effect_under_mpi_where_the_kernel_confines(lastrank: L
         ranks = str(max(attack.ranks, 1))
         run(lastrank, attack, os.geteuid(), mpirun, "-n", ranks, options=("--require-confinement",))
     print(f"{len(chosen)} attacks under MPI and Landlock, none with an effect")
+
+
+LATE = {
+    "write": 'write("late-file", 1);',
+    "append": 'append("late-file", 1);',
+    "open": '$f = fopen("late-file", "r+"); fwrite($f, 1); fclose($f);',
+    "delete": 'delete("late-file");',
+    "rename": 'rename("late-file", "elsewhere");',
+    "rename over": 'write("mine-$$rank", 1); rename("mine-$$rank", "late-file");',
+    "link": 'link("late-file", "elsewhere");',
+    "chmod": 'chmod("late-file", 0);',
+    "pwrite": 'pwrite("late-file", "p");',
+    "pfopen": '$f = pfopen("late-file", "cw"); pfclose($f);',
+    "pdelete": 'pdelete("late-file");',
+}
+"""Ways to change a file that the user makes while the program runs; it waits for another one, made after it."""
+
+
+@pytest.mark.parametrize("name", ["", "debian-mpich", "debian-openmpi"])
+def test_what_the_user_makes_while_a_program_runs_is_the_user_s(lastrank: Lastrank, name: str) -> None:
+    started_by = launcher(name) if name else None
+    # A start of Open MPI takes a second: some of them.
+    chosen = list(LATE.items())[:: 4 if name == "debian-openmpi" else 1]
+    for way, body in chosen:
+        folder = lastrank.folder / way.replace(" ", "-")
+        folder.mkdir()
+        (folder / "a.ppl").write_text(
+            'define pattern {"p", 1, 10, 1};\nif $$rank == 0 { write("begun", 1); }\nbarrier;\n'
+            '$there = 0;\nwhile $there == 0 { for $g in glob("go-*") $there = 1; sleep(10ms); }\nbarrier;\n' + body + "\n"
+        )
+        words = ("a.ppl", "-s", "-o", folder / "a.parquet", "--report", "none", "--timeout", "20")
+        command = [str(word) for word in (lastrank.program, "run", *words, "-n", "2")]
+        environment = dict(os.environ)
+        if started_by:
+            command, environment = started_by.command(2, [lastrank.program, "run"], words)
+        with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+            while not (folder / "begun").exists() and running.poll() is None:
+                time.sleep(0.01)
+            (folder / "late-file").write_text("the user's, made a moment ago")
+            had = fingerprint(folder)["late-file"]
+            (folder / "go-on").touch()
+            said = running.communicate(timeout=60)[0].decode(errors="replace")
+        assert fingerprint(folder).get("late-file") == had, (way, said)
+        assert "did not make it" in said and running.returncode != 0, (way, said)
+
+
+@pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi"])
+def test_ranks_of_a_launcher_use_what_each_other_made(lastrank: Lastrank, name: str) -> None:
+    """Without a state of earlier runs: one rank overwrites, renames and removes what another one made."""
+    (lastrank.folder / "a.ppl").write_text(
+        'define pattern {"p", 1, 10, 1};\nif $$rank == 0 { mkdir("d"); write("d/f", 9); write("g", 9); }\nbarrier;\n'
+        'if $$rank == 1 { write("d/f", 9); append("g", 1); rename("g", "d/g"); chmod("d/g", 0o600); }\nbarrier;\n'
+        'pwrite("d/f", "p");\n$f = pfopen("d/g", "w"); pfclose($f);\nbarrier;\n'
+        'if $$rank == 0 { delete("d/f"); delete("d/g"); rmdir("d"); }\n'
+    )
+    words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60")
+    command, environment = launcher(name).command(2, [lastrank.program, "run"], words)
+    done = subprocess.run(
+        command, cwd=lastrank.folder, env=environment | {"HOME": str(lastrank.folder)}, capture_output=True, text=True,
+        errors="replace", timeout=120, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    assert not (lastrank.folder / "d").exists() and not (lastrank.folder / "g").exists()
+
+
+@pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi"])
+@pytest.mark.parametrize("call", ['define pattern {"p", 1, 10, 1};\npwrite("ufs:VICTIM", "p");', 'pdelete("ufs:VICTIM");'])
+def test_no_prefix_of_a_library_names_a_file_elsewhere(lastrank: Lastrank, name: str, call: str) -> None:
+    outside, work = lastrank.folder / "outside", lastrank.folder / "work"
+    outside.mkdir()
+    work.mkdir()
+    (outside / "thesis.txt").write_text("not yours")
+    had = fingerprint(outside)
+    (work / "a.ppl").write_text(call.replace("VICTIM", str(outside / "thesis.txt")))
+    for options in ((), ("--root", work), ("--require-confinement",)):
+        words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60", *options)
+        command, environment = launcher(name).command(2, [lastrank.program, "run"], words)
+        done = subprocess.run(
+            command, cwd=work, env=environment, capture_output=True, text=True, errors="replace", timeout=120, check=False
+        )
+        assert fingerprint(outside) == had and done.returncode != 0, (options, done.stderr)
+
+
+def test_places_that_all_programs_share_are_not_granted_under_mpi(lastrank: Lastrank) -> None:
+    """Seen by the kernel's answers to a program that lastrank itself does not stop: one that is spawned."""
+    made = [Path(place) / f"lastrank-attack-{os.getpid()}" for place in ("/tmp", "/dev/shm")]
+    words = " ".join(map(str, made))
+    (lastrank.folder / "a.ppl").write_text(f'$n = spawn("touch {words}");\n')
+    options = ("--require-confinement", "--allow-spawn", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60")
+    for name in ("debian-mpich", "debian-openmpi"):
+        command, environment = launcher(name).command(1, [lastrank.program, "run"], ("a.ppl", *options))
+        done = subprocess.run(
+            command, cwd=lastrank.folder, env=environment, capture_output=True, text=True, errors="replace", timeout=120,
+            check=False,
+        )  # fmt: skip
+        if "Landlock" in done.stderr:
+            pytest.skip(f"this kernel confines nothing ({done.stderr.strip()})")
+        assert not [path for path in made if path.exists()], (name, done.stderr)

@@ -44,6 +44,8 @@ pub struct Rules {
     pub write: Vec<PathBuf>,
     /// As `write`, with requests to devices (`ioctl`): what the user named.
     pub trusted: Vec<PathBuf>,
+    /// Directory trees in which it may remove files, and nothing else.
+    pub remove: Vec<PathBuf>,
     /// Directory trees and files that it may read.
     pub read: Vec<PathBuf>,
     /// Whether it may read and start any program, which is then restricted in the same way.
@@ -85,9 +87,13 @@ pub fn restrict_thread(rules: &Rules) -> Result<(), ConfineError> {
         set = set.handle_access(AccessNet::from_all(NEWEST))?.scope(Scope::from_all(NEWEST))?;
     }
     let mut set = set.create()?;
-    for (places, rights) in
-        [(&rules.write, write), (&rules.trusted, write | AccessFs::IoctlDev), (&rules.read, read)]
-    {
+    let granted = [
+        (&rules.write, write),
+        (&rules.trusted, write | AccessFs::IoctlDev),
+        (&rules.remove, AccessFs::RemoveFile.into()),
+        (&rules.read, read),
+    ];
+    for (places, rights) in granted {
         for place in places {
             set = grant(set, place, rights)?;
         }

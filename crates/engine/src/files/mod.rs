@@ -16,6 +16,7 @@ mod place;
 mod real_path;
 mod refusal;
 mod registry;
+mod table;
 #[cfg(test)]
 mod tests;
 mod written;

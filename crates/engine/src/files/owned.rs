@@ -3,123 +3,15 @@
 //! A name says little of what lies there: a directory can be moved away and a link put in its place. So a run remembers the
 //! objects that calls of its own made, by device, inode and birth time, in memory that all of its ranks share.
 
-use std::ptr::NonNull;
+use std::hash::{BuildHasher, Hasher};
+use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-
-use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use std::sync::atomic::Ordering;
 
 use super::earlier_runs::EarlierRuns;
 use super::moment::Moment;
 use super::object::Object;
-
-/// Slots that are looked at for one object in each level.
-const WINDOW: usize = 16;
-/// Slots of each level: the next one is used where a window is full. Memory is taken as it is touched.
-const LEVELS: [usize; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 25];
-
-/// The objects that the ranks of a run made.
-struct Table {
-    /// A word for each slot: 0, or the number of an object.
-    slots: NonNull<AtomicU64>,
-    bytes: usize,
-    levels: usize,
-    /// Of this run: nobody can find objects that share a number with a file of the user.
-    key: u64,
-}
-
-// SAFETY: slots are atomic words in memory that lives as long as the table.
-unsafe impl Send for Table {}
-// SAFETY: as above.
-unsafe impl Sync for Table {}
-
-impl Table {
-    /// In memory that children share. With less room where there is little.
-    fn new() -> Option<Self> {
-        let key = ranks::random_number().ok()?;
-        (1..=LEVELS.len()).rev().find_map(|levels| {
-            let slots: usize = LEVELS[..levels].iter().sum();
-            // The word in front of them: the deepest level in use.
-            let bytes = (slots + WINDOW) * size_of::<AtomicU64>();
-            let how = MapFlags::SHARED | MapFlags::NORESERVE;
-            // SAFETY: a new mapping, of which nobody else knows.
-            let mapped = unsafe {
-                mmap_anonymous(std::ptr::null_mut(), bytes, ProtFlags::READ | ProtFlags::WRITE, how)
-            };
-            let slots = NonNull::new(mapped.ok()?.cast::<AtomicU64>())?;
-            let table = Self { slots, bytes, levels, key };
-            // The first level is there before the first measured call.
-            (0..WINDOW + LEVELS[0])
-                .step_by(256)
-                .for_each(|slot| table.slot(slot).store(0, Ordering::Relaxed));
-            Some(table)
-        })
-    }
-
-    fn slot(&self, number: usize) -> &AtomicU64 {
-        debug_assert!((number + 1) * size_of::<AtomicU64>() <= self.bytes);
-        // SAFETY: within the mapping, zeroed, aligned.
-        unsafe { self.slots.add(number).as_ref() }
-    }
-
-    fn deepest(&self) -> &AtomicU32 {
-        // SAFETY: the first word of the mapping is used for this alone.
-        unsafe { self.slots.cast::<AtomicU32>().as_ref() }
-    }
-
-    fn number(&self, object: &Object) -> u64 {
-        let device = (u64::from(object.device.0) << 32) | u64::from(object.device.1);
-        let mixed = [device, object.inode, object.born_ns as u64].into_iter().fold(self.key, |hash, part| {
-            // SplitMix64 (Steele, Lea and Flood 2014).
-            let mixed = (hash ^ part).wrapping_add(0x9E37_79B9_7F4A_7C15);
-            let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-            mixed ^ (mixed >> 31)
-        });
-        mixed.max(1)
-    }
-
-    /// The slots in which `number` may stand in this level.
-    fn window(level: usize, number: u64) -> std::ops::Range<usize> {
-        let before: usize = LEVELS[..level].iter().sum();
-        let begin = WINDOW + before + (number as usize & (LEVELS[level] / WINDOW - 1)) * WINDOW;
-        begin..begin + WINDOW
-    }
-
-    fn insert(&self, object: &Object) {
-        let number = self.number(object);
-        for level in 0..self.levels {
-            for slot in Self::window(level, number) {
-                let slot = self.slot(slot);
-                let there = slot.load(Ordering::Relaxed);
-                if there == number
-                    || there == 0
-                        && slot.compare_exchange(0, number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
-                {
-                    self.deepest().fetch_max(level as u32, Ordering::AcqRel);
-                    return;
-                }
-            }
-        }
-        // Full: what is forgotten is not ours, which harms nobody.
-    }
-
-    fn find(&self, object: &Object) -> Option<&AtomicU64> {
-        let number = self.number(object);
-        let deepest = self.deepest().load(Ordering::Acquire) as usize;
-        (0..=deepest.min(self.levels - 1))
-            .flat_map(|level| Self::window(level, number))
-            .map(|slot| self.slot(slot))
-            .find(|slot| slot.load(Ordering::Acquire) == number)
-    }
-}
-
-impl Drop for Table {
-    fn drop(&mut self) {
-        // SAFETY: mapped by `new`, and nobody has a reference into it any more. Children have mappings of their own.
-        let _ = unsafe { munmap(self.slots.as_ptr().cast(), self.bytes) };
-    }
-}
+use super::table::Table;
 
 /// What belongs to a run: what its ranks made, and what earlier runs of the same user left.
 ///
@@ -127,43 +19,91 @@ impl Drop for Table {
 #[derive(Clone, Default)]
 pub struct Ownership {
     made: Option<Arc<Table>>,
+    /// Under an MPI launcher: that of the lowest rank of this machine, which all of them fill.
+    of_machine: Option<Arc<Table>>,
     earlier: EarlierRuns,
-    /// Ranks that share no memory with this one made what was born since.
-    others_since: Option<Moment>,
+    /// Ranks of other machines made what was born since, where they can reach it.
+    elsewhere_since: Option<Moment>,
 }
+
+/// Bytes by which a process says where its table is: the boot of its machine, process, descriptor, key.
+pub const TICKET: usize = 64;
+const BOOT: usize = 48;
 
 impl Ownership {
     /// Of a run that begins: nothing is its own but what earlier runs left. Taken before ranks are forked.
     pub fn new() -> Self {
-        Self { made: Table::new().map(Arc::new), earlier: EarlierRuns::read(), others_since: None }
+        Self { made: Table::new(false).map(Arc::new), earlier: EarlierRuns::read(), ..Self::default() }
     }
 
-    /// There are ranks that share no memory with this process (those of an MPI launcher): what was born since `begun` is
-    /// taken for theirs where it is not this one's.
+    /// As [`Ownership::new`], of one process among those that an MPI launcher started.
+    pub fn of_process() -> Self {
+        Self { made: Table::new(true).map(Arc::new), earlier: EarlierRuns::read(), ..Self::default() }
+    }
+
+    /// By which other ranks find the table of this one: [`TICKET`] bytes.
+    pub fn ticket(&self) -> Vec<u8> {
+        let boot = std::fs::read("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        let mut ticket = boot;
+        ticket.resize(BOOT, 0);
+        if let Some((process, descriptor, key)) = self.made.as_ref().and_then(|made| made.address()) {
+            ticket.extend(process.to_le_bytes());
+            ticket.extend(descriptor.to_le_bytes());
+            ticket.extend(key.to_le_bytes());
+        }
+        ticket.resize(TICKET, 0);
+        ticket
+    }
+
+    /// Knows what the others of this machine make, by the tickets of all ranks in their order; and whether there are ranks
+    /// whose table cannot be reached from here. All call it before any of them is confined or ends.
+    pub fn join(&mut self, tickets: &[u8], rank: u32) -> bool {
+        let tickets = tickets.as_chunks::<TICKET>().0;
+        let Some(mine) = tickets.get(rank as usize).filter(|_| self.made.is_some()) else { return false };
+        let here = |ticket: &&[u8; TICKET]| ticket[..BOOT] == mine[..BOOT] && mine[0] != 0;
+        let first = tickets.iter().position(|ticket| here(&ticket));
+        if first != Some(rank as usize)
+            && let Some(ticket) = first.map(|first| &tickets[first])
+        {
+            let number =
+                |at: usize| ticket[at..at + 4].try_into().map(u32::from_le_bytes).unwrap_or_default();
+            let key = ticket[BOOT + 8..].first_chunk().copied().map(u64::from_le_bytes).unwrap_or_default();
+            let address = (number(BOOT), number(BOOT + 4) as i32, key);
+            self.of_machine = Table::of_process(address).map(Arc::new);
+        }
+        let is_reached = first == Some(rank as usize) || self.of_machine.is_some();
+        !is_reached || !tickets.iter().all(|ticket| here(&ticket))
+    }
+
+    /// There are ranks whose tables cannot be reached: those of other machines. What was born since `begun` is taken for
+    /// theirs, on file systems that other machines can reach: those without a device of this one.
     #[must_use]
-    pub fn with_others_since(self, begun: Moment) -> Self {
-        Self { others_since: Some(begun), ..self }
+    pub fn with_ranks_elsewhere_since(self, begun: Moment) -> Self {
+        Self { elsewhere_since: Some(begun), ..self }
+    }
+
+    fn tables(&self) -> impl Iterator<Item = &Table> {
+        self.made.iter().chain(&self.of_machine).map(AsRef::as_ref)
     }
 
     /// A call of this run made it.
     pub fn made(&self, object: &Object) {
-        if let Some(made) = &self.made {
-            made.insert(object);
-        }
+        self.tables().for_each(|table| table.insert(object));
     }
 
     /// It is gone: its number may be another's from now on.
     pub fn gone(&self, object: &Object) {
-        if let Some(slot) = self.made.as_ref().and_then(|made| made.find(object)) {
+        for slot in self.tables().filter_map(|table| table.find(object)) {
             slot.store(0, Ordering::Release);
         }
     }
 
     /// Did this run make it?
     pub fn is_made(&self, object: &Object) -> bool {
-        self.made.as_ref().is_some_and(|made| made.find(object).is_some())
-            || self.others_since.is_some_and(|begun| {
-                object.born_ns > 0 && Moment { ns: object.born_ns }.is_within((begun, Moment::MAX))
+        self.tables().any(|table| table.find(object).is_some())
+            || self.elsewhere_since.is_some_and(|begun| {
+                let born = Moment { ns: object.born_ns };
+                object.device.0 == 0 && object.born_ns > 0 && born.is_within((begun, Moment::MAX))
             })
     }
 
@@ -171,11 +111,36 @@ impl Ownership {
     pub fn is_ours(&self, object: &Object) -> bool {
         self.is_made(object) || self.earlier.know(object)
     }
+
+    /// A call of a group is about to make the file at `real`, where nothing is: until [`Ownership::settled`] its other ranks
+    /// may find it there.
+    pub fn expect(&self, real: &Path) {
+        self.made(&expected(real));
+    }
+
+    /// Is a call about to make it, or was it when one looked?
+    pub fn expects(&self, real: &Path) -> bool {
+        let expected = expected(real);
+        self.tables().any(|table| table.find(&expected).is_some())
+    }
+
+    /// That call is over, and what it made is owned.
+    pub fn settled(&self, real: &Path) {
+        self.gone(&expected(real));
+    }
+}
+
+/// Stands for a name in a table: no file system has this device.
+fn expected(real: &Path) -> Object {
+    // The same in all processes; tables mix in their key.
+    let mut hash = ahash::RandomState::with_seeds(1, 2, 3, 4).build_hasher();
+    hash.write(real.as_os_str().as_encoded_bytes());
+    Object { device: (u32::MAX, u32::MAX), inode: hash.finish(), born_ns: 0, changed_ns: 0 }
 }
 
 impl std::fmt::Debug for Ownership {
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        text.debug_struct("Ownership").field("others_since", &self.others_since).finish_non_exhaustive()
+        text.debug_struct("Ownership").field("elsewhere_since", &self.elsewhere_since).finish_non_exhaustive()
     }
 }
 
@@ -189,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_object_is_made_until_it_is_gone_and_no_other_is() {
-        let own = Ownership { made: Table::new().map(Arc::new), ..Ownership::default() };
+        let own = Ownership { made: Table::new(false).map(Arc::new), ..Ownership::default() };
         // More than the first level has room for.
         for inode in 0..20_000 {
             own.made(&object(inode));
@@ -204,7 +169,7 @@ mod tests {
 
     #[test]
     fn making_and_removing_for_ever_takes_no_more_room() {
-        let own = Ownership { made: Table::new().map(Arc::new), ..Ownership::default() };
+        let own = Ownership { made: Table::new(false).map(Arc::new), ..Ownership::default() };
         for inode in 0..1_000_000 {
             own.made(&object(inode));
             own.gone(&object(inode));
@@ -215,7 +180,7 @@ mod tests {
 
     #[test]
     fn threads_that_make_at_the_same_time_lose_nothing() {
-        let own = Ownership { made: Table::new().map(Arc::new), ..Ownership::default() };
+        let own = Ownership { made: Table::new(false).map(Arc::new), ..Ownership::default() };
         std::thread::scope(|scope| {
             for worker in 0..4 {
                 let own = own.clone();
@@ -223,5 +188,67 @@ mod tests {
             }
         });
         assert!((0..20_000).all(|inode| own.is_made(&object(inode))));
+    }
+
+    /// Tables of three ranks of one machine, joined.
+    fn joined() -> Vec<Ownership> {
+        let mut all: Vec<_> = (0..3)
+            .map(|_| Ownership { made: Table::new(true).map(Arc::new), ..Ownership::default() })
+            .collect();
+        let tickets: Vec<u8> = all.iter().flat_map(Ownership::ticket).collect();
+        for (rank, own) in (0..).zip(&mut all) {
+            assert!(!own.join(&tickets, rank), "all are of this machine");
+        }
+        all
+    }
+
+    #[test]
+    fn ranks_of_a_launcher_know_what_each_other_made_and_nothing_else() {
+        let all = joined();
+        for (maker, own) in (0..).zip(&all) {
+            own.made(&object(maker));
+            assert!(all.iter().all(|other| other.is_made(&object(maker))));
+        }
+        // Born while they run, and made by none of them.
+        let stranger = Object { born_ns: Moment::now().ns, ..object(77) };
+        assert!(!all.iter().any(|own| own.is_made(&stranger)));
+        all[1].gone(&object(2));
+        assert!(!all[0].is_made(&object(2)) && !all[1].is_made(&object(2)));
+    }
+
+    #[test]
+    fn ranks_elsewhere_are_believed_only_where_other_machines_reach() {
+        let mut own = Ownership { made: Table::new(true).map(Arc::new), ..Ownership::default() };
+        let mut tickets = own.ticket();
+        let mut other = tickets.clone();
+        other[0] ^= 1;
+        tickets.extend(other);
+        assert!(own.join(&tickets, 0));
+        let begun = Moment { ns: 1 };
+        let own = own.with_ranks_elsewhere_since(begun);
+        let (disk, network) = (object(5), Object { device: (0, 40), ..object(5) });
+        assert!(!own.is_made(&disk) && own.is_made(&network));
+    }
+
+    #[test]
+    fn a_ticket_that_leads_to_something_else_joins_nothing() {
+        let mut all: Vec<_> = (0..2)
+            .map(|_| Ownership { made: Table::new(true).map(Arc::new), ..Ownership::default() })
+            .collect();
+        let mut tickets: Vec<u8> = all.iter().flat_map(Ownership::ticket).collect();
+        tickets[BOOT + 8] ^= 1;
+        assert!(all[1].join(&tickets, 1));
+        all[0].made(&object(1));
+        assert!(!all[1].is_made(&object(1)));
+    }
+
+    #[test]
+    fn a_name_is_expected_until_the_call_is_settled() {
+        let all = joined();
+        let (here, there) = (Path::new("/d/f"), Path::new("/d/g"));
+        all[1].expect(here);
+        assert!(all.iter().all(|own| own.expects(here) && !own.expects(there)));
+        all[2].settled(here);
+        assert!(!all[0].expects(here));
     }
 }

@@ -1,5 +1,6 @@
 //! Confines a rank: decided before the run, carried out by each rank, a fact of the run.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use confine::{KernelSupport, support};
@@ -14,6 +15,9 @@ const READ_OF_THE_SYSTEM: [&str; 6] =
 
 /// Written by the command that empties the page cache, which only root may do.
 const WRITTEN_OF_THE_SYSTEM: [&str; 2] = ["/dev/null", "/proc/sys/vm/drop_caches"];
+
+/// Variables by which Open MPI and PMIx name the folder of one job.
+const SESSION_DIRECTORIES: [&str; 3] = ["PMIX_SERVER_TMPDIR", "OMPI_FILE_LOCATION", "PMIX_NSDIR"];
 
 /// How ranks are confined.
 #[derive(Clone, Debug)]
@@ -46,6 +50,8 @@ fn do_without_memory_of_others() {
         ("OMPI_MCA_btl_vader_single_copy_mechanism", "none"),
         ("OMPI_MCA_btl_sm_single_copy_mechanism", "none"),
         ("MPIR_CVAR_CH4_CMA_ENABLE", "0"),
+        // No program uses shared file pointers, for which each open would make semaphores in /dev/shm.
+        ("OMPI_MCA_sharedfp", "individual"),
     ];
     for (name, value) in instead.into_iter().filter(|(name, _)| std::env::var_os(name).is_none()) {
         // SAFETY: no rank was forked and no thread was started, so nobody reads the environment.
@@ -71,7 +77,8 @@ fn facts(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> 
             facts(ConfinedBy::Paths, 0, "the MPI library shares the thread of the program")
         }
         (_, KernelSupport::Landlock(version)) => {
-            let wider = "it may read anywhere and write to /dev/shm and /tmp, as the MPI library must";
+            let wider =
+                "it may read anywhere and write to the launcher's session directory, as the MPI library must";
             facts(ConfinedBy::Kernel, version, if in_mpi { wider } else { "" })
         }
         (_, KernelSupport::Missing(why)) => facts(ConfinedBy::Paths, 0, &why),
@@ -94,11 +101,26 @@ pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
 }
 
 /// What a run owns when it begins. One that nobody confines is asked nothing.
-pub(super) fn ownership(options: &Options) -> Ownership {
+pub(super) fn ownership(options: &Options, in_mpi: bool) -> Ownership {
     match options.confine == Confine::Nobody || !options.backend.capabilities().local_files {
         true => Ownership::default(),
+        false if in_mpi => Ownership::of_process(),
         false => Ownership::new(),
     }
+}
+
+/// The folder in which the launcher and its ranks meet, of this user and nobody else: MPI libraries make files in it while
+/// they work. What they share in memory they have opened when the rank is confined.
+fn of_the_launcher() -> Vec<PathBuf> {
+    let is_private = |path: &PathBuf| {
+        let own = rustix::process::geteuid().as_raw();
+        path.is_absolute()
+            && path.components().count() > 2
+            && path
+                .symlink_metadata()
+                .is_ok_and(|found| found.is_dir() && found.uid() == own && found.mode() & 0o022 == 0)
+    };
+    SESSION_DIRECTORIES.iter().filter_map(std::env::var_os).map(PathBuf::from).filter(is_private).collect()
 }
 
 /// Restricts this thread and those that it starts, where the kernel is to do it.
@@ -115,7 +137,9 @@ pub(super) fn enter(confinement: &Confinement, decided: &Decided) -> Result<(), 
     if decided.beside_mpi {
         // Its libraries, devices and peers; what it shares with them.
         rules.read.push("/".into());
-        rules.write.extend(["/dev/shm".into(), "/tmp".into(), std::env::temp_dir()]);
+        rules.write.extend(of_the_launcher());
+        // Where it ends it removes the segments that it has made before.
+        rules.remove.push("/dev/shm".into());
         rules.communicates = true;
     }
     rules.connect.clone_from(&decided.facts.connect);

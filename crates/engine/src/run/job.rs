@@ -13,7 +13,7 @@ use super::{
     Body, Options, Recording, RunError, RunOutcome, clock_for, collect, confined, facts, no_memory, told,
     work,
 };
-use crate::files::Moment;
+use crate::files::{Moment, Ownership};
 use crate::mpi::Job;
 use ranks::Comm;
 use ranks::{RankEnd, RanksView};
@@ -73,7 +73,7 @@ pub fn job<T: Body>(
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
     let regions = [Arc::clone(&region)];
-    let own = confined::ownership(options);
+    let own = confined::ownership(options, true);
     job.run(
         &options.launch,
         directory,
@@ -84,7 +84,7 @@ pub fn job<T: Body>(
                 region: Arc::clone(&region),
                 clock: clock.restarted(),
                 begun,
-                own: own.clone().with_others_since(begun),
+                own: owned_together(world, &own, begun)?,
                 confined: &confined,
             };
             work(body, options, world, recording)?;
@@ -116,6 +116,18 @@ pub fn job<T: Body>(
         watch,
     )?;
     Ok(())
+}
+
+/// What the run owns, known to all ranks of this machine: they meet here before any of them is confined.
+fn owned_together(world: &dyn Comm, own: &Ownership, begun: Moment) -> Result<Ownership, String> {
+    let words = |error: ranks::CommError| error.to_string();
+    let mut own = own.clone();
+    let mut tickets = world.gather(0, &own.ticket()).map_err(words)?.unwrap_or_default().concat();
+    world.broadcast(0, &mut tickets).map_err(words)?;
+    let are_elsewhere = own.join(&tickets, world.rank());
+    // Nobody ends before all have looked, and one that is not reached is elsewhere for all.
+    let are_elsewhere = world.barrier(are_elsewhere.into()).map_err(words)? > 0;
+    Ok(if are_elsewhere { own.with_ranks_elsewhere_since(begun) } else { own })
 }
 
 /// Brings every rank's record to rank 0, which leaves them in `file` for its parent; where there are too

@@ -245,7 +245,7 @@ pub fn ranks<T: Body>(
     }
     let mut timing = facts::Timing::begin(clock, description);
     let clock = timing.clock;
-    let own = confined::ownership(options);
+    let own = confined::ownership(options, false);
     let placement = if options.backend.capabilities().virtual_time {
         Placement::default()
     } else {

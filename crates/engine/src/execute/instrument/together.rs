@@ -144,9 +144,7 @@ impl Layer {
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
         if write {
             self.guard.settle(path, around, Makes::Keeps, errno);
-            if errno == 0 {
-                self.guard.made_together(path);
-            }
+            self.guard.made_together(path, errno == 0);
         }
     }
 

@@ -19,12 +19,14 @@ impl Guard {
             return Ok(None);
         }
         let real = self.confinement.check_followed(what, path)?;
-        let real = CString::new(real.as_os_str().as_bytes()).unwrap_or_default();
-        match look(&real) {
+        // Asked first: when it is no longer so, what the call made is owned.
+        let is_expected = self.own.expects(&real);
+        let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
+        match found {
             Some(found) if !self.may_change(path, around, found.object()) => {
-                // Another rank of the group may have made it just now.
+                // Another rank of the group is just making it.
                 let just_made = match around.birth_times {
-                    true => found.is_born_since(self.registry.begun()),
+                    true => is_expected && found.is_born_since(self.registry.begun()),
                     false => !self.confinement.must_hold(around) && self.earlier.was_free(path, around),
                 };
                 match just_made {
@@ -32,20 +34,29 @@ impl Guard {
                     false => Err(self.confinement.refusal(what, path, Reason::NotMade)),
                 }
             }
-            found => Ok(found),
+            Some(found) => Ok(Some(found)),
+            None => {
+                self.own.expect(&real);
+                Ok(None)
+            }
         }
     }
 
-    /// As [`Guard::own_open`], of a file that ranks of a group opened to write: one of them may have made it just now.
+    /// As [`Guard::own_open`], of a file that ranks of a group opened to write: one of them may be making it.
     pub(in super::super) fn own_group(
         &self,
         what: &'static str,
         path: &CStr,
         (around, descriptor): (ParentFacts, i32),
     ) -> Result<(), Refusal> {
-        let begun = self.registry.begun();
+        if !self.judges() {
+            return Ok(());
+        }
+        let is_expected = || Some(self.own.expects(&self.confinement.check_followed(what, path).ok()?));
+        let is_expected = around.birth_times && is_expected().unwrap_or(false);
         match look_at(descriptor) {
-            Some(found) if around.birth_times && found.is_born_since(begun) => Ok(()),
+            Some(found) if self.own.is_ours(found.object()) => Ok(()),
+            Some(found) if is_expected && found.is_born_since(self.registry.begun()) => Ok(()),
             // Nothing had the name before.
             Some(_) if !around.birth_times && self.registry.knows(path) => Ok(()),
             _ => self.own_open(what, path, descriptor),
@@ -78,14 +89,16 @@ impl Guard {
         }
     }
 
-    /// The ranks of a group made it, or found it as theirs.
-    pub(in super::super) fn made_together(&self, path: &CStr) {
-        if self.judges()
-            && let Ok(real) = self.confinement.check_followed("write to", path)
-            && let Ok(real) = CString::new(real.as_os_str().as_bytes())
-            && let Some(found) = look(&real)
-        {
+    /// The call of the group is over: where it succeeded (`done`), its ranks made the file, or found it as theirs.
+    pub(in super::super) fn made_together(&self, path: &CStr, done: bool) {
+        if !self.judges() {
+            return;
+        }
+        let Ok(real) = self.confinement.check_followed("write to", path) else { return };
+        let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
+        if let Some(found) = found.filter(|_| done) {
             self.own.made(found.object());
         }
+        self.own.settled(&real);
     }
 }

@@ -1,0 +1,161 @@
+//! A set of objects in memory that the processes of a run share.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::OpenOptionsExt;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+
+use super::object::Object;
+
+/// Slots that are looked at for one object in each level, and words of the head.
+const WINDOW: usize = 16;
+/// Slots of each level: the next one is used where a window is full. Memory is taken as it is touched.
+const LEVELS: [usize; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 25];
+/// The word of the head by which a table is known to be the one that was meant.
+const KEY: usize = 1;
+
+/// Of which size a table with so many levels is.
+fn bytes_of(levels: usize) -> usize {
+    (LEVELS[..levels].iter().sum::<usize>() + WINDOW) * size_of::<AtomicU64>()
+}
+
+/// The objects that the ranks of a run made.
+pub(super) struct Table {
+    /// A head, whose first word is the deepest level in use; then a word for each slot: 0, or the number of an object.
+    slots: NonNull<AtomicU64>,
+    bytes: usize,
+    levels: usize,
+    /// Of this run: nobody can find objects that share a number with a file of the user.
+    key: u64,
+    /// By which other processes map it.
+    file: Option<File>,
+}
+
+// SAFETY: slots are atomic words in memory that lives as long as the table.
+unsafe impl Send for Table {}
+// SAFETY: as above.
+unsafe impl Sync for Table {}
+
+impl Table {
+    /// In memory that children share; other processes as well, where it is a `file`. With less room where there is little.
+    pub(super) fn new(file: bool) -> Option<Self> {
+        let key = ranks::random_number().ok()?;
+        (1..=LEVELS.len()).rev().find_map(|levels| {
+            let memory = match file {
+                true => {
+                    let memory = File::from(memfd_create("lastrank-made", MemfdFlags::CLOEXEC).ok()?);
+                    ftruncate(&memory, bytes_of(levels) as u64).ok()?;
+                    Some(memory)
+                }
+                false => None,
+            };
+            let table = Self::mapped(memory, levels, key)?;
+            table.slot(KEY).store(key, Ordering::Release);
+            // The first level is there before the first measured call.
+            (WINDOW..WINDOW + LEVELS[0])
+                .step_by(256)
+                .for_each(|slot| table.slot(slot).store(0, Ordering::Relaxed));
+            Some(table)
+        })
+    }
+
+    fn mapped(file: Option<File>, levels: usize, key: u64) -> Option<Self> {
+        let (bytes, how) = (bytes_of(levels), MapFlags::SHARED | MapFlags::NORESERVE);
+        let (nowhere, rights) = (std::ptr::null_mut(), ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: a new mapping, of which nobody else knows.
+        let mapped = unsafe {
+            match &file {
+                None => mmap_anonymous(nowhere, bytes, rights, how),
+                Some(file) => mmap(nowhere, bytes, rights, how, file, 0),
+            }
+        };
+        Some(Self { slots: NonNull::new(mapped.ok()?.cast::<AtomicU64>())?, bytes, levels, key, file })
+    }
+
+    /// That of another process of this user and machine, by its number, its descriptor and the table's key.
+    pub(super) fn of_process((process, descriptor, key): (u32, i32, u64)) -> Option<Self> {
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .custom_flags(libc::O_NONBLOCK)
+            .open(format!("/proc/{process}/fd/{descriptor}"))
+            .ok()?;
+        let bytes = file.metadata().ok().filter(std::fs::Metadata::is_file)?.len();
+        let levels = (1..=LEVELS.len()).find(|levels| bytes_of(*levels) as u64 == bytes)?;
+        let table = Self::mapped(Some(file), levels, key)?;
+        (table.slot(KEY).load(Ordering::Acquire) == key).then_some(table)
+    }
+
+    /// What [`Table::of_process`] needs.
+    pub(super) fn address(&self) -> Option<(u32, i32, u64)> {
+        Some((std::process::id(), self.file.as_ref()?.as_raw_fd(), self.key))
+    }
+
+    fn slot(&self, number: usize) -> &AtomicU64 {
+        debug_assert!((number + 1) * size_of::<AtomicU64>() <= self.bytes);
+        // SAFETY: within the mapping, zeroed, aligned.
+        unsafe { self.slots.add(number).as_ref() }
+    }
+
+    pub(super) fn deepest(&self) -> &AtomicU32 {
+        // SAFETY: the first word of the mapping is used for this alone.
+        unsafe { self.slots.cast::<AtomicU32>().as_ref() }
+    }
+
+    fn number(&self, object: &Object) -> u64 {
+        let device = (u64::from(object.device.0) << 32) | u64::from(object.device.1);
+        let mixed = [device, object.inode, object.born_ns as u64].into_iter().fold(self.key, |hash, part| {
+            // SplitMix64 (Steele, Lea and Flood 2014).
+            let mixed = (hash ^ part).wrapping_add(0x9E37_79B9_7F4A_7C15);
+            let mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+            let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+            mixed ^ (mixed >> 31)
+        });
+        mixed.max(1)
+    }
+
+    /// The slots in which `number` may stand in this level.
+    fn window(level: usize, number: u64) -> std::ops::Range<usize> {
+        let before: usize = LEVELS[..level].iter().sum();
+        let begin = WINDOW + before + (number as usize & (LEVELS[level] / WINDOW - 1)) * WINDOW;
+        begin..begin + WINDOW
+    }
+
+    pub(super) fn insert(&self, object: &Object) {
+        let number = self.number(object);
+        for level in 0..self.levels {
+            for slot in Self::window(level, number) {
+                let slot = self.slot(slot);
+                let there = slot.load(Ordering::Relaxed);
+                if there == number
+                    || there == 0
+                        && slot.compare_exchange(0, number, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+                {
+                    self.deepest().fetch_max(level as u32, Ordering::AcqRel);
+                    return;
+                }
+            }
+        }
+        // Full: what is forgotten is not ours, which harms nobody.
+    }
+
+    pub(super) fn find(&self, object: &Object) -> Option<&AtomicU64> {
+        let number = self.number(object);
+        let deepest = self.deepest().load(Ordering::Acquire) as usize;
+        (0..=deepest.min(self.levels - 1))
+            .flat_map(|level| Self::window(level, number))
+            .map(|slot| self.slot(slot))
+            .find(|slot| slot.load(Ordering::Acquire) == number)
+    }
+}
+
+impl Drop for Table {
+    fn drop(&mut self) {
+        // SAFETY: mapped by `mapped`, and nobody has a reference into it any more. Children have mappings of their own.
+        let _ = unsafe { munmap(self.slots.as_ptr().cast(), self.bytes) };
+    }
+}
