@@ -49,7 +49,9 @@ pub(super) fn decide(
     if let Some(finding) = found(Question::Trend).or_else(|| found(Question::Jump)) {
         return refuse(Refusal::LevelMoved { finding });
     }
-    if let Some(finding) = found(Question::SlowValues) {
+    let neighbours = found(Question::Autocorrelation);
+    // Values that resemble their neighbours come in bursts by that alone: what is left without that is tested below.
+    if let Some(finding) = found(Question::SlowValues).filter(|_| neighbours.is_none()) {
         return refuse(Refusal::Dependent { finding });
     }
     let tested = || gof::test_within(series, fit, REFITS, seed, BUDGET).map_or(1.0, |test| test.p.smaller);
@@ -60,7 +62,6 @@ pub(super) fn decide(
     } else {
         Some(tested()).filter(|p| *p < levels.fit).map(|p| NoLaw::Misfit { p })
     };
-    let neighbours = found(Question::Autocorrelation);
     match (no_law, neighbours) {
         (None, None) => Ok(Grounds::Law { ar1: 0.0, size: series.len() }),
         (Some(why), None) => Ok(Grounds::Counts { why }),
@@ -68,6 +69,7 @@ pub(super) fn decide(
         (None, Some(finding)) => {
             let (ar1, explained) = autoregression(series, fit);
             if !explained {
+                let finding = found(Question::SlowValues).unwrap_or(finding);
                 return refuse(Refusal::Dependent { finding });
             }
             let n = series.len();
@@ -78,7 +80,7 @@ pub(super) fn decide(
 }
 
 /// The first-order autocorrelation of the normal scores under the fitted law, and whether the residuals have
-/// no autocorrelation.
+/// no autocorrelation and no pattern of slow ones.
 fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     let law = fit.law();
     let scores: Vec<f64> = series
@@ -89,5 +91,7 @@ fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     let ar1 = independence::autocorrelations(&scores, 1).first().copied().unwrap_or(0.0).clamp(-0.95, 0.95);
     let left: Vec<f64> = scores.windows(2).map(|pair| pair[1] - ar1 * pair[0]).collect();
     let lags = 20.min(left.len() / 5);
-    (ar1, independence::neighbours(&independence::ranks(&left), lags).p >= LEFT)
+    let patterned =
+        independence::slow_values(&left, Series::clean(&left).sorted()).is_some_and(|slow| slow.p < LEFT);
+    (ar1, !patterned && independence::neighbours(&independence::ranks(&left), lags).p >= LEFT)
 }
