@@ -259,9 +259,7 @@ pub struct RunOptions {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lastrank recover\n  lastrank recover results\n\n\
-    Samples of a run lie in memory that has a name (/dev/shm) until its run file is written, so \
-    that they are there after a kill of all its processes. A restart of the machine loses them, and so may the end of \
-    the user's last session.")]
+    Samples lie in /dev/shm until their run file is written; a restart or the last logout may lose them.")]
 pub struct RecoverArgs {
     /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
     pub directory: Option<PathBuf>,

@@ -2,19 +2,30 @@
 
 use std::ffi::CString;
 use std::fs::{DirEntry, File, Permissions};
-use std::io;
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+/// Where there is memory with names.
+pub const MEMORY: &str = "/dev/shm";
+
 /// How the names of these directories begin.
 const PREFIX: &str = "lastrank-record-";
+
+/// No manifest is longer.
+const LONGEST_MANIFEST: u64 = 64 << 20;
 
 /// A younger one may be about to be locked.
 const YOUNG: Duration = Duration::from_secs(60);
 
-/// A directory that goes when this does. Where this process is killed, the next recording of the same user removes it.
+/// What tells of a recording for whom its recorder is gone.
+const MANIFEST: &str = "manifest.json";
+
+/// A directory that goes when this does. Where this process is killed it stays if it has a manifest, for [`left`]; otherwise the
+/// next recording of the same user removes it.
 pub struct SpoolFolder {
     /// The directory around it, and the lock that tells that this process lives.
     around: PathBuf,
@@ -54,6 +65,13 @@ impl SpoolFolder {
         }
         Ok(made)
     }
+
+    /// From now on it is kept where this process is killed.
+    pub fn keep(&self, manifest: &[u8]) -> io::Result<()> {
+        let mut options = File::options();
+        options.write(true).create_new(true).mode(0o600);
+        options.open(self.around.join(MANIFEST))?.write_all(manifest)
+    }
 }
 
 impl Drop for SpoolFolder {
@@ -62,33 +80,101 @@ impl Drop for SpoolFolder {
     }
 }
 
-/// Removes what killed recorders of this user left in `place`.
+/// Removes what killed recorders of this user left in `place` before they had recorded anything.
 fn remove_left(place: &Path) {
     for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
-        if is_left(&entry) {
+        let is_old = |made: std::time::SystemTime| made.elapsed().is_ok_and(|age| age >= YOUNG);
+        let Some(found) = opened(&entry) else { continue };
+        if found.metadata().and_then(|about| about.modified()).is_ok_and(is_old)
+            && found.try_lock().is_ok()
+            && manifest_in(&found).is_none()
+        {
             let _ = std::fs::remove_dir_all(entry.path());
         }
     }
 }
 
-/// Whether it is such a directory, of this user, and no recorder that lives holds it.
-fn is_left(entry: &DirEntry) -> bool {
+/// Such a directory, where it is this user's, and others cannot write to it.
+fn opened(entry: &DirEntry) -> Option<File> {
     let name = entry.file_name();
-    let is_named_so = name
-        .to_str()
-        .and_then(|name| name.strip_prefix(PREFIX))
-        .is_some_and(|rest| rest.len() == 8 && rest.bytes().all(|byte| byte.is_ascii_hexdigit()));
-    if !is_named_so {
-        return false;
+    let rest = name.to_str()?.strip_prefix(PREFIX)?;
+    if rest.len() != 8 || !rest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+        return None;
     }
     let mut options = File::options();
     options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_NONBLOCK);
-    let Ok(folder) = options.open(entry.path()) else { return false };
+    let folder = options.open(entry.path()).ok()?;
     // SAFETY: a plain call.
     let own = unsafe { libc::geteuid() };
-    let is_old = |made: std::time::SystemTime| made.elapsed().is_ok_and(|age| age >= YOUNG);
-    folder.metadata().is_ok_and(|found| found.uid() == own && found.modified().is_ok_and(is_old))
-        && folder.try_lock().is_ok()
+    let found = folder.metadata().ok()?;
+    (found.uid() == own && found.mode() & 0o022 == 0).then_some(folder)
+}
+
+/// What an open directory is called whatever becomes of its name.
+fn whatever_its_name(folder: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", folder.as_raw_fd()))
+}
+
+/// A manifest that was written, as far as it goes.
+fn manifest_in(folder: &File) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let file = options.open(whatever_its_name(folder).join(MANIFEST)).ok()?;
+    file.take(LONGEST_MANIFEST).read_to_end(&mut bytes).ok()?;
+    (!bytes.is_empty()).then_some(bytes)
+}
+
+/// A directory of a recording.
+pub struct LeftFolder {
+    /// Its name, which the directory on a disk and the one in memory share.
+    pub around: PathBuf,
+    /// What its recorder wrote there.
+    pub manifest: Vec<u8>,
+    /// Whether its recorder lives, or the application still writes to it.
+    pub is_under_way: bool,
+    folder: File,
+}
+
+impl LeftFolder {
+    /// Where the records are.
+    pub fn inner(&self) -> io::Result<PathBuf> {
+        for entry in std::fs::read_dir(whatever_its_name(&self.folder))? {
+            let entry = entry?;
+            if entry.file_type()?.is_dir() {
+                return Ok(entry.path());
+            }
+        }
+        Err(io::Error::new(io::ErrorKind::NotFound, "it has no directory of records"))
+    }
+
+    /// Removes it.
+    pub fn remove(self) {
+        let _ = std::fs::remove_dir_all(&self.around);
+    }
+}
+
+/// The directories of recordings of this user in `place`.
+pub fn left(place: &Path) -> Vec<LeftFolder> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let look = |entry: DirEntry| {
+        let folder = opened(&entry)?;
+        let has_no_recorder = folder.try_lock().is_ok();
+        let manifest = manifest_in(&folder)?;
+        let around = entry.path();
+        let is_under_way = !has_no_recorder || is_mapped(&around);
+        Some(LeftFolder { around, manifest, is_under_way, folder })
+    };
+    entries.filter_map(look).collect()
+}
+
+/// Whether a process has a file of the directory in its memory: the library, or its records.
+fn is_mapped(around: &Path) -> bool {
+    let name = around.canonicalize().unwrap_or_else(|_| around.into());
+    let name = [name.as_os_str().as_bytes(), b"/"].concat();
+    let processes = std::fs::read_dir("/proc").into_iter().flatten().flatten();
+    let maps = processes.filter_map(|process| std::fs::read(process.path().join("maps")).ok());
+    maps.into_iter().any(|maps| maps.windows(name.len()).any(|part| part == name))
 }
 
 /// Whether a directory lies in a file system in memory.
@@ -133,5 +219,38 @@ mod tests {
         assert_eq!(left, stays);
         drop((held, young));
         assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 3);
+    }
+
+    #[test]
+    fn what_has_a_manifest_stays_until_it_is_taken_and_is_under_way_while_it_is_locked_or_mapped() {
+        let place = tempfile::tempdir().unwrap();
+        let held = SpoolFolder::new(place.path(), &[1; 16]).unwrap();
+        held.keep(b"told").unwrap();
+        assert!(left(place.path())[0].is_under_way);
+        let SpoolFolder { around, path, .. } = &held;
+        let (around, path) = (around.clone(), path.clone());
+        // As a kill does, which runs no destructor.
+        let lock = std::mem::ManuallyDrop::new(held)._lock.as_raw_fd();
+        // SAFETY: the descriptor is used no more.
+        unsafe { libc::close(lock) };
+        let long_ago = std::time::SystemTime::now() - 2 * YOUNG;
+        File::open(&around).unwrap().set_modified(long_ago).unwrap();
+        drop(SpoolFolder::new(place.path(), &[2; 16]).unwrap());
+        let file = File::options().read(true).write(true).create_new(true).open(path.join("1.1.1")).unwrap();
+        file.set_len(4096).unwrap();
+        // SAFETY: a mapping of a file of our own that nobody reads.
+        let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, 1, libc::MAP_SHARED, file.as_raw_fd(), 0) };
+        assert_ne!(at, libc::MAP_FAILED);
+        assert!(left(place.path())[0].is_under_way);
+        // SAFETY: as above.
+        unsafe { libc::munmap(at, 4096) };
+        let found = left(place.path()).pop().unwrap();
+        assert!(!found.is_under_way);
+        assert_eq!(
+            (&found.manifest[..], found.inner().unwrap().file_name()),
+            (&b"told"[..], path.file_name())
+        );
+        found.remove();
+        assert!(left(place.path()).is_empty() && !around.exists());
     }
 }

@@ -5,12 +5,15 @@
 //! - [`record_quietly`]: runs a command with a preloaded library (`preload/preload.rs`, which the binary carries) that stands
 //!   before the C library's functions. Programs without the C library of GNU are refused.
 //! - [`spool`]: what the preloaded library wrote becomes calls.
+//! - [`left`]: what recorders that were killed left.
 //! - [`Recorded`]: what it did, how much of its reads and writes was seen by the counts of Linux, what a call cost.
 
 mod calls;
 mod child;
 mod folder;
+pub mod left;
 mod look;
+mod manifest;
 mod memory;
 mod one_processor;
 mod ptrace;
@@ -23,6 +26,7 @@ pub mod spool;
 mod state;
 mod stops;
 
+pub use manifest::Manifest;
 pub use quiet::record as record_quietly;
 pub use record::record;
-pub use recorded::{RecordError, Recorded, Seen, Unseen};
+pub use recorded::{Kept, RecordError, Recorded, Seen, Unseen};

@@ -10,20 +10,22 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::child;
-use crate::folder::{SpoolFolder, lies_in_memory};
+use crate::folder::{MEMORY, SpoolFolder, lies_in_memory};
 use crate::look::{links_before, look_after};
-use crate::recorded::{RecordError, Recorded, Unseen};
+use crate::manifest::Manifest;
+use crate::recorded::{Kept, RecordError, Recorded, Unseen};
 use crate::signals::{Handled, SignalsPassedOn};
 use crate::spool;
 
 /// The library, as the build made it; empty where it cannot be used.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
 
-/// Runs a command until it and all its children have ended, and records their calls by the preloaded library.
+/// Runs a command until it and all its children have ended, and records their calls by the preloaded library. `output`: the file
+/// for which it is done; where this process is killed, [`crate::left::recordings`] finds what was recorded.
 ///
 /// # Errors
 /// Where the command cannot be started, or the library sees nothing of it.
-pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
+pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordError> {
     let program = command.first().ok_or(RecordError::Command("it is empty"))?;
     let shown = program.to_string_lossy().into_owned();
     let file = child::find(program).ok_or_else(|| RecordError::NotFound(shown.clone()))?;
@@ -34,8 +36,9 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     if let Some(why) = unseen(&path, 0).map_err(|error| RecordError::Start(shown.clone(), error))? {
         return Err(RecordError::Unseen(shown, why));
     }
-    let spool = Spool::new().map_err(RecordError::Spool)?;
     let directory = std::env::current_dir().unwrap_or_default();
+    let spool = Spool::new().map_err(RecordError::Spool)?;
+    spool.keep(&Manifest::new(command, output, &directory)).map_err(RecordError::Spool)?;
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
@@ -49,13 +52,21 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
     let files = spool::files::read(&spool.folders()).map_err(RecordError::Spool)?;
     let load_ns = if matters(&files, elapsed_ns) { load_ns(counter.as_deref()) } else { None };
+    let recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
+    Ok(Recorded { elapsed_ns, status, kept: Kept(spool.into_folders()), ..recorded })
+}
+
+/// What the files of all threads hold; how long the application ran, and how it ended, is not known from them.
+pub fn made_of(files: &[spool::ThreadFile], directory: &[u8], load_ns: u64) -> Recorded {
     let spool::Spooled { follower, seen, cost_ns, unseen, cut } =
-        spool::read_files(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
+        spool::read_files(files, directory, load_ns);
     let mut trace = follower.finish();
     look_after(&mut trace);
     links_before(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status })
+    let elapsed_ns =
+        trace.calls.iter().map(|call| call.start.saturating_add(call.duration)).max().unwrap_or(0);
+    Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status: 0, kept: Kept::default() }
 }
 
 /// Waits until no child is left; the status of the first one.
@@ -95,9 +106,18 @@ impl Spool {
         if unsafe { libc::geteuid() } == 0 {
             std::fs::set_permissions(&library, Permissions::from_mode(0o644))?;
         }
-        let memory = Path::new("/dev/shm");
+        let memory = Path::new(MEMORY);
         let memory = lies_in_memory(memory).then(|| SpoolFolder::new(memory, &random).ok()).flatten();
         Ok(Self { disk, memory })
+    }
+
+    fn into_folders(self) -> Vec<SpoolFolder> {
+        std::iter::once(self.disk).chain(self.memory).collect()
+    }
+
+    fn keep(&self, manifest: &Manifest) -> io::Result<()> {
+        let text = serde_json::to_vec(manifest)?;
+        self.memory.iter().chain([&self.disk]).try_for_each(|folder| folder.keep(&text))
     }
 
     /// Where records are: files begin in the last one.

@@ -10,7 +10,7 @@ use crate::child::{self, MOST_ARGUMENTS, Task};
 use crate::look::look_after;
 use crate::one_processor::OneProcessor;
 use crate::ptrace::{self, Change, Stopped};
-use crate::recorded::{RecordError, Recorded, Seen};
+use crate::recorded::{Kept, RecordError, Recorded, Seen};
 use crate::signals::SignalsPassedOn;
 use crate::state::State;
 use crate::stops::{StopCost, StopCosts, Stops};
@@ -58,7 +58,7 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let mut trace = state.follower.finish();
     look_after(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status })
+    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status, kept: Kept::default() })
 }
 
 /// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these

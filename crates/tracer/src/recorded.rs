@@ -4,6 +4,8 @@ use std::io;
 
 use trace::Trace;
 
+use crate::folder::SpoolFolder;
+
 /// Why the quiet recorder sees nothing of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unseen {
@@ -66,6 +68,25 @@ pub struct Seen {
     pub counted: u64,
 }
 
+/// What `recover` makes a recording of, where the recorder is killed before its file is whole. It goes when this does.
+#[derive(Default)]
+pub struct Kept(pub(crate) Vec<SpoolFolder>);
+
+impl Kept {
+    /// Leaves it to `recover`; false where there is nothing.
+    pub fn leave(self) -> bool {
+        let is_any = !self.0.is_empty();
+        self.0.into_iter().for_each(std::mem::forget);
+        is_any
+    }
+}
+
+impl std::fmt::Debug for Kept {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_tuple("Kept").field(&self.0.len()).finish()
+    }
+}
+
 /// What an application did.
 #[derive(Debug)]
 pub struct Recorded {
@@ -83,4 +104,6 @@ pub struct Recorded {
     pub elapsed_ns: u64,
     /// Its status as wait gives it.
     pub status: i32,
+    /// The records, until the recording has its file.
+    pub kept: Kept,
 }

@@ -29,22 +29,19 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let began_ns = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    let recorded =
-        if args.quiet { tracer::record_quietly(&args.command)? } else { tracer::record(&args.command)? };
-    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status } = recorded;
-    if unseen > 0 {
-        let text = "programs were started that the preloaded library did not enter";
-        trace.notes.push(format!("{unseen} {text}"));
-    }
-    if cut > 0 {
-        let who = if cut == 1 { "thread" } else { "threads" };
-        trace.notes.push(format!("no room for the last records of {cut} {who}, in TMPDIR and /dev/shm"));
-    }
+    let recorded = if args.quiet { tracer::record_quietly(&args.command, &path)? } else { completely(args)? };
+    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status, kept } = recorded;
+    trace.notes.extend(notes(unseen, cut));
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
     let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
-    recording::write(file.file(), &trace, &about)
-        .with_context(|| format!("cannot write {}", path.display()))?;
-    file.commit().with_context(|| format!("cannot write {}", path.display()))?;
+    let written = recording::write(file.file(), &trace, &about)
+        .map_err(anyhow::Error::from)
+        .and_then(|()| file.commit().map_err(anyhow::Error::from));
+    if let Err(error) = written {
+        let further = if kept.leave() { "; `lastrank recover` can write it elsewhere" } else { "" };
+        return Err(error.context(format!("cannot write {}{further}", path.display())));
+    }
+    drop(kept);
     let shown = path.display();
     let threads = trace.threads.len();
     let who = if threads == 1 { "thread" } else { "threads" };
@@ -90,6 +87,28 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         // Scripts around the application look at its status: it is that of the recorder.
         own => std::process::exit(own),
     }
+}
+
+/// Says before what a kill of the recorder does: without it Linux refuses every call that the filter stops at.
+fn completely(args: &RecordArgs) -> anyhow::Result<Recorded> {
+    eprintln!(
+        "note: SIGKILL of this recorder ends the application, and nothing is kept; with --quiet it goes on, and \
+         `lastrank recover` makes the recording"
+    );
+    Ok(tracer::record(&args.command)?)
+}
+
+/// What a recording says of programs and calls that are missing.
+pub fn notes(unseen: u64, cut: u64) -> Vec<String> {
+    let mut notes = Vec::new();
+    if unseen > 0 {
+        notes.push(format!("{unseen} programs were started that the preloaded library did not enter"));
+    }
+    if cut > 0 {
+        let who = if cut == 1 { "thread" } else { "threads" };
+        notes.push(format!("no room for the last records of {cut} {who}, in TMPDIR and /dev/shm"));
+    }
+    notes
 }
 
 /// The status of an ended process as shells have it: 128 and the signal that ended it.

@@ -1,4 +1,6 @@
-//! `lastrank recover`: makes run files of the samples that killed runs left.
+//! `lastrank recover`: makes run files of the samples that killed runs left, and recordings of what killed recorders left.
+
+mod recordings;
 
 use std::path::{Path, PathBuf};
 
@@ -27,7 +29,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     let place = args.directory.as_deref().unwrap_or(Path::new("memory"));
     let found = left(args.directory.as_deref())
         .with_context(|| format!("cannot look for what runs left in {}", place.display()))?;
-    let (mut recovered, mut strange, mut failed) = (Vec::new(), 0, Ok(()));
+    let (mut recovered, mut strange, mut failed) = (Vec::new(), 0_usize, Ok(()));
     for one in found {
         match one {
             LeftRuns::Left(run) => match recover(*run, into) {
@@ -46,7 +48,13 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
             }
         }
     }
-    output::print(&text(&recovered))?;
+    let recordings = recordings::recover(args.directory.as_deref(), into)?;
+    strange += recordings.strange;
+    if !recovered.is_empty() || recordings.text.is_empty() {
+        output::print(&text(&recovered))?;
+    }
+    output::print(&recordings.text)?;
+    failed = failed.and(recordings.failed);
     for (path, why) in recovered.iter().flat_map(|run| &run.stuck) {
         eprintln!("warning: {} could not be removed: {why}", path.display());
     }

@@ -1,0 +1,89 @@
+//! Recordings of what killed recorders left.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use samples::units;
+use store::Replacement;
+use trace::recording::{self, About};
+use tracer::left::{Found, LeftRecording, recordings};
+
+use super::free_name;
+use crate::commands::record::notes;
+use crate::exit::Misplaced;
+use crate::output;
+
+/// What came of them.
+pub struct Recordings {
+    /// One line each; empty where there were none.
+    pub text: String,
+    /// Those that are left alone.
+    pub strange: usize,
+    /// Why one could not be written.
+    pub failed: anyhow::Result<()>,
+}
+
+/// Writes those of `directory`, of every place where recorders keep them where there is none, into the folder.
+pub fn recover(directory: Option<&Path>, into: &Path) -> anyhow::Result<Recordings> {
+    let temporary = std::env::temp_dir();
+    let all = [temporary.as_path(), Path::new("/dev/shm")];
+    let found = directory.map_or_else(|| recordings(&all), |directory| recordings(&[directory]));
+    let mut came = Recordings { text: String::new(), strange: 0, failed: Ok(()) };
+    let mut first = None;
+    for one in found {
+        match one {
+            Found::Left(left) => match write(left, into) {
+                Ok((path, line)) => {
+                    came.text += &line;
+                    first.get_or_insert(path);
+                }
+                Err(error) => {
+                    came.failed = Err(error);
+                    break;
+                }
+            },
+            Found::UnderWay(folder) => {
+                let what = "belongs to a recording that is under way, or whose application goes on";
+                output::print(&format!("{} {what}\n", folder.display()))?;
+            }
+            Found::Strange(folder, why) => {
+                eprintln!("warning: {} is left alone: {why}", folder.display());
+                came.strange += 1;
+            }
+        }
+    }
+    if let Some(first) = first {
+        let head = "Recovered recordings whose recorder was killed:\n";
+        let import = format!("Next:  lastrank import {} -o app.ppl\n", first.display());
+        came.text = format!("{head}{}{import}", came.text);
+    }
+    Ok(came)
+}
+
+fn write(left: LeftRecording, into: &Path) -> anyhow::Result<(PathBuf, String)> {
+    let path = free_name(into, left.manifest.output());
+    let found = left.read().context("cannot read what a recorder left")?;
+    let mut trace = found.trace;
+    trace.notes.extend(notes(found.unseen, found.cut));
+    trace.notes.push("the recorder was killed; what its application did is recovered".to_owned());
+    let about = About {
+        command: left.manifest.command.clone(),
+        elapsed_ns: found.elapsed_ns,
+        recorded: found.seen.recorded,
+        counted: found.seen.counted,
+        began_ns: left.manifest.began_ns,
+    };
+    let written = Replacement::of(&path).map_err(anyhow::Error::from).and_then(|file| {
+        recording::write(file.file(), &trace, &about)?;
+        Ok(file.commit()?)
+    });
+    if let Err(error) = written {
+        let further = "the records stay where they are: recover into another folder";
+        return Err(Misplaced(format!("cannot write {}: {error:#}; {further}", path.display())).into());
+    }
+    left.remove();
+    let (calls, threads) = (units::count(trace.calls.len() as u64), trace.threads.len());
+    let plural = if threads == 1 { "" } else { "s" };
+    let missing = if found.cut > 0 { ", the last calls of some are missing" } else { "" };
+    Ok((path.clone(), format!("  {}   {calls} calls of {threads} thread{plural}{missing}\n", path.display())))
+}

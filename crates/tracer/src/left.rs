@@ -1,0 +1,86 @@
+//! What killed recorders left: the records of the preloaded library, which go on while the application does.
+
+use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::folder::{self, LeftFolder, MEMORY};
+use crate::manifest::Manifest;
+use crate::{Recorded, quiet, spool};
+
+/// A recording whose recorder was killed.
+pub struct LeftRecording {
+    /// What its recorder said of it.
+    pub manifest: Manifest,
+    /// That on a disk first.
+    folders: Vec<LeftFolder>,
+}
+
+/// What becomes of it.
+pub enum Found {
+    /// Its recorder and its application have ended.
+    Left(LeftRecording),
+    /// One of them has not.
+    UnderWay(PathBuf),
+    /// Nothing can be made of it, and why.
+    Strange(PathBuf, String),
+}
+
+/// The recordings of this user with a directory in one of these places. The other one is looked for where their manifests say.
+pub fn recordings(places: &[&Path]) -> Vec<Found> {
+    let places: BTreeSet<PathBuf> = places.iter().map(|place| absolute(place)).collect();
+    let mut found: Vec<LeftFolder> = places.iter().flat_map(|place| folder::left(place)).collect();
+    let names: HashSet<OsString> = found.iter().map(name).collect();
+    let mut others = BTreeSet::from([PathBuf::from(MEMORY)]);
+    let manifests = found.iter().filter_map(|one| serde_json::from_slice::<Manifest>(&one.manifest).ok());
+    others.extend(manifests.map(|manifest| absolute(Path::new(OsStr::from_bytes(&manifest.place)))));
+    let further = others.difference(&places).flat_map(|place| folder::left(place));
+    found.extend(further.filter(|one| names.contains(&name(one))));
+    let mut by_name = BTreeMap::<OsString, Vec<LeftFolder>>::new();
+    for one in found {
+        by_name.entry(name(&one)).or_default().push(one);
+    }
+    by_name.into_values().filter_map(of_folders).collect()
+}
+
+fn name(folder: &LeftFolder) -> OsString {
+    folder.around.file_name().unwrap_or_default().to_owned()
+}
+
+fn absolute(place: &Path) -> PathBuf {
+    place.canonicalize().unwrap_or_else(|_| place.into())
+}
+
+fn of_folders(mut folders: Vec<LeftFolder>) -> Option<Found> {
+    // Files begin in memory, and `spool::files` wants those last.
+    folders.sort_by_key(|folder| folder.around.parent().is_some_and(folder::lies_in_memory));
+    let first = folders.first()?;
+    let around = first.around.clone();
+    if folders.iter().any(|folder| folder.is_under_way) {
+        return Some(Found::UnderWay(around));
+    }
+    Some(match serde_json::from_slice(&first.manifest) {
+        Ok(manifest) => Found::Left(LeftRecording { manifest, folders }),
+        Err(error) => Found::Strange(around, error.to_string()),
+    })
+}
+
+impl LeftRecording {
+    /// What was recorded until the application ended.
+    ///
+    /// # Errors
+    /// As open(2) and read(2).
+    pub fn read(&self) -> io::Result<Recorded> {
+        let inner: Vec<PathBuf> = self.folders.iter().map(LeftFolder::inner).collect::<Result<_, _>>()?;
+        let inner: Vec<&Path> = inner.iter().map(PathBuf::as_path).collect();
+        let files = spool::files::read(&inner)?;
+        Ok(quiet::made_of(&files, &self.manifest.directory, 0))
+    }
+
+    /// Removes it: the recording has a file.
+    pub fn remove(self) {
+        self.folders.into_iter().for_each(LeftFolder::remove);
+    }
+}

@@ -1,0 +1,142 @@
+"""A quiet recorder that is killed, at any moment: what its application did until its own end is recorded."""
+
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from filesystems.measured import Lastrank
+
+TRIALS = int(os.environ.get("LASTRANK_KILLED_RECORDERS", "5"))
+"""So many of each kind in CI; 100 in a nightly run."""
+SEED = int(os.environ.get("LASTRANK_SEED", "20261126"))
+
+# A byte a call; it ends by itself when it has been told to.
+APPLICATION = """
+import os, time
+log = os.open("log", os.O_WRONLY | os.O_CREAT)
+while not os.path.exists("enough"):
+    os.write(log, b".")
+    time.sleep(0.0002)
+"""
+
+
+def until(condition, what: str):
+    deadline = time.monotonic() + 60
+    while not (found := condition()):
+        assert time.monotonic() < deadline, what
+        time.sleep(0.002)
+    return found
+
+
+def written(folder: Path) -> int:
+    log = folder / "log"
+    return log.stat().st_size if log.exists() else 0
+
+
+def start(lastrank: Lastrank, folder: Path) -> tuple[subprocess.Popen, dict[str, str]]:
+    folder.mkdir()
+    (folder / "spool").mkdir()
+    environment = {**os.environ, "TMPDIR": str(folder / "spool")}
+    command = [lastrank.program, "record", "--quiet", "-o", "app.parquet", "--", "python3", "-I", "-S", "-c", APPLICATION]
+    recorder = subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    until(lambda: written(folder), "the application writes")
+    return recorder, environment
+
+
+def application_of(recorder: subprocess.Popen) -> int:
+    return int(Path(f"/proc/{recorder.pid}/task/{recorder.pid}/children").read_text().split()[0])
+
+
+def lives(process: int) -> bool:
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+def recover(lastrank: Lastrank, folder: Path, environment: dict[str, str]) -> str:
+    command = [lastrank.program, "recover", "spool"]
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def recorded(lastrank: Lastrank, folder: Path) -> int:
+    """Bytes that the program made of the recording writes to the log; Python reads its own files."""
+    command = [lastrank.program, "import", "spool/app.parquet", "-o", "app.ppl", "--only", "log"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
+    found = re.search(r"repeated exactly: \d+ calls? of (\d+) bytes", done.stderr)
+    assert found, done.stderr
+    return int(found[1])
+
+
+def nothing_is_left(folder: Path) -> bool:
+    return [path.name for path in (folder / "spool").iterdir()] == ["app.parquet"]
+
+
+def test_what_an_application_did_behind_its_killed_recorder_is_recorded(lastrank: Lastrank, tmp_path: Path) -> None:
+    chance = random.Random(SEED)
+    for trial in range(TRIALS):
+        folder = tmp_path / str(trial)
+        recorder, environment = start(lastrank, folder)
+        time.sleep(chance.uniform(0, 0.1))
+        application = application_of(recorder)
+        recorder.kill()
+        recorder.wait()
+        before = written(folder)
+        until(lambda: written(folder) > before, "the application goes on")
+        assert "under way" in recover(lastrank, folder, environment)
+        (folder / "enough").touch()
+        until(lambda: not lives(application), "the application ends")
+        assert "app.parquet" in recover(lastrank, folder, environment)
+        assert recorded(lastrank, folder) == written(folder), f"trial {trial}"
+        assert nothing_is_left(folder)
+
+
+def test_where_both_are_killed_all_calls_that_returned_are_recorded(lastrank: Lastrank, tmp_path: Path) -> None:
+    chance = random.Random(SEED + 1)
+    for trial in range(TRIALS):
+        folder = tmp_path / str(trial)
+        recorder, environment = start(lastrank, folder)
+        application = application_of(recorder)
+        time.sleep(chance.uniform(0, 0.1))
+        # The recorder first: it must not see the end of the application.
+        recorder.kill()
+        os.kill(application, signal.SIGKILL)
+        recorder.wait()
+        until(lambda: not lives(application), "the application ends")
+        assert "app.parquet" in recover(lastrank, folder, environment)
+        # A call that had its effect may not have returned.
+        assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder), f"trial {trial}"
+        assert nothing_is_left(folder)
+
+
+def test_a_later_recording_removes_nothing_and_a_second_recover_finds_nothing(lastrank: Lastrank, tmp_path: Path) -> None:
+    folder = tmp_path / "one"
+    recorder, environment = start(lastrank, folder)
+    application = application_of(recorder)
+    recorder.kill()
+    recorder.wait()
+    os.kill(application, signal.SIGKILL)
+    until(lambda: not lives(application), "the application ends")
+    long_ago = time.time() - 3600
+    for left in (folder / "spool").glob("lastrank-record-*"):
+        os.utime(left, (long_ago, long_ago))
+    command = [lastrank.program, "record", "--quiet", "-o", "other.parquet", "--", "cat", "/dev/null"]
+    subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
+    assert "app.parquet" in recover(lastrank, folder, environment)
+    assert "Nothing to recover" in recover(lastrank, folder, environment)
+
+
+def test_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:
+    command = [lastrank.program, "record", "-o", "a.parquet", "--", "sh", "-c", "echo application >&2"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    told, happened = done.stderr.find("SIGKILL of this recorder ends the application"), done.stderr.find("application\n")
+    assert 0 <= told < happened, done.stderr
