@@ -114,7 +114,7 @@ impl Canvas {
                 (_, 0) => format!("{} ", self.painted(tone, sign)),
                 (indent, _) => " ".repeat(indent),
             };
-            let line = of_text.map_or(line.clone(), |tone| self.painted(tone, &line));
+            let line = of_text.map_or(line.clone(), |tone| self.painted(tone, line));
             self.lines.push(format!("{before}{line}"));
         }
     }
