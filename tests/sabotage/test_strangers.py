@@ -102,6 +102,8 @@ def test_exported_labels_are_no_formulas(nasty: Lastrank) -> None:
     lines = (nasty.folder / "a.csv").read_text().splitlines()
     assert not [line for line in lines if line.lstrip('"')[:1] in "=+-@"]
     assert any("'=cmd" in line for line in lines)
+    # In a file as well as on the screen: whoever looks at it with `cat` sees what there is.
+    assert not commands_in((nasty.folder / "a.csv").read_bytes())
 
 
 def test_redacted_files_name_nobody(nasty: Lastrank) -> None:

@@ -4,12 +4,12 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use samples::{Run, Site, SiteKind};
+use samples::{Run, Site, SiteKind, visible};
 use serde::Serialize;
 
 /// The columns of the run file but for those that point into its footer.
 #[derive(Serialize)]
-struct Row<'a> {
+struct SampleRow<'a> {
     label: Cow<'a, str>,
     operation: Cow<'a, str>,
     kind: SiteKind,
@@ -30,7 +30,7 @@ struct Row<'a> {
     blocked_ns: u32,
 }
 
-/// The names of the columns; [`Row`] has them in the same order. The CSV library would write a header with the
+/// The names of the columns; [`SampleRow`] has them in the same order. The CSV library would write a header with the
 /// first row only, and a run may have none.
 const COLUMNS: [&str; 17] = [
     "label",
@@ -52,12 +52,13 @@ const COLUMNS: [&str; 17] = [
     "blocked_ns",
 ];
 
-/// A text as a field that no spreadsheet takes for a formula: one that begins like a formula gets a quote in front, as
-/// OWASP's "CSV injection" advises.
+/// A text as a field that commands no terminal, and that no spreadsheet takes for a formula: one that begins like a formula
+/// gets a quote in front, as OWASP's "CSV injection" advises.
 fn plain(text: &str) -> Cow<'_, str> {
+    let shown = visible(text);
     match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => Cow::Owned(format!("'{text}")),
-        false => Cow::Borrowed(text),
+        true => Cow::Owned(format!("'{shown}")),
+        false => shown,
     }
 }
 
@@ -70,7 +71,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     for sample in &run.samples {
         let site = run.sites.get(sample.site as usize).unwrap_or(&unknown);
         let iteration = iterations.entry((sample.rank, sample.site)).or_default();
-        out.serialize(Row {
+        out.serialize(SampleRow {
             label: plain(site.labels.last().map(String::as_str).unwrap_or_default()),
             operation: plain(&site.operation),
             kind: site.kind,
