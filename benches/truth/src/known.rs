@@ -13,12 +13,6 @@ pub struct Known {
 
 /// All of them.
 pub const KNOWN: &[Known] = &[
-    Known { cell: "fit, AR 0.6 of GEV 0.1, n = 50", row: "screens with a false sentence", measured: 0.45 },
-    Known { cell: "fit, AR 0.6 of GEV 0.1, n = 50", row: "interval: median", measured: 0.80 },
-    Known { cell: "run, GEV 0.1, n = 50", row: "screens with a false sentence", measured: 1.00 },
-    Known { cell: "run, GEV -0.3, n = 50", row: "screens with a false sentence", measured: 1.00 },
-    Known { cell: "run, log-normal 0.5, n = 50", row: "screens with a false sentence", measured: 1.00 },
-    Known { cell: "run, AR 0.6 of GEV 0.1, n = 50", row: "screens with a false sentence", measured: 0.35 },
     Known {
         cell: "fit, GEV 0.1, bursts of 10 (10 %, 3 slower), n = 400",
         row: "interval: level of 10",
@@ -26,9 +20,4 @@ pub const KNOWN: &[Known] = &[
     },
     Known { cell: "fit, GEV 0.1, 20 % slower by 6, n = 400", row: "interval: level of 100", measured: 0.00 },
     Known { cell: "fit, GEV 0.1, 20 % slower by 6, n = 400", row: "interval: level of 1000", measured: 0.00 },
-    Known {
-        cell: "run, log-normal 0.3, n = 5, 8 ranks",
-        row: "screens with a false sentence",
-        measured: 1.00,
-    },
 ];
