@@ -3,7 +3,9 @@
 import csv
 import json
 import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pandas
@@ -45,7 +47,8 @@ def test_screen_and_status(read_back, program):
     for text in (ran.stdout, said.stdout, quick.stdout):
         assert ("WRONG DATA: 1 of 1 operation" in text) == corrupt
         assert ("✖" in text) == corrupt
-    assert ("byte 1048580" in ran.stdout) == corrupt
+    assert ("  blk, byte 1048580: " in ran.stdout) == corrupt
+    assert ("read in line 2, rank 0. Trust neither" in ran.stdout) == corrupt
     for page in ("c.html", "again.html"):
         assert ("WRONG DATA" in (folder / page).read_text()) == corrupt
 
@@ -237,3 +240,80 @@ def test_runs_with_findings_warn_where_they_are_used(program: Path, tmp_path: Pa
             said = " ".join((made.stdout + made.stderr).split())
             assert made.returncode == 0, said
             assert ("succeeded, but EIO was expected" in said) == (name == "failed"), (arguments, said)
+
+
+def interrupted(program: Path, folder: Path, begun: Path, *options: str) -> str:
+    """Standard output of a run that is stopped once it made the file."""
+    words = [program, "run", "p.ppl", "-o", "p.parquet", *options]
+    with subprocess.Popen(words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as run:
+        while not begun.exists() and run.poll() is None:
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        said, _ = run.communicate()
+    assert run.returncode == 3, said
+    return said
+
+
+def test_a_run_that_was_stopped_says_how_far_it_came(program: Path, tmp_path: Path) -> None:
+    step = 'time["step"] { create("f-$$rank"); barrier; }\n  if $i == 20 && $$rank == 0 { create("begun"); }\n'
+    (tmp_path / "p.ppl").write_text(f"define ranks 2;\nrepeat $i 400 {{\n  {step}  think 20ms;\n}}\n")
+    said = interrupted(program, tmp_path, tmp_path / "begun", "--json")
+    document = json.loads(said)
+    progress = document["judgements"]["progress"]
+    assert (progress["planned"], progress["unit"]) == (400, "steps")
+    assert 20 <= progress["done"] < 400
+    metadata = pyarrow.parquet.read_metadata(tmp_path / "p.parquet").metadata
+    assert json.loads(metadata[b"lastrank.facts"])["judgements"]["progress"] == progress
+    frame = pandas.read_parquet(tmp_path / "p.parquet")
+    steps = frame[frame.operation == "time"].groupby("rank").size()
+    assert progress["done"] == min(steps)
+    far = f"{progress['done']} of 400 steps"
+    for arguments in (["report", "p.parquet"], ["report", "p.parquet", "-q"], ["ls"]):
+        assert far in " ".join(call(program, tmp_path, *arguments).stdout.split()), arguments
+    assert far in (tmp_path / "p.html").read_text()
+
+
+def test_how_far_is_told_in_operations_or_not_at_all(program: Path, tmp_path: Path) -> None:
+    text = 'repeat $i 400 {{ create("f"); if $i == 20 {{ create("begun"); }} {wait} }}\n'
+    (tmp_path / "p.ppl").write_text(text.format(wait="think 20ms;"))
+    said = interrupted(program, tmp_path, tmp_path / "begun", "--json", "--report", "none")
+    progress = json.loads(said)["judgements"]["progress"]
+    assert (progress["planned"], progress["unit"]) == (401, "operations") and 21 <= progress["done"] < 401
+    for name in ("p.parquet", "begun"):
+        (tmp_path / name).unlink(missing_ok=True)
+    # A loop over time does not say how much it does.
+    (tmp_path / "p.ppl").write_text('for 60s {\n  create("begun");\n  think 20ms;\n}\n')
+    said = interrupted(program, tmp_path, tmp_path / "begun", "--json", "--report", "none")
+    assert "progress" not in json.loads(said)["judgements"]
+
+
+def test_no_law_and_no_picture_below_failed_operations(program: Path, tmp_path: Path) -> None:
+    text = 'define ranks 1;\nrepeat 400 time["s"] write("own", 4k);\n'
+    simulated = ["--backend", "simulate:gev(10ms,1ms,0)", "--seed", "3", "--report", "none"]
+    screens = {}
+    for name, more in (("sound", ""), ("failed", 'expect errno == EIO write("own", 4k);\n')):
+        (tmp_path / f"{name}.ppl").write_text(text + more)
+        screens[name] = call(program, tmp_path, "run", f"{name}.ppl", *simulated, "-o", f"{name}.parquet").stdout
+    picture = set("▁▂▃▄▅▆▇█")
+    assert picture & set(screens["sound"]) and not picture & set(screens["failed"]), screens
+    # The sign of the outcome is the only one: none of a law stands below it.
+    lines = {name: screen.splitlines() for name, screen in screens.items()}
+    signs = {name: [line[0] for line in those if line and line[0] in "✔✖⚠–"] for name, those in lines.items()}
+    assert len(signs["sound"]) > 1 and signs["failed"] == ["✖"], screens
+    assert "median" in screens["failed"] or "p50" in screens["failed"]
+
+
+def test_a_run_of_an_earlier_version_is_judged_by_its_samples(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('write("own", 4k);\nunlink("none");\n')
+    call(program, tmp_path, "run", "p.ppl", "--report", "none", "-o", "new.parquet")
+    table = pyarrow.parquet.read_table(tmp_path / "new.parquet")
+    facts = json.loads(table.schema.metadata[b"lastrank.facts"])
+    assert facts.pop("judgements")["found"]
+    metadata = {**table.schema.metadata, b"lastrank.facts": json.dumps(facts).encode()}
+    pyarrow.parquet.write_table(table.replace_schema_metadata(metadata), tmp_path / "old.parquet")
+    (tmp_path / "new.parquet").unlink()
+    said = call(program, tmp_path, "report", "old.parquet", "--json")
+    (found,) = json.loads(said.stdout)["judgements"]["found"]
+    assert (said.returncode, found["kind"], found["errno"], found["line"]) == (3, "operation_failed", 2, 2)
+    (listed,) = json.loads(call(program, tmp_path, "ls", "--json").stdout)["runs"]
+    assert listed["status"] == 3

@@ -60,6 +60,7 @@ def test_an_interrupted_run(program: Path, tmp_path: Path) -> None:
     assert_fits(found)
     assert "^C" not in found.text and "━" not in found.text, found.text
     assert "✖" in found.text and "new.parquet" in found.text
+    assert "stopped by Ctrl-C after " in found.text, found.text
     # Messages stand below the screen, each from the first column on.
     below = found.lines[found.lines.index("Run:    new.parquet") + 1 :]
     assert all(line.startswith(("error: ", "note: ", "warning: ", " ")) for line in below), below

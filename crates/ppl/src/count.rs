@@ -457,6 +457,10 @@ impl Machine for Counter<'_> {
             .then(|| Halt::Machine(format!("rank {} was walked far enough", self.rank)))
     }
 
+    fn enter_block(&mut self, site: SiteId, _: &str) {
+        self.passed(site);
+    }
+
     fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
         if !constant_body || count <= 1 || !self.multiplies {
             return None;

@@ -41,7 +41,10 @@ impl Default for ReportOptions {
 pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let found = run.judgements().into_owned();
     let mut warnings = words::judgement::warnings(&found);
-    warnings.extend(run.facts.warnings.iter().cloned());
+    // Files of earlier versions tell of short transfers twice.
+    let told = warnings.iter().any(|one| one.code == words::judgement::SHORT_TRANSFER);
+    let is_news = |one: &&Warning| !told || one.code != words::judgement::SHORT_TRANSFER;
+    warnings.extend(run.facts.warnings.iter().filter(is_news).cloned());
     if !run.facts.counted.is_empty() {
         return of_counted(run, warnings, options);
     }

@@ -29,7 +29,8 @@ pub use facts::{
     Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Judgement, JudgementExample,
     JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
     MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
-    RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, UntilFacts, Virtualisation, Warning,
+    Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, UntilFacts,
+    Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};

@@ -171,6 +171,8 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
         let example = JudgementExample { text: missing.clone(), ..JudgementExample::default() };
         // Parts of an earlier version are judged by their samples.
         if let Some(found) = &mut run.facts.judgements {
+            // How many operations the missing ranks were to do is not known.
+            found.progress = found.progress.filter(|found| found.unit == samples::ProgressUnit::Steps);
             let (kind, examples) = (JudgementKind::RankLost, vec![example]);
             found.add(Judgement { kind, count: 1, examples, ..Judgement::default() });
         }

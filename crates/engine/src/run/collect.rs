@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use samples::{
-    Cause, Causes, ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, Judgements,
-    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, Judgements, MpiFacts,
+    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -353,23 +353,13 @@ impl Together {
             // In an MPI job this process has one rank only; the cause may be another rank.
             ended.left_because().into_iter().for_each(|why| judge.lost(None, why));
         }
-        judge.short_writes(&self.samples, &self.sites);
+        judge.short_transfers(&self.samples, &self.sites);
         judge.finish(&self.sites)
     }
 
     fn warnings(&mut self) -> Vec<Warning> {
         let mut warnings = std::mem::take(&mut self.noted);
         warnings.extend(super::stonewall::words(&self.stonewalls, &self.sites));
-        let short =
-            self.samples.iter().filter(|sample| Causes(sample.causes).has(Cause::ShortTransfer)).count();
-        if short > 0 {
-            warnings.push(Warning {
-                code: "short-transfer".into(),
-                text: format!("{short} transfers moved fewer bytes than asked for and were completed"),
-                advice: "their durations hold several calls; one call moves at most 2,147,479,552 bytes"
-                    .into(),
-            });
-        }
         if self.spilled > 0 {
             warnings.push(Warning {
                 code: "spilled".into(),

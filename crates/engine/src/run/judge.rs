@@ -134,21 +134,17 @@ impl Judge {
         self.ends.is_empty()
     }
 
-    /// Writes that moved less at once than they were asked to.
-    pub(super) fn short_writes(&mut self, samples: &[Sample], sites: &[Site]) {
+    /// Transfers that moved less at once than they were asked to.
+    pub(super) fn short_transfers(&mut self, samples: &[Sample], sites: &[Site]) {
         let is_short = |sample: &&Sample| Causes(sample.causes).has(Cause::ShortTransfer);
         for sample in samples.iter().filter(is_short) {
-            let writes = |site: &Site| {
-                ppl::commands::Command::find(&site.operation)
-                    .is_some_and(|command| command.spec().moves.writes())
+            let site = sites.get(sample.site as usize).filter(|site| site.kind == SiteKind::Operation);
+            let Some(command) = site.and_then(|site| ppl::commands::Command::find(&site.operation)) else {
+                continue;
             };
-            if sites
-                .get(sample.site as usize)
-                .is_some_and(|site| site.kind == SiteKind::Operation && writes(site))
-            {
-                let kind = JudgementKind::ShortWrite;
-                self.counted(Some(sample.site), FailureKey { kind, ..FailureKey::default() }, 1);
-            }
+            let writes = command.spec().moves.writes();
+            let kind = if writes { JudgementKind::ShortWrite } else { JudgementKind::ShortRead };
+            self.counted(Some(sample.site), FailureKey { kind, ..FailureKey::default() }, 1);
         }
     }
 

@@ -12,6 +12,7 @@ mod judge;
 pub mod live;
 mod options;
 mod program;
+mod progress;
 mod stonewall;
 mod tap;
 

@@ -102,6 +102,10 @@ impl Body for Program<'_> {
 
     fn judge(&self, outcome: &mut RunOutcome) {
         super::claims::judge(self.plan, outcome);
+        if !outcome.run.facts.complete {
+            let progress = super::progress::of(self.plan, &outcome.run);
+            outcome.run.facts.judgements.get_or_insert_default().progress = progress;
+        }
     }
 
     fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {

@@ -85,6 +85,16 @@ pub(crate) fn outcome(report: &Report) -> (bool, String) {
 
 /// What is told of the first things that were found, of at most so many.
 pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
+    let wrong = report.judgements.of(JudgementKind::WrongContent).next();
+    if let Some((one, example)) = wrong.and_then(|one| Some((one, one.examples.first()?)))
+        && let Some(byte) = example.byte
+    {
+        let rank = example.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
+        return vec![
+            format!("{}, byte {byte}: {}", example.file, example.content),
+            format!("{} in line {}{rank}. Trust neither this file nor its storage.", one.operation, one.line),
+        ];
+    }
     let told = words::judgement::lines(&report.judgements).into_iter();
     told.map(|one| one.examples.into_iter().next().unwrap_or(one.head)).take(most).collect()
 }
@@ -92,6 +102,12 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
 /// Is what was measured the answer? Not of a run with wrong data.
 pub(super) fn is_shown(report: &Report) -> bool {
     report.judgements.count(JudgementKind::WrongContent) == 0
+}
+
+/// May a law and a picture stand below? Not where operations failed, or did not and were to.
+pub(super) fn is_sound(report: &Report) -> bool {
+    let found = &report.judgements;
+    found.failed() == 0 && found.succeeded_against_expectation() == 0
 }
 
 /// What ended a run that was to go on until something, as an appendix to a sentence.

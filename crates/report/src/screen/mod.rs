@@ -110,7 +110,7 @@ impl Report {
         self.warn(canvas);
         let most = if self.brief.is_empty() { 4 } else { 8 };
         canvas.said("", Tone::Strong, &answer::sentences(self), most);
-        if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_shown(self)) {
+        if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             canvas.said(sign, tone, &text, 2);
             trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
             if tone == Tone::Caution {
@@ -121,7 +121,8 @@ impl Report {
 
     /// The first warnings in their own words, the others by name. What was found in the run stands above them already.
     fn warn(&self, canvas: &mut Canvas) {
-        let found = words::judgement::warnings(&self.judgements);
+        let mut found = words::judgement::warnings(&self.judgements);
+        found.retain(|one| one.code != words::judgement::SHORT_TRANSFER);
         let others: Vec<_> = self.warnings.iter().filter(|one| !found.contains(one)).collect();
         let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
         for warning in told {
@@ -149,7 +150,7 @@ impl Report {
 
     fn foot(&self, canvas: &mut Canvas, files: WrittenFiles) {
         if answer::is_shown(self) {
-            if let Some(line) = over_time::line(self, canvas.width()) {
+            if let Some(line) = over_time::line(self, canvas.width()).filter(|_| answer::is_sound(self)) {
                 canvas.line(line);
             }
             for text in trust::slow(self).iter().chain(&trust::rank(self)) {

@@ -1,6 +1,8 @@
 //! Words what was found in a run: what failed, what was wrong, who ended it.
 
-use samples::{Judgement, JudgementExample, JudgementKind, Judgements, Warning, units};
+use samples::{
+    Judgement, JudgementExample, JudgementKind, Judgements, Progress, ProgressUnit, Warning, units,
+};
 
 /// One thing that was found: a line, and lines that say more of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,14 +36,31 @@ pub fn lines(found: &Judgements) -> Vec<Told> {
                 JudgementKind::Unknown => {
                     told.push(plain(kind, &format!("a newer lastrank found something {}", times(one.count))));
                 }
-                JudgementKind::ShortWrite | JudgementKind::FailedAsExpected => {}
+                JudgementKind::ShortWrite | JudgementKind::ShortRead | JudgementKind::FailedAsExpected => {}
             }
         }
         if let Some(more) = found.unlisted.get(&kind).filter(|_| kind.status() > 0) {
             told.push(plain(kind, &format!("{} at further places", units::count(*more))));
         }
     }
+    let of_end = |one: &&mut Told| {
+        matches!(one.kind, JudgementKind::RankLost | JudgementKind::CutShort | JudgementKind::ProgramAtFault)
+    };
+    if let (Some(one), Some(far)) = (told.iter_mut().find(of_end), so_far(found)) {
+        one.head += &format!("; {far} were done");
+    }
     told
+}
+
+/// `68 of 400 steps`: how far a run came that did not reach its end.
+fn so_far(found: &Judgements) -> Option<String> {
+    let Progress { done, planned, unit } = found.progress?;
+    let what = match unit {
+        ProgressUnit::Steps => "step",
+        ProgressUnit::Operations => "operation",
+    };
+    let plural = if planned == 1 { "" } else { "s" };
+    Some(format!("{} of {} {what}{plural}", units::count(done), units::count(planned)))
 }
 
 fn plain(kind: JudgementKind, head: &str) -> Told {
@@ -122,9 +141,14 @@ pub(crate) fn why_incomplete(found: &Judgements) -> Option<String> {
         n => format!("{} ranks did not reach the end", units::count(n)),
     };
     let first = found.of(JudgementKind::CutShort).next().map(cut);
-    first.or_else(|| Some(found.count(JudgementKind::RankLost)).filter(|count| *count > 0).map(lost)).or_else(
-        || (found.count(JudgementKind::ProgramAtFault) > 0).then(|| "the program is at fault".to_owned()),
-    )
+    let lost = Some(found.count(JudgementKind::RankLost)).filter(|count| *count > 0).map(lost);
+    let fault =
+        || (found.count(JudgementKind::ProgramAtFault) > 0).then(|| "the program is at fault".to_owned());
+    let why = first.or(lost).or_else(fault)?;
+    Some(match so_far(found) {
+        Some(far) => format!("{why} after {far}"),
+        None => why,
+    })
 }
 
 /// How operations and assertions went, where not all went well: a clause each.
@@ -181,7 +205,9 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
                 ("unmet-expectation", "the program says `expect` where it should not, or the system changed")
             }
             JudgementKind::AssertionFailed => ("failed-assertion", ""),
-            JudgementKind::ShortWrite | JudgementKind::FailedAsExpected => continue,
+            JudgementKind::ShortWrite | JudgementKind::ShortRead | JudgementKind::FailedAsExpected => {
+                continue;
+            }
         };
         let first = one.examples.first().map_or(String::new(), |example| format!(": {example}"));
         let text = format!("{}{first}", one.head);
@@ -194,7 +220,34 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
         let begins = if warning.code == "incomplete" { "The run is incomplete: " } else { "" };
         warning.text = format!("{begins}{}.", warning.text.trim_end_matches('.'));
     }
+    warnings.extend(of_short(found));
     warnings
+}
+
+/// The code of the warning about transfers that took several calls, which makes no run less than well.
+pub(crate) const SHORT_TRANSFER: &str = "short-transfer";
+
+/// That transfers took several calls; none where all moved at once what they were asked to.
+fn of_short(found: &Judgements) -> Option<Warning> {
+    let parts = [(JudgementKind::ShortWrite, "write"), (JudgementKind::ShortRead, "read")];
+    let told: Vec<String> = parts
+        .iter()
+        .map(|(kind, what)| (found.count(*kind), what))
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, what)| format!("{} {what}{}", units::count(count), if count == 1 { "" } else { "s" }))
+        .collect();
+    let most = parts.iter().flat_map(|(kind, _)| found.of(*kind)).max_by_key(|one| one.count);
+    let place = most.map_or(String::new(), |one| format!(" ({})", place(one)));
+    let text = format!(
+        "{} moved fewer bytes at once than asked for, and further calls completed {}{place}.",
+        told.join(" and "),
+        if parts.iter().map(|(kind, _)| found.count(*kind)).sum::<u64>() == 1 { "it" } else { "them" },
+    );
+    (!told.is_empty()).then(|| Warning {
+        code: SHORT_TRANSFER.into(),
+        text,
+        advice: "their durations hold several calls; one call moves at most 2,147,479,552 bytes".into(),
+    })
 }
 
 #[cfg(test)]
@@ -222,6 +275,36 @@ mod tests {
         );
         assert_eq!(told[0].examples, ["and 15 other ranks"]);
         assert_eq!(why_incomplete(&found).as_deref(), Some("stopped by Ctrl-C"));
+    }
+
+    #[test]
+    fn a_run_that_was_stopped_says_how_far_it_came() {
+        let mut found = Judgements::default();
+        let what = "Ctrl-C".to_owned();
+        found.add(Judgement { kind: JudgementKind::CutShort, what, count: 1, ..Judgement::default() });
+        found.progress = Some(Progress { done: 68, planned: 400, unit: ProgressUnit::Steps });
+        assert_eq!(why_incomplete(&found).as_deref(), Some("stopped by Ctrl-C after 68 of 400 steps"));
+        assert_eq!(lines(&found)[0].head, "the run was stopped by Ctrl-C; 68 of 400 steps were done");
+    }
+
+    #[test]
+    fn short_transfers_are_a_warning_of_a_run_that_went_well() {
+        let mut found = Judgements::default();
+        assert_eq!(warnings(&found), []);
+        let one = |kind, operation: &str, count| Judgement {
+            kind,
+            count,
+            line: 3,
+            operation: operation.into(),
+            ..Judgement::default()
+        };
+        found.add(one(JudgementKind::ShortWrite, "fwrite", 2));
+        found.add(one(JudgementKind::ShortRead, "fread", 1));
+        let [told] = &warnings(&found)[..] else { panic!("one warning") };
+        let text = "2 writes and 1 read moved fewer bytes at once than asked for, and further calls completed them \
+                    (fwrite in line 3).";
+        assert_eq!((told.code.as_str(), told.text.as_str()), (SHORT_TRANSFER, text));
+        assert!(lines(&found).is_empty() && found.are_well());
     }
 
     #[test]

@@ -17,12 +17,54 @@ use crate::{Run, SiteKind};
 pub struct Judgements {
     /// In the order in which it was found; no two of the same kind, place and errno.
     pub found: Vec<Judgement>,
+    /// How far a run came that did not reach its end. `None` of others, and where its program does not say how much it does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress: Option<Progress>,
     /// How many more of a kind there were than have room in `found`.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub unlisted: BTreeMap<JudgementKind, u64>,
     /// Keys of newer writers.
     #[serde(flatten)]
     pub other: OtherFacts,
+}
+
+/// How much of what it was to do a run did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Progress {
+    /// So many were done: steps by every rank, operations by all ranks together.
+    pub done: u64,
+    /// Of so many.
+    pub planned: u64,
+    /// What is counted.
+    pub unit: ProgressUnit,
+}
+
+/// What [`Progress`] counts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProgressUnit {
+    /// Labelled blocks that every rank does equally often.
+    Steps,
+    /// Operations.
+    #[default]
+    #[serde(other)]
+    Operations,
+}
+
+impl Progress {
+    /// Of two parts of one run, with different ranks.
+    fn with(self, other: Self) -> Option<Self> {
+        match (self.unit, other.unit) {
+            (ProgressUnit::Steps, ProgressUnit::Steps) if self.planned == other.planned => {
+                Some(Self { done: self.done.min(other.done), ..self })
+            }
+            (ProgressUnit::Operations, ProgressUnit::Operations) => {
+                Some(Self { done: self.done + other.done, planned: self.planned + other.planned, ..self })
+            }
+            _ => None,
+        }
+    }
 }
 
 /// What was found so often at one place.
@@ -106,6 +148,8 @@ pub enum JudgementKind {
     AssertionFailed,
     /// A write moved fewer bytes at once than it was asked to, and further calls completed it.
     ShortWrite,
+    /// The same of a read.
+    ShortRead,
     /// An operation failed with the errno that the program expects, which no constant in its text says.
     FailedAsExpected,
     /// What a newer lastrank knows.
@@ -131,7 +175,7 @@ impl JudgementKind {
             | Self::ExpectationNotMet
             | Self::Unknown => 3,
             Self::AssertionFailed => 1,
-            Self::ShortWrite | Self::FailedAsExpected => 0,
+            Self::ShortWrite | Self::ShortRead | Self::FailedAsExpected => 0,
         }
     }
 }
@@ -179,6 +223,7 @@ impl Judgements {
 
     /// Adds those of another part of the same run, whose sites have these numbers here.
     pub fn add_part(&mut self, part: Self, site_here: &dyn Fn(u32) -> Option<u32>) {
+        self.progress = self.progress.zip(part.progress).and_then(|(all, own)| all.with(own));
         for judgement in part.found {
             let site = judgement.site.and_then(site_here);
             // Every part tells what all ranks know; it happened once.
@@ -339,6 +384,23 @@ mod tests {
         assert_eq!(found.kinds(), [JudgementKind::WrongContent, JudgementKind::Unknown]);
         assert_eq!(found.status(), 3);
         assert_eq!(serde_json::to_value(&found).expect("plain data")["more"], 1);
+    }
+
+    #[test]
+    fn parts_came_as_far_as_the_slowest_in_steps_and_together_in_operations() {
+        let of = |done, planned, unit| Judgements {
+            progress: Some(Progress { done, planned, unit }),
+            ..Judgements::default()
+        };
+        let both = |mut a: Judgements, b: Judgements| {
+            a.add_part(b, &|_| None);
+            a.progress.map(|found| (found.done, found.planned))
+        };
+        use ProgressUnit::{Operations, Steps};
+        assert_eq!(both(of(68, 400, Steps), of(67, 400, Steps)), Some((67, 400)));
+        assert_eq!(both(of(68, 400, Operations), of(67, 300, Operations)), Some((135, 700)));
+        assert_eq!(both(of(68, 400, Steps), of(67, 300, Steps)), None);
+        assert_eq!(both(of(68, 400, Steps), Judgements::default()), None);
     }
 
     #[test]

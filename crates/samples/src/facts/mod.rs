@@ -25,7 +25,7 @@ use crate::{Counted, RankSpan};
 pub use clock::{ClockFacts, ClockKind, ClockOffset, Overhead};
 pub use confinement::{ConfinedBy, ConfinementFacts};
 pub use coverage::{Coverage, Tier};
-pub use judgement::{Judgement, JudgementExample, JudgementKind, Judgements};
+pub use judgement::{Judgement, JudgementExample, JudgementKind, Judgements, Progress, ProgressUnit};
 pub use machine::{
     Cache, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
     Virtualisation,

@@ -287,6 +287,7 @@ impl Watcher {
             // It was stopped as it was to be.
             if let Some(found) = &mut facts.judgements {
                 found.found.retain(|one| one.kind != samples::JudgementKind::CutShort);
+                found.progress = None;
             }
             outcome.stopped = None;
         }
