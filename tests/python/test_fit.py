@@ -117,7 +117,7 @@ def test_what_is_no_sample_is_named(lr: ModuleType) -> None:
 def test_groups_of_a_data_frame_say_which_nodes_are_slow(lr: ModuleType, frame: type) -> None:
     columns = {"duration_s": maxima(60) + maxima(60, 1.5, 2) + maxima(60, 1.0, 3), "node": ["a"] * 60 + ["b"] * 60 + ["c"] * 60}
     groups = lr.fit(frame(columns), value="duration_s", by="node", unit="s").groups()
-    assert [(group.name, group.finding) for group in groups][0] == ("b", "slow") and groups[0].p_adjusted < 1e-6
+    assert [(group.name, group.finding) for group in groups][0] == ("b", "slow") and groups[0].p_adjusted < 0.001
     with pytest.raises(lr.Error, match="there is no column `host`; there are duration_s, node"):
         lr.fit(frame(columns), value="duration_s", by="host")
 

@@ -3,6 +3,7 @@
 use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
 use tail::Series;
+use tail::groups::{Groups, compare_groups};
 use tail::latency::Latency;
 use tail::targets::Targets;
 
@@ -47,6 +48,8 @@ pub struct Analysis {
     /// The ranks of a gate against each other (schema `lastrank.targets/1`).
     #[serde(serialize_with = "words::serialize")]
     pub targets: Option<Targets>,
+    /// Where a value is one operation: the ranks against each other (schema `lastrank.groups/1`).
+    pub groups: Option<Groups>,
 }
 
 impl Analysis {
@@ -60,7 +63,8 @@ impl Analysis {
             .flatten()
             .filter(|found| found.residual_sd > 0.0)
             .map(|found| found.of_ranks(&subject.ranks));
-        Analysis { tail, targets, ..Analysis::far(subject, &series, options) }
+        let groups = ranks_alone(&subject, options.level);
+        Analysis { tail, targets, groups, ..Analysis::far(subject, &series, options) }
     }
 
     /// Analyses the far tail only, as reports do for single operations.
@@ -97,6 +101,16 @@ impl Analysis {
             tail: None,
             far,
             targets: None,
+            groups: None,
         }
     }
+}
+
+/// The ranks against each other where each takes its operations for itself; the names of the groups are their numbers.
+fn ranks_alone(subject: &Subject, level: f64) -> Option<Groups> {
+    if subject.gate || subject.ranks.len() < 2 {
+        return None;
+    }
+    let names: Vec<String> = subject.steps.iter().map(|step| step.last.to_string()).collect();
+    compare_groups(&subject.values(), &names, level).ok()
 }

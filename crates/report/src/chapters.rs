@@ -3,7 +3,7 @@
 use crate::analysis::Analysis;
 use crate::chapter::Chapter;
 use crate::figures::{self, Draw, FAR_TAIL, Figure, Input, LAW, LastRanks, MEASURED, RANKS, TargetEffects};
-use crate::table;
+use crate::{table, words};
 
 impl Analysis {
     /// Its chapters in the order of reading; `prefix` keeps the names of several analyses apart.
@@ -77,14 +77,12 @@ impl Analysis {
         if !subject.gate || subject.ranks.len() < 2 {
             return chapter;
         }
-        let tables = self
-            .targets
-            .iter()
-            .map(|found| table::targets(&TargetEffects::of(subject, found), &LastRanks::of(subject)));
+        let tables = self.targets.iter().map(|found| {
+            table::targets(&TargetEffects::of(subject, found), &LastRanks::of(subject, Some(found)))
+        });
         let mut chapter = chapter.with(self.figures(prefix, RANKS), tables);
         // A terminal shows it where a rank is slow.
-        chapter.on_page_only =
-            self.targets.as_ref().is_none_or(|found| found.targets.iter().all(|target| !target.slow));
+        chapter.on_page_only = self.targets.as_ref().is_none_or(|found| !words::targets::stands_out(found));
         chapter
     }
 

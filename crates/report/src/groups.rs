@@ -3,10 +3,10 @@
 use samples::units::count;
 use tail::groups::{Group, GroupFinding, Groups};
 
-use crate::screen::number::{three, time, times};
+use crate::screen::number::{three, time};
 use crate::table::Table;
 use crate::text::sentence;
-use crate::unit::{Unit, probability};
+use crate::unit::{Unit, fixed, probability};
 
 /// Groups that the answer names.
 const MOST_NAMED: usize = 5;
@@ -16,7 +16,7 @@ const MOST_ROWS: usize = 12;
 
 /// Which groups are slow, in a sentence or two; `by` is what they are groups of: `node`.
 pub fn groups_answer(found: &Groups, by: &str) -> String {
-    let tested = found.groups.iter().filter(|group| group.p.is_some()).count();
+    let tested = found.groups.iter().filter(|group| group.p_adjusted.is_some()).count();
     let of = |finding: GroupFinding| -> Vec<&Group> {
         found.groups.iter().filter(|group| group.finding == finding).collect()
     };
@@ -43,11 +43,43 @@ pub fn groups_answer(found: &Groups, by: &str) -> String {
     format!("{} Of {tested} groups by {by}.", parts.join(" "))
 }
 
-/// `node7, 1.83 times as slow as the others (p 0.0002)`.
+/// `node7, 83.0 % slower than the others (78.0 to 88.1 %)`.
 fn named(group: &Group) -> String {
-    let by = group.factor.map_or(String::new(), |factor| format!(", {} as the others", times(factor)));
-    let by = by.replace("slower as", "slower than").replace("faster as", "faster than");
-    format!("{}{by} (p {})", group.name, group.p_adjusted.map_or("–".into(), probability))
+    match than_others(group) {
+        Some(by) => format!("{}, {by}", group.name),
+        None => format!("{} (p {})", group.name, group.p_adjusted.map_or("–".into(), probability)),
+    }
+}
+
+/// `83.0 % slower than the others (78.0 to 88.1 %)`; none where values have no ratio.
+fn than_others(group: &Group) -> Option<String> {
+    let (factor, interval) = (group.factor?, group.interval.as_ref()?);
+    let (word, ends) = match factor < 1.0 {
+        true => ("faster", [1.0 - interval.upper, 1.0 - interval.lower]),
+        false => ("slower", [interval.lower - 1.0, interval.upper - 1.0]),
+    };
+    let [lower, upper] = ends.map(|end| fixed(100.0 * end, 1));
+    let by = fixed(100.0 * (factor - 1.0).abs(), 1);
+    Some(format!("{by} % {word} than the others ({lower} to {upper} %)"))
+}
+
+/// Which ranks are slow, as one sentence of a first screen; none where no rank was tested.
+pub fn ranks_answer(found: &Groups) -> Option<String> {
+    let tested = found.groups.iter().filter(|group| group.p_adjusted.is_some()).count();
+    if tested < 2 {
+        return None;
+    }
+    let slow: Vec<&Group> = found.groups.iter().filter(|group| group.finding == GroupFinding::Slow).collect();
+    let factor = |group: &&&Group| group.factor.unwrap_or(1.0);
+    let Some(worst) = slow.iter().max_by(|a, b| factor(a).total_cmp(&factor(b))) else {
+        return Some("No rank stands out.".into());
+    };
+    let by = than_others(worst)?;
+    let by = if tested == 2 { by.replace("the others", "the other") } else { by };
+    Some(match slow.len() {
+        1 => format!("Rank {} is {by}.", worst.name),
+        n => format!("{n} ranks are slower than the others, most of all rank {}: {by}.", worst.name),
+    })
 }
 
 /// All groups, the slowest first; `seconds` says whether values are durations.
@@ -56,7 +88,18 @@ pub fn groups_table(found: &Groups, by: &str, seconds: bool) -> Table {
     let unit = if seconds { Unit::of_duration(typical) } else { Unit::NONE };
     let show = |value: f64| if seconds { time(value) } else { three(value) };
     let heading = format!("<{by}");
-    let columns = [&heading, "values", "median", "max", "× others", "larger than others", "p adjusted", "<"];
+    let columns = [
+        &heading,
+        "values",
+        "median",
+        "max",
+        "× others",
+        "from",
+        "to",
+        "larger than others",
+        "p adjusted",
+        "<",
+    ];
     let mut table = Table::new(&format!("By {by}"), &columns);
     for group in &found.groups {
         let finding = match group.finding {
@@ -79,6 +122,8 @@ pub fn groups_table(found: &Groups, by: &str, seconds: bool) -> Table {
                     }
                     (None, None) => "–".into(),
                 },
+                end(group, |interval| interval.lower),
+                end(group, |interval| interval.upper),
                 group.larger.map_or("–".into(), |share| format!("{:.0} %", 100.0 * share)),
                 group.p_adjusted.map_or("–".into(), probability),
                 finding.into(),
@@ -86,11 +131,18 @@ pub fn groups_table(found: &Groups, by: &str, seconds: bool) -> Table {
         );
     }
     table.note = format!(
-        "Each group against all other values by the sum of its ranks, adjusted for the number of groups; over all groups \
-         p {} (Kruskal and Wallis). Values are taken as independent.",
+        "Each group against the others that are not found slow or fast, by exchange of blocks of neighbouring values, adjusted for \
+         the number of groups; said from 2 % on and below p 0.005. Over all groups, as independent values, p {} (Kruskal and \
+         Wallis).",
         probability(found.p)
     );
     table
+}
+
+/// An end of the interval of a factor.
+fn end(group: &Group, of: fn(&tail::Interval) -> f64) -> String {
+    let interval = group.factor.and(group.interval.as_ref()).map(of);
+    interval.filter(|end| end.is_finite()).map_or("–".into(), three)
 }
 
 /// Answer and table as text; of many groups the slowest unless `all`.

@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tail::special::{chi_square_survival, clopper_pearson};
+use tail::special::clopper_pearson;
+use tail::targets::{TargetFinding, Targets};
 
 use super::draw;
 use super::figure::{Figure, Input, Numbers};
@@ -24,12 +25,14 @@ pub struct LastRanks {
     pub expected: f64,
     /// How many steps there are.
     pub of: u64,
-    /// Pearson's chi-square test that all ranks are last equally often (none with fewer than five expected).
+    /// p-value of the largest count by exchange of blocks of steps between ranks; none with too few steps.
     pub p_value: Option<f64>,
+    /// The ranks that are last more often than chance makes equal ones.
+    pub often: Vec<u32>,
 }
 
 impl LastRanks {
-    pub(crate) fn of(subject: &Subject) -> LastRanks {
+    pub(crate) fn of(subject: &Subject, found: Option<&Targets>) -> LastRanks {
         let mut count = vec![0u64; subject.ranks.len()];
         for step in &subject.steps {
             if let Ok(at) = subject.ranks.binary_search(&step.last) {
@@ -37,12 +40,11 @@ impl LastRanks {
             }
         }
         let of = subject.steps.len() as u64;
-        let (n, m) = (of as f64, subject.ranks.len() as f64);
-        let expected = n / m;
-        let chi_square: f64 = count.iter().map(|&c| (c as f64 - expected).powi(2) / expected).sum();
-        let p_value = (expected >= 5.0 && m > 1.0).then(|| chi_square_survival(chi_square, m - 1.0));
+        let m = subject.ranks.len() as f64;
+        let p_value = found.filter(|found| found.last.valid && m > 1.0).map(|found| found.last.p);
+        let often = found.map_or_else(Vec::new, often);
         let (lower, upper) = count.iter().map(|&count| clopper_pearson(count, of, 0.95)).unzip();
-        LastRanks { rank: subject.ranks.clone(), count, lower, upper, expected: 1.0 / m, of, p_value }
+        LastRanks { rank: subject.ranks.clone(), count, lower, upper, expected: 1.0 / m, of, p_value, often }
     }
 
     /// The rank that was last most often, and its share of all steps.
@@ -53,8 +55,27 @@ impl LastRanks {
     }
 }
 
+fn often(found: &Targets) -> Vec<u32> {
+    let mut ranks: Vec<u32> = found
+        .findings
+        .iter()
+        .filter_map(|one| match *one {
+            TargetFinding::LastUnequally { top } => Some(found.name(top)),
+            TargetFinding::LastWhenSlow => found.last_when_slow.map(|when| found.name(when.target)),
+            TargetFinding::Slow { target } => Some(found.name(target)),
+            TargetFinding::NoneSlow
+            | TargetFinding::LastEqually
+            | TargetFinding::Variation
+            | TargetFinding::EffectiveTargets => None,
+        })
+        .collect();
+    ranks.sort_unstable();
+    ranks.dedup();
+    ranks
+}
+
 pub(super) fn figures(input: &Input) -> Vec<Figure> {
-    vec![figure(input.prefix, LastRanks::of(&input.analysis.subject))]
+    vec![figure(input.prefix, LastRanks::of(&input.analysis.subject, input.analysis.targets.as_ref()))]
 }
 
 fn figure(prefix: &str, numbers: LastRanks) -> Figure {
@@ -66,7 +87,7 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
     let reach = |end: &[f64]| -> Vec<f64> {
         end.iter().zip(&shares).map(|(end, share)| rounded((100.0 * end - share).abs())).collect()
     };
-    let often = |at: usize| numbers.lower[at] > numbers.expected;
+    let often = |at: usize| numbers.often.contains(&numbers.rank[at]);
     let colours: Vec<&str> =
         (0..ranks.len()).map(|at| if often(at) { draw::ALARM } else { draw::DATA }).collect();
     let equal = rounded(100.0 * numbers.expected);
@@ -96,23 +117,21 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
     let most = numbers.most().map_or(String::new(), |(rank, count, share)| {
         format!("Rank {rank} was last most often: {count} times ({} of the steps).", percent(share))
     });
-    let test = match numbers.p_value {
-        Some(p) if p < 0.01 => format!(
-            " The ranks are not alike (chi-square test, p {}): look at what serves the red ones first.",
+    let test = match (numbers.p_value, numbers.often.is_empty()) {
+        (Some(p), false) => format!(
+            " Red ranks differ from the others (of the largest count p {}): look at what serves them first.",
             signed_probability(p)
         ),
-        Some(p) => format!(
-            " The counts are as even as chance makes them (chi-square test, p {}).",
+        (None, false) => " Red ranks differ from the others: look at what serves them first.".into(),
+        (Some(p), true) => format!(
+            " No rank is shown to be last more often than equal ones are by chance (p {}).",
             signed_probability(p)
         ),
-        None => " There are too few steps to test whether the ranks are alike.".into(),
+        (None, true) => " There are too few steps to test whether the ranks are alike.".into(),
     };
     Figure {
         id: format!("{prefix}last"),
-        caption: format!(
-            "Equal ranks are last equally often (dashed); red ones are last more often than that, beyond chance. \
-             {most}{test}"
-        ),
+        caption: format!("Equal ranks are last equally often (dashed). {most}{test}"),
         alternative: format!("Bars: how often each of {} ranks was the last one. {most}", numbers.rank.len()),
         wide: false,
         plot: draw::figure(

@@ -1,7 +1,6 @@
 //! Whether to trust a result, what slowed it, who stands out, and what to do next: the lower half of a first screen.
 
-use results::{ResultRow, Steadiness};
-use tail::targets::TargetFinding;
+use results::Steadiness;
 
 use super::answer;
 use super::law::{self, Verdict};
@@ -76,34 +75,11 @@ pub(super) fn slow(report: &Report) -> Option<String> {
     Some(format!("Slow 1 %{what} (from {} on): {}.", time(one.slow_from_s), parts.join(", ")))
 }
 
-/// Which rank stands out; none of one rank.
+/// Which rank stands out; none of one rank, or of too few values.
 pub(super) fn rank(report: &Report) -> Option<String> {
     let main = answer::subject(report)?;
     if let Some(found) = &main.targets {
-        let told = found.findings.iter().any(|one| match one {
-            TargetFinding::Slow { .. } | TargetFinding::LastUnequally { .. } => true,
-            TargetFinding::NoneSlow
-            | TargetFinding::LastEqually
-            | TargetFinding::Variation
-            | TargetFinding::EffectiveTargets => false,
-        });
-        return Some(match told {
-            true => words::targets::findings(found).swap_remove(0),
-            false => "No rank stands out.".into(),
-        });
+        return Some(words::targets::first(found));
     }
-    ranks_alone(answer::operation(report)?)
-}
-
-/// The slowest rank by its median beside that of all, where it is half as slow again.
-fn ranks_alone(row: &ResultRow) -> Option<String> {
-    let all = row.quantiles_seconds.as_ref()?.p50;
-    let median = |rank: &results::RankResult| rank.quantiles_seconds.as_ref().map(|found| found.p50);
-    let (median, rank) = row
-        .per_rank
-        .iter()
-        .filter_map(|rank| Some((median(rank)?, rank.rank)))
-        .max_by(|a, b| a.0.total_cmp(&b.0))?;
-    (all > 0.0 && median > 1.5 * all)
-        .then(|| format!("Rank {rank} is slow: its median is {}, that of all {}.", time(median), time(all)))
+    crate::groups::ranks_answer(main.groups.as_ref()?)
 }

@@ -193,7 +193,7 @@ pub(crate) fn targets(effects: &TargetEffects, last: &LastRanks) -> Table {
     }
     if let Some(p) = last.p_value {
         table.note = format!(
-            "{}Are all last equally often? Chi-square test, p {}. Intervals of 95 %, of the first joint over all ranks.",
+            "{}Largest share of being last: p {} by exchange of blocks of steps. Intervals of 95 %, of the first joint over all ranks.",
             if table.note.is_empty() { String::new() } else { format!("{} ", table.note) },
             probability(p)
         );

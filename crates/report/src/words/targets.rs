@@ -1,7 +1,9 @@
 //! Words the findings of the analysis of parallel targets.
 
+use samples::units::count;
 use tail::targets::{Target, TargetFinding, Targets};
 
+use crate::screen::number::time;
 use crate::unit::{fixed, probability};
 
 /// If there are more slow ranks, only their number and the slowest are given.
@@ -18,6 +20,32 @@ pub fn findings(found: &Targets) -> Vec<String> {
     let told = found.findings.iter().filter(|one| slow <= MOST_NAMED || !is_slow(one));
     sentences.extend(told.map(|one| finding(one, found)));
     sentences
+}
+
+/// What to tell first: which rank differs, if any does; one sentence.
+pub fn first(found: &Targets) -> String {
+    match found.findings.iter().find(|one| tells(one)) {
+        Some(TargetFinding::Slow { .. }) => findings(found).swap_remove(0),
+        Some(one) => finding(one, found),
+        None => "No rank stands out.".into(),
+    }
+}
+
+/// Whether any rank differs from the others.
+pub fn stands_out(found: &Targets) -> bool {
+    found.findings.iter().any(tells)
+}
+
+fn tells(one: &TargetFinding) -> bool {
+    match one {
+        TargetFinding::Slow { .. } | TargetFinding::LastWhenSlow | TargetFinding::LastUnequally { .. } => {
+            true
+        }
+        TargetFinding::NoneSlow
+        | TargetFinding::LastEqually
+        | TargetFinding::Variation
+        | TargetFinding::EffectiveTargets => false,
+    }
 }
 
 /// `80.1 % slower than the others (78.0 to 82.2 %)`.
@@ -52,7 +80,18 @@ fn finding(one: &TargetFinding, found: &Targets) -> String {
                 100.0 * target.last_share
             )
         }
-        TargetFinding::LastEqually => "All ranks are last equally often, as far as these steps tell.".into(),
+        TargetFinding::LastWhenSlow => {
+            let Some(when) = found.last_when_slow else { return String::new() };
+            let others = if found.m == 2 { "other" } else { "others" };
+            format!(
+                "Rank {} was last in {} of the {} slowest steps, there {} later than the {others}.",
+                found.name(when.target),
+                count(when.last),
+                count(when.steps),
+                time(when.later)
+            )
+        }
+        TargetFinding::LastEqually => "No rank is shown to be last more often than others.".into(),
         TargetFinding::LastUnequally { top } => {
             let top = &found.targets[top];
             format!(

@@ -21,6 +21,7 @@ pub use law::{ByLaw, LinkFit};
 pub use robust::{Estimate, Robust, robust};
 pub use several::{SeveralRuns, several};
 pub use sorted::hodges_lehmann;
+pub(crate) use sorted::hodges_lehmann_at;
 
 use serde::{Deserialize, Serialize};
 

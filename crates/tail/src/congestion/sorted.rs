@@ -56,7 +56,7 @@ fn differences_to(x: &[f64], y: &[f64], d: f64) -> u64 {
 }
 
 /// The difference of rank `k`, from 1, among all y_j - x_i.
-pub(super) fn hodges_lehmann_at(x: &[f64], y: &[f64], k: u64) -> f64 {
+pub(crate) fn hodges_lehmann_at(x: &[f64], y: &[f64], k: u64) -> f64 {
     let (mut low, mut high) = (y[0] - x[x.len() - 1], y[y.len() - 1] - x[0]);
     if differences_to(x, y, low) >= k {
         return low;

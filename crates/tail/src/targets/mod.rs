@@ -2,12 +2,15 @@
 //!
 //! With S_it the duration of target i in step t, ln S_it = a_i + b_t + e_it: a_i is the target's own speed,
 //! b_t the congestion of the step, e_it the rest. This estimates the step's factor k_t = exp(b_t - mean b)
-//! much more precisely than the maxima alone.
+//! much more precisely than the maxima alone. Which target differs from the others, and which is last when steps are slow, is tested
+//! as for any groups ([`crate::groups`]): blocks of neighbouring steps are exchanged between targets.
 
 use serde::{Deserialize, Serialize};
 
-use crate::independence::holm;
-use crate::special::{chi_square_survival, clopper_pearson, normal_two_sided, normal_upper_quantile};
+use crate::groups::GroupFinding;
+use crate::groups::aligned::{self, Against};
+use crate::groups::last::{LastWhenSlow, Steps};
+use crate::special::clopper_pearson;
 use crate::{Error, Interval, argument};
 
 /// One target.
@@ -15,15 +18,17 @@ use crate::{Error, Interval, argument};
 pub struct Target {
     /// Index of the target (rank) in the input.
     pub target: usize,
-    /// Its typical duration relative to that of the other targets: exp(a_i - mean of the other a).
+    /// Its duration over the median of the others in the same step that are not found different: the median over steps.
     pub relative: f64,
     /// Interval of that, joint over all comparisons (Bonferroni).
     pub interval: Interval,
-    /// p-value of being as fast as the others, adjusted for all targets (Holm 1979); with two targets there
-    /// is one comparison and no adjustment.
+    /// p-value of being as fast as these others, adjusted for all targets; 1 where there are too few blocks of steps.
     pub p: f64,
-    /// Whether it is slower than the rest by these tests.
+    /// Whether it is slower, at a tenth of 1 - level over all targets, by 2 % or more.
     pub slow: bool,
+    /// What the same test says in full.
+    #[serde(default = "GroupFinding::unknown")]
+    pub finding: GroupFinding,
     /// Steps in which it was last.
     pub last: u64,
     /// Share of the steps in which it was last.
@@ -35,9 +40,9 @@ pub struct Target {
 /// Test of whether all targets are the slowest of a step equally often.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LastTest {
-    /// Pearson's chi-square.
+    /// Pearson's chi-square, for independent steps.
     pub statistic: f64,
-    /// Its p-value, m - 1 degrees of freedom.
+    /// p-value of the largest count by exchange of blocks of steps; 1 where there are too few.
     pub p: f64,
     /// Target that was the slowest most often.
     pub top: usize,
@@ -83,6 +88,9 @@ pub struct Targets {
     pub variance_shares: [f64; 3],
     /// Test of whether all targets are the slowest equally often.
     pub last: LastTest,
+    /// Which target was last most often in the slowest tenth of the steps.
+    #[serde(default)]
+    pub last_when_slow: Option<LastWhenSlow>,
     /// m_eff.
     pub extremal: Option<Extremal>,
     /// The findings, in the order of presentation.
@@ -100,6 +108,8 @@ pub enum TargetFinding {
         /// Its index in [`Targets::targets`].
         target: usize,
     },
+    /// One target is last in the slow steps far more often than the others ([`Targets::last_when_slow`]).
+    LastWhenSlow,
     /// The steps show no difference in how often targets are last.
     LastEqually,
     /// The targets are not last equally often.
@@ -152,25 +162,7 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
         .max(0.0);
     let total = (residual_variance + step_variance + target_variance).max(f64::MIN_POSITIVE);
 
-    // Against the mean of the *other* targets: a_i - (m grand - a_i) / (m - 1) = (a_i - grand) m / (m - 1), and each
-    // step's own contrast is its residual by the same factor. Each target has its own variance and
-    // autocorrelation.
-    let stretch = size / (size - 1.0);
-    let contrasts: Vec<(f64, f64)> = (0..m)
-        .map(|i| {
-            let own: Vec<f64> = (0..steps).map(|t| residual(i, t)).collect();
-            let variance = own.iter().map(|e| e * e).sum::<f64>() / (count - 1.0);
-            let effective = crate::gev::effective_size(&own);
-            (stretch * (effects[i] - grand), stretch * (variance / effective).sqrt())
-        })
-        .collect();
-    let raw: Vec<f64> =
-        contrasts.iter().map(|(a, se)| if *se > 0.0 { normal_two_sided(a / se) } else { 1.0 }).collect();
-    // Two targets are compared once, seen from either side.
-    let comparisons = if m == 2 { 1.0 } else { size };
-    let adjusted = if m == 2 { raw } else { holm(&raw) };
-    let z = normal_upper_quantile(0.5 * (1.0 - level) / comparisons);
-
+    let (against, inflation) = aligned::compare(&logs, level);
     let mut last = vec![0u64; m];
     (0..steps).for_each(|t| {
         // The first of equally late ones, as in the steps of a gate.
@@ -179,14 +171,15 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     });
     let targets: Vec<Target> = (0..m)
         .map(|i| {
-            let (a, se) = contrasts[i];
+            let Against { effect, p, finding } = against[i];
             let (lower, upper) = clopper_pearson(last[i], steps as u64, level);
             Target {
                 target: i,
-                relative: a.exp(),
-                interval: Interval::new((a - z * se).exp(), (a + z * se).exp(), level),
-                p: adjusted[i],
-                slow: adjusted[i] < 1.0 - level && a > 0.0,
+                relative: effect.value.exp(),
+                interval: Interval::new(effect.lower.exp(), effect.upper.exp(), level),
+                p,
+                slow: finding == GroupFinding::Slow,
+                finding,
                 last: last[i],
                 last_share: last[i] as f64 / count,
                 last_interval: Interval::new(lower, upper, level),
@@ -196,8 +189,16 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
     let expected = count / size;
     let statistic = last.iter().map(|&k| (k as f64 - expected).powi(2) / expected).sum();
     let top = (0..m).max_by_key(|&i| last[i]).unwrap_or(0);
-    let last =
-        LastTest { statistic, p: chi_square_survival(statistic, size - 1.0), top, valid: expected >= 5.0 };
+    let whole: Vec<Vec<f64>> = durations.iter().map(|d| whole.iter().map(|&t| d[t]).collect()).collect();
+    let when = Steps::of(&whole, inflation);
+    let most = when.most(level);
+    let last = LastTest {
+        statistic,
+        p: most.as_ref().map_or(1.0, |most| most.p),
+        top: most.as_ref().map_or(top, |most| most.target),
+        valid: expected >= 5.0,
+    };
+    let unequally = most.is_some_and(|most| most.shown);
     let mut found = Targets {
         schema: "lastrank.targets/1".to_string(),
         m,
@@ -210,10 +211,11 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
         residual_sd: residual_variance.sqrt(),
         variance_shares: [target_variance / total, step_variance / total, residual_variance / total],
         last,
+        last_when_slow: when.most_when_slow(level),
         extremal: extremal(&logs, 0.9),
         findings: Vec::new(),
     };
-    found.findings = found.find();
+    found.findings = found.find(unequally);
     Ok(found)
 }
 
@@ -260,14 +262,17 @@ impl Targets {
         self.ranks.get(target).copied().unwrap_or(target as u32)
     }
 
-    fn find(&self) -> Vec<TargetFinding> {
+    fn find(&self, unequally: bool) -> Vec<TargetFinding> {
         let slow = self.targets.iter().filter(|target| target.slow);
         let mut out: Vec<TargetFinding> =
             slow.map(|target| TargetFinding::Slow { target: target.target }).collect();
         if out.is_empty() {
             out.push(TargetFinding::NoneSlow);
         }
-        out.push(if self.last.p < 0.05 {
+        if self.last_when_slow.is_some_and(|found| found.shown) {
+            out.push(TargetFinding::LastWhenSlow);
+        }
+        out.push(if unequally {
             TargetFinding::LastUnequally { top: self.last.top }
         } else {
             TargetFinding::LastEqually
