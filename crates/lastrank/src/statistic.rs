@@ -42,7 +42,7 @@ impl Statistic {
         values.sort_by(f64::total_cmp);
         let n = values.len();
         match self {
-            Self::Quantile(p) => values.get(((p * n as f64).ceil() as usize).max(1) - 1).copied(),
+            Self::Quantile(p) => samples::quantile_rank(n, p).map(|at| values[at]),
             Self::Mean => (n > 0).then(|| values.iter().sum::<f64>() / n as f64),
             Self::Max => values.last().copied(),
         }

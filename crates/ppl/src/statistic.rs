@@ -56,8 +56,8 @@ impl Statistic {
             Statistic::Mean => durations.iter().sum::<f64>() / count as f64,
             Statistic::Slowest => durations.iter().copied().fold(0.0, f64::max),
             Statistic::Quantile(q) => {
-                let at = (q * count as f64).ceil() as usize;
-                *durations.select_nth_unstable_by(at.clamp(1, count) - 1, f64::total_cmp).1
+                let at = samples::quantile_rank(count, q)?;
+                *durations.select_nth_unstable_by(at, f64::total_cmp).1
             }
         })
     }

@@ -58,9 +58,7 @@ impl Summary {
 
 /// The `p` quantile of ascending values: that of rank ⌈p·n⌉, as everywhere in the results of a run; NaN of none.
 pub fn quantile(sorted: &[f64], p: f64) -> f64 {
-    // 0.99 · 100 is a little more than 99.
-    let rank = (p.clamp(0.0, 1.0) * sorted.len() as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as usize;
-    sorted.get(rank.max(1) - 1).copied().unwrap_or(f64::NAN)
+    samples::quantile_rank(sorted.len(), p).map_or(f64::NAN, |at| sorted[at])
 }
 
 #[cfg(test)]

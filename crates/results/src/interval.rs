@@ -71,7 +71,7 @@ pub(crate) fn of(
     value: impl Fn(u64) -> f64,
 ) -> Option<QuantileInterval> {
     let n = sorted.len();
-    let at = rank(n, p)?;
+    let at = samples::quantile_rank(n, p)?;
     let effective_n = n as f64 / dependence.inflation(sorted[at]);
     let worth = (effective_n.round() as usize).max(1);
     let (lower, upper) = quantile_interval(worth, p, LEVEL);
@@ -87,13 +87,6 @@ pub(crate) fn of(
         upper_seconds: upper.map(&value),
         effective_n,
     })
-}
-
-/// The index of the value of rank ⌈p·n⌉.
-pub(crate) fn rank(n: usize, p: f64) -> Option<usize> {
-    // 0.99 · 100 is 99.00000000000001 in some orders of evaluation: a rank is exact to far less than one.
-    let rank = (p * n as f64 - 1e-9 * n as f64).ceil() as usize;
-    (n > 0).then(|| rank.clamp(1, n) - 1)
 }
 
 /// Whether values of a series depend on each other, and how much those above each quantile do.

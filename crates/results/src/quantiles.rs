@@ -27,10 +27,11 @@ impl Quantiles {
     pub(crate) fn of_sorted(sorted: &[u64], value: impl Fn(u64) -> f64) -> Option<Quantiles> {
         let (min, max) = (*sorted.first()?, *sorted.last()?);
         let n = sorted.len();
-        let beyond = |one_in: usize| (n >= one_in).then(|| value(sorted[n - n / one_in - 1]));
+        let at = |p: f64| samples::quantile_rank(n, p).map(|rank| value(sorted[rank]));
+        let beyond = |one_in: usize| at(1.0 - 1.0 / one_in as f64).filter(|_| n >= one_in);
         Some(Quantiles {
             min: value(min),
-            p50: value(sorted[n.div_ceil(2) - 1]),
+            p50: at(0.5)?,
             p90: beyond(10),
             p99: beyond(100),
             p999: beyond(1_000),

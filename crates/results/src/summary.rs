@@ -29,7 +29,7 @@ pub(crate) fn quantiles(
     radsort::sort(&mut sorted);
     let found = Quantiles::of_sorted(&sorted, &value);
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
-    let median = interval::rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
+    let median = samples::quantile_rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
     let dependence = Dependence::of(&in_order, median);
     let intervals = reached.filter_map(|(p, _)| interval::of(&dependence, &sorted, *p, &value)).collect();
     (found, intervals)
@@ -45,5 +45,25 @@ mod tests {
         let found = found.unwrap();
         assert_eq!((found.min, found.p50, found.max), (-3.7e9, 1e-300, 5.0));
         assert_eq!(of_values(&[]), (None, Vec::new()));
+    }
+
+    #[test]
+    fn quantiles_of_a_run_and_of_a_fit_are_one() {
+        let mut random = tail::Xoshiro::new(7);
+        for n in [1, 2, 3, 10, 99, 100, 101, 250, 999, 1_000] {
+            let values: Vec<f64> = (0..n).map(|_| (1e9 * random.uniform()).round() * 1e-9).collect();
+            let mut sorted = values.clone();
+            sorted.sort_by(f64::total_cmp);
+            let fitted = tail::assess::summarise(&sorted, 0.95);
+            let found = super::of_values(&values).0.expect("values");
+            assert_eq!(fitted.quantile(0.5), Some(found.p50), "{n}");
+            for (p, found) in [(0.9, found.p90), (0.99, found.p99)] {
+                assert!(found.is_none_or(|found| fitted.quantile(p) == Some(found)), "{n} {p}");
+            }
+            for p in [0.5, 0.9, 0.99] {
+                let at = samples::quantile_rank(n, p).expect("values");
+                assert_eq!(fitted.quantile(p), Some(sorted[at]), "{n} {p}");
+            }
+        }
     }
 }

@@ -75,7 +75,7 @@ impl Histogram {
     /// The `q`-quantile in ps, the value of rank `ceil(q n)`, within [`RELATIVE_ERROR`]; `None` if the
     /// histogram is empty.
     pub fn quantile(&self, q: f64) -> Option<u64> {
-        let wanted = (q.clamp(0.0, 1.0) * self.count() as f64).ceil().max(1.0) as u64;
+        let wanted = crate::quantile_rank(self.count() as usize, q)? as u64 + 1;
         let mut below = 0;
         for (bucket, count) in &self.buckets {
             below += count;

@@ -12,6 +12,7 @@ mod facts;
 mod gate;
 pub mod histogram;
 mod outcome;
+mod quantile;
 pub mod random;
 mod sample;
 mod site;
@@ -35,6 +36,7 @@ pub use facts::{
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
 pub use outcome::Outcome;
+pub use quantile::quantile_rank;
 pub use sample::Sample;
 pub use site::{Site, SiteKind};
 pub use time_use::{RankSpan, TimeUse, time_use};

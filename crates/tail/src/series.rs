@@ -79,7 +79,8 @@ impl Series {
         &self.places
     }
 
-    /// Quantile by linear interpolation of order statistics (Hyndman, Fan 1996, type 7); NaN when empty.
+    /// A threshold or centre for a method, by linear interpolation of order statistics; NaN when empty. A quantile of the
+    /// sample that is told is the measured one (`SampleSummary`).
     pub fn quantile(&self, p: f64) -> f64 {
         sorted_quantile(&self.sorted, p)
     }
@@ -121,7 +122,20 @@ pub(crate) fn count_equal_to_first(sorted: &[f64]) -> usize {
     sorted.iter().take_while(|&&x| x == sorted[0]).count()
 }
 
-/// Quantile of ascending values by linear interpolation of order statistics (Hyndman, Fan 1996, type 7).
+/// The `p` quantile of ascending values as it is told: the smallest that at least the share `p` of them does not exceed, which
+/// is the value of rank ⌈p·n⌉ (Hyndman, Fan 1996, definition 1), so that it is a value that was measured; NaN of none.
+///
+/// The same as `samples::quantile_rank`, which this crate may not use; a test of `results` holds them together.
+pub fn measured_quantile(sorted: &[f64], p: f64) -> f64 {
+    let n = sorted.len();
+    // 0.07 · 100 is a little more than 7.
+    let rank = (p.clamp(0.0, 1.0) * n as f64 * (1.0 - 4.0 * f64::EPSILON)).ceil() as usize;
+    if n == 0 { f64::NAN } else { sorted[rank.clamp(1, n) - 1] }
+}
+
+/// A point within ascending values where a method begins or is centred, and an end of a bootstrap interval: by linear
+/// interpolation of order statistics (Hyndman, Fan 1996, definition 7). No quantile of a sample is told by it: that is
+/// [`measured_quantile`].
 pub fn sorted_quantile(sorted: &[f64], p: f64) -> f64 {
     let n = sorted.len();
     if n == 0 {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::series::sorted_quantile;
+use crate::series::measured_quantile;
 use crate::special;
 
 /// Minimum to maximum, with intervals that assume only independence.
@@ -34,7 +34,7 @@ impl SampleSummary {
 pub struct QuantileEstimate {
     /// The probability.
     pub probability: f64,
-    /// The sample quantile, interpolated between order statistics.
+    /// The sample quantile: the value of rank ⌈p·n⌉.
     pub value: f64,
     /// Lower end; `None` if no order statistic reaches the coverage.
     pub lower: Option<f64>,
@@ -59,7 +59,7 @@ pub fn summarise(sorted: &[f64], level: f64) -> SampleSummary {
             let (low, high) = quantile_interval(n, p, level);
             QuantileEstimate {
                 probability: p,
-                value: sorted_quantile(sorted, p),
+                value: measured_quantile(sorted, p),
                 lower: low.map(|i| sorted[i]),
                 upper: high.map(|i| sorted[i]),
             }

@@ -222,7 +222,7 @@ fn arm(series: &Series, significance: f64) -> Result<(Arm, Option<f64>), Error> 
     let arm = Arm {
         n: series.len(),
         dropped: series.dropped(),
-        median: crate::series::sorted_quantile(series.sorted(), 0.5),
+        median: crate::series::measured_quantile(series.sorted(), 0.5),
         independent: rejected().next().is_none(),
         against: rejected().map(|test| test.finding.clone()).collect(),
         level_moves: rejected().any(|test| matches!(test.question, Question::Trend | Question::Jump)),

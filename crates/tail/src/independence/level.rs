@@ -6,7 +6,7 @@ use super::change::{self, LevelTest};
 use super::findings::TestFinding;
 use super::trend::Trend;
 use super::{Segment, within_segments};
-use crate::series::sorted_quantile;
+use crate::series::{measured_quantile, sorted_quantile};
 use crate::{Series, lagged, ordered};
 
 /// What describes a change of the level best.
@@ -85,7 +85,7 @@ fn better(ranks: &[f64], segments: &[Segment], variance_factor: f64) -> LevelMod
 }
 
 fn whole(series: &Series) -> Vec<Segment> {
-    vec![Segment { start: 0, end: series.len(), median: series.quantile(0.5) }]
+    vec![Segment { start: 0, end: series.len(), median: measured_quantile(series.sorted(), 0.5) }]
 }
 
 /// The segments between change points, or on both sides of the best jump where there are none.
@@ -105,7 +105,7 @@ fn segments(series: &Series, ranks: &[f64], level: &LevelTest) -> Vec<Segment> {
 }
 
 fn median(values: &[f64]) -> f64 {
-    sorted_quantile(&ordered::ascending(values), 0.5)
+    measured_quantile(&ordered::ascending(values), 0.5)
 }
 
 fn spread(series: &Series) -> f64 {
