@@ -160,3 +160,27 @@ fn rows_of_many_runs_gather_in_one_table() {
     assert!(refused.status != Some(0) && !folder.path().join("4.parquet").exists());
     assert!(refused.err.contains("other.csv has other columns"));
 }
+
+#[test]
+fn the_document_is_of_the_size_of_an_answer_whatever_the_number_of_ranks() {
+    let folder = tempfile::tempdir().unwrap();
+    for ranks in [16, 64] {
+        let (name, targets) = (format!("{ranks}.parquet"), format!("targets={ranks}"));
+        let backend = "simulate:lognormal(1ms,0.5)";
+        let run = ["run", "parallel_write", "--set", &targets, "--set", "repeat=200", "--backend", backend];
+        let done =
+            lastrank(folder.path(), &[&run[..], &["-o", &name, "--report", "none", "--json"]].concat());
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        assert!(done.out.len() < 100_000, "{ranks} ranks: {} bytes", done.out.len());
+        let found: Value = serde_json::from_str(&done.out).unwrap();
+        let all = lastrank(folder.path(), &["report", &name, "--json", "--with", "ranks"]);
+        let all: Value = serde_json::from_str(&all.out).unwrap();
+        assert_eq!((&found["with"], &all["with"]), (&Value::Array(vec![]), &serde_json::json!(["ranks"])));
+        for (row, all) in found["results"].as_array().unwrap().iter().zip(all["results"].as_array().unwrap())
+        {
+            assert_eq!(row["per_rank"].as_array().unwrap().len(), 4);
+            assert_eq!(all["per_rank"].as_array().unwrap().len(), ranks);
+        }
+        assert_eq!(found["numbers"], all["numbers"]);
+    }
+}

@@ -15,6 +15,7 @@
 
 mod analysis;
 mod answers;
+mod bounded;
 mod build;
 mod by_clock;
 mod cause_words;

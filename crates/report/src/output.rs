@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::report::Report;
-use crate::{page, text};
+use crate::{bounded, page, text};
 
 /// Stretches that a document tells, the newest: a long run may have hundreds.
 const MOST_STRETCHES: usize = 8;
@@ -15,15 +15,17 @@ pub struct With {
     pub steps: bool,
     /// The figures of the chapters: their numbers, and the drawing for Plotly.
     pub figures: bool,
+    /// Every rank where a rank has an entry, every row of tables, and series in fine bins; without it the slowest ranks.
+    pub ranks: bool,
 }
 
 impl With {
     /// All there is.
-    pub const ALL: With = With { steps: true, figures: true };
+    pub const ALL: With = With { steps: true, figures: true, ranks: true };
 
     /// What it has, by name.
     fn names(self) -> Vec<&'static str> {
-        let all = [(self.steps, "steps"), (self.figures, "figures")];
+        let all = [(self.steps, "steps"), (self.figures, "figures"), (self.ranks, "ranks")];
         all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
     }
 }
@@ -45,8 +47,8 @@ impl Report {
         page::of_report(self, true)
     }
 
-    /// The report as JSON, schema `lastrank.report/1`: the answer, of a size that does not depend on the number of
-    /// samples, and what `with` names. Durations are in seconds, but for the `plot` of a figure, whose axes name
+    /// The report as JSON, schema `lastrank.report/1`: the answer, of a size that depends neither on the number of
+    /// samples nor on that of ranks, and what `with` names. Durations are in seconds, but for the `plot` of a figure, whose axes name
     /// their unit.
     pub fn json(&self, with: With) -> Value {
         let mut value = json!({"schema": "lastrank.report/1", "with": with.names()});
@@ -60,6 +62,9 @@ impl Report {
                     stretches.truncate(MOST_STRETCHES);
                 }
             }
+        }
+        if !with.ranks {
+            bounded::bound(&mut value);
         }
         if with.figures {
             for (chapter, out) in

@@ -54,4 +54,6 @@ pub enum WithMore {
     Steps,
     /// The figures of the page: `chapters[].figures`
     Figures,
+    /// Every rank, not only the slowest, every row of tables, and series in fine bins
+    Ranks,
 }

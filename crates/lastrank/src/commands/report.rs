@@ -66,7 +66,11 @@ impl Told {
 
 /// What `--with` asks for.
 pub fn with(asked: &[WithMore]) -> With {
-    With { steps: asked.contains(&WithMore::Steps), figures: asked.contains(&WithMore::Figures) }
+    With {
+        steps: asked.contains(&WithMore::Steps),
+        figures: asked.contains(&WithMore::Figures),
+        ranks: asked.contains(&WithMore::Ranks),
+    }
 }
 
 /// The result of a run in `file` as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json`

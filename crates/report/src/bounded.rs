@@ -1,0 +1,144 @@
+//! Keeps a JSON document at the size of an answer, whatever the number of ranks: of what has an entry for each rank only the
+//! slowest ranks stay, and of series coarse bins. `--with ranks` has all.
+
+use serde_json::{Value, json};
+
+/// Ranks that stay: the slowest, in the order of their numbers.
+const MOST_RANKS: usize = 4;
+
+/// Rows of a table that stay, the first.
+const MOST_ROWS: usize = 24;
+
+/// Bins of a series that stay.
+const MOST_BINS: usize = 20;
+
+/// Bounds a document of `Report::json`.
+pub(crate) fn bound(document: &mut Value) {
+    for row in list(document.get_mut("results")) {
+        keep(row.get_mut("per_rank"), |rank| rank["quantiles_seconds"]["p50"].as_f64().unwrap_or(0.0));
+        if let Some(series) = row.get_mut("series").filter(|series| series.is_object()) {
+            coarsen(series);
+        }
+    }
+    keep(document.get_mut("time"), |rank| rank["wall_s"].as_f64().unwrap_or(0.0));
+    if let Some(facts) = document.get_mut("facts") {
+        keep(facts.get_mut("spans"), |span| span["end_ns"].as_f64().unwrap_or(0.0));
+        // By the place in each list a reader knows the rank, so there is no part of it.
+        let large = |one: &Value| one.as_array().is_some_and(|ranks| ranks.len() > MOST_RANKS);
+        if let Some(offsets) = facts.get_mut("clock_offsets").and_then(Value::as_array_mut)
+            && offsets.iter().any(large)
+        {
+            offsets.clear();
+        }
+    }
+    if let Some(found) = document.get_mut("targets").filter(|found| found.is_object()) {
+        found["ln_k"] = json!([]);
+        keep(found.get_mut("targets"), |one| one["relative"].as_f64().unwrap_or(0.0));
+    }
+    for chapter in list(document.get_mut("chapters")) {
+        for table in list(chapter.get_mut("tables")) {
+            let Some(rows) = table.get_mut("rows").and_then(Value::as_array_mut) else { continue };
+            let left_out = rows.len().saturating_sub(MOST_ROWS);
+            rows.truncate(MOST_ROWS);
+            if left_out > 0 {
+                table["rows_left_out"] = left_out.into();
+            }
+        }
+    }
+}
+
+fn list(value: Option<&mut Value>) -> impl Iterator<Item = &mut Value> {
+    value.and_then(Value::as_array_mut).into_iter().flatten()
+}
+
+/// Keeps the entries whose `weight` is largest, in the order in which they are.
+fn keep(value: Option<&mut Value>, weight: impl Fn(&Value) -> f64) {
+    let Some(entries) = value.and_then(Value::as_array_mut).filter(|entries| entries.len() > MOST_RANKS)
+    else {
+        return;
+    };
+    let mut order: Vec<usize> = (0..entries.len()).collect();
+    order.sort_by(|a, b| weight(&entries[*b]).total_cmp(&weight(&entries[*a])));
+    let mut kept = order[..MOST_RANKS].to_vec();
+    kept.sort_unstable();
+    *entries = kept.into_iter().map(|at| entries[at].take()).collect();
+}
+
+/// Makes one bin of several, so that sums stay what they are. The last bin may be of fewer.
+fn coarsen(series: &mut Value) {
+    let bins = series["operations"].as_array().map_or(0, Vec::len);
+    let each = bins.div_ceil(MOST_BINS);
+    if each < 2 {
+        return;
+    }
+    let Some(fields) = series.as_object_mut() else { return };
+    if let Some(bin) = fields.get("bin_seconds").and_then(Value::as_f64) {
+        fields.insert("bin_seconds".into(), json!(bin * each as f64));
+    }
+    for (name, values) in fields {
+        let Some(values) = values.as_array_mut() else { continue };
+        *values = values.chunks(each).map(|part| joined(name, part)).collect();
+    }
+}
+
+fn joined(name: &str, part: &[Value]) -> Value {
+    if part.iter().all(Value::is_u64) {
+        return json!(part.iter().filter_map(Value::as_u64).sum::<u64>());
+    }
+    let numbers = part.iter().filter_map(Value::as_f64);
+    match name {
+        "longest_seconds" => json!(numbers.fold(0.0, f64::max)),
+        "depth" => json!(numbers.sum::<f64>() / part.len() as f64),
+        _ => json!(numbers.sum::<f64>()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Report, With};
+
+    fn size(value: &Value) -> usize {
+        serde_json::to_string_pretty(value).expect("a document").len()
+    }
+
+    #[test]
+    fn a_document_is_of_one_size_whatever_the_number_of_ranks() {
+        let of = |ranks: u32| {
+            let run = samples::example::parallel_write(ranks, 200, 3);
+            Report::of(&run).json(With::default())
+        };
+        let [few, many] = [16, 64].map(|ranks| size(&of(ranks)));
+        assert!(many < few + few / 10, "{few} and {many} bytes");
+    }
+
+    #[test]
+    fn what_stays_are_the_slowest_ranks_and_the_sums() {
+        let run = samples::example::parallel_write(16, 200, 3);
+        let report = Report::of(&run);
+        let (all, found) = (report.json(With::ALL), report.json(With::default()));
+        let rows = |document: &Value| document["results"].as_array().expect("rows").clone();
+        for (all, found) in rows(&all).iter().zip(&rows(&found)) {
+            let medians = |row: &Value| -> Vec<f64> {
+                let ranks = row["per_rank"].as_array().expect("ranks");
+                ranks
+                    .iter()
+                    .map(|rank| rank["quantiles_seconds"]["p50"].as_f64().expect("a median"))
+                    .collect()
+            };
+            let (mut wanted, mut kept) = (medians(all), medians(found));
+            assert_eq!((wanted.len(), kept.len()), (16, MOST_RANKS));
+            wanted.sort_by(|a, b| b.total_cmp(a));
+            kept.sort_by(|a, b| b.total_cmp(a));
+            assert_eq!(wanted[..MOST_RANKS], kept);
+            let sum = |row: &Value, name: &str| -> f64 {
+                row["series"][name].as_array().into_iter().flatten().filter_map(Value::as_f64).sum()
+            };
+            for name in ["operations", "bytes", "completed", "errors"] {
+                let (wanted, found) = (sum(all, name), sum(found, name));
+                assert!((wanted - found).abs() <= 1e-9 * wanted, "{name}: {wanted} and {found}");
+            }
+            assert!(found["series"]["depth"].as_array().is_none_or(|bins| bins.len() <= MOST_BINS));
+        }
+    }
+}
