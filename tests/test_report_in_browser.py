@@ -1,5 +1,6 @@
 """Tests that each page is one file that a real browser draws without a network and without errors."""
 
+import html
 import os
 import re
 import shutil
@@ -195,3 +196,27 @@ def test_what_users_named_is_text_in_figures(browser, tmp_path):
     assert [link for link in links if link and not link.startswith("#")] == []
     texts = browser.script("[...document.querySelectorAll('.plot text')].map((text) => text.textContent).join('\\n')")
     assert "<a href=" in texts
+
+
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="skipped: no pdftotext reads what was printed")
+def test_the_printed_page_of_a_fit_has_every_chapter_and_figure(pages):
+    folder = pages["gate"].parent
+    lastrank(folder, "fit", "gate.parquet", "--label", "write", "--gate", "-o", "fit.html")
+    lastrank(folder, "fit", "gate.parquet", "--label", "write", "--gate", "-o", "fit.pdf", "--page")
+    printed = subprocess.run(["pdftotext", "-layout", "fit.pdf", "-"], cwd=folder, capture_output=True, text=True, check=True)
+    text = " ".join(printed.stdout.split())
+    heads = re.findall(r"<h[23][^>]*>([^<]+)</h[23]>", (folder / "fit.html").read_text(encoding="utf-8"))
+    assert len(heads) > 10
+    assert [head for head in heads if " ".join(html.unescape(head).split()) not in text] == []
+
+
+def test_the_command_line_of_the_kernel_is_shown_with_details_only(pages):
+    folder = pages["gate"].parent
+    words = Path("/proc/cmdline").read_text(encoding="utf-8").strip()
+    # A simulated run knows no machine.
+    small = ("--set", "targets=2", "--set", "repeat=30", "--set", "size=4KiB")
+    lastrank(folder, "run", "parallel_write", *small, "-o", "real.parquet", "--report", "plain.html")
+    lastrank(folder, "report", "real.parquet", "-o", "detailed.html", "--details")
+    plain, detailed = ((folder / name).read_text(encoding="utf-8") for name in ("plain.html", "detailed.html"))
+    assert "kernel command line" not in plain and "kernel command line" in detailed
+    assert html.escape(words, quote=False) in detailed or words in html.unescape(detailed)
