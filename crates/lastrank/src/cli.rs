@@ -150,7 +150,7 @@ pub struct RunOptions {
     /// Give a group its number of ranks
     #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
     pub group: Vec<String>,
-    /// End the run as soon as its answer stands: `width(p99) < 5%` (the 95 % interval is that narrow), or `n_eff = 400`
+    /// End the run as soon as its answer stands: `width(p99) < 5%` (the 95 % interval is that narrow), or `n_eff > 400`
     /// (the values tell as much of p99 as 400 independent ones)
     #[arg(long, value_name = "CONDITION")]
     pub until: Option<String>,
@@ -240,8 +240,8 @@ pub struct RunOptions {
     /// standard error
     #[arg(long)]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), or all figures (`figures`)
-    #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
+    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// Append one row for each part of the answer to a table of many runs: CSV, or JSON lines to `*.json` and `*.jsonl`
     #[arg(long, value_name = "FILE")]
@@ -409,8 +409,8 @@ pub struct ReportArgs {
     /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), or all figures (`figures`)
-    #[arg(long, value_enum, value_name = "steps,figures", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
+    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// With the kernel's command line on the page
     #[arg(long)]

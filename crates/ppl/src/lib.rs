@@ -25,6 +25,7 @@ pub mod check;
 pub mod claim;
 pub mod code;
 pub mod commands;
+pub mod condition;
 pub mod count;
 pub mod diagnostic;
 pub mod errno;

@@ -99,7 +99,7 @@ pub enum Model {
 #[command(after_help = "Examples:\n  \
     lastrank compare quiet.parquet today.parquet --label write --gate\n  \
     lastrank compare quiet.parquet today.parquet -o compare.html\n  \
-    lastrank compare before.csv after.csv --column seconds --fail-if 'k>1.05'\n  \
+    lastrank compare before.csv after.csv --column seconds --fail-if 'factor > 1.05'\n  \
     lastrank compare ext4.parquet xfs.parquet btrfs.parquet -o file-systems.html\n\n\
     Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
 pub struct CompareArgs {
@@ -114,7 +114,7 @@ pub struct CompareArgs {
     /// A page with k, its likelihood and both samples
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with status 1 where this is certain: `k>NUMBER` holds for the whole interval
+    /// Exit with status 1 where this is certain: `factor > NUMBER` holds for the whole interval
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,
     /// Of directories: the one number of each run that is compared: median, p90, p99, p999, mean, max

@@ -105,21 +105,22 @@ pub struct ScaleArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    lastrank plan-runs pilot.parquet p99=5%\n  \
-    lastrank plan-runs pilot.parquet 'return-level(100)=0.5%'\n  \
-    lastrank plan-runs pilot.parquet location=1% k=2%\n  \
-    lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 shape=0.05\n\n\
-    Precisions: p50, p90, p99, p99.9, p99.99 (quantiles of the values, without a law where the pilot\n\
-    reaches so far), location, scale, shape, return-level(N): the half-width of the interval, in percent\n\
-    or in the unit of the values (11ms, 0.05). k=1%: find a system that is 1 % slower (--power).")]
+    lastrank plan-runs pilot.parquet 'width(p99) < 5%'\n  \
+    lastrank plan-runs pilot.parquet 'width(return-level(100)) < 1%'\n  \
+    lastrank plan-runs pilot.parquet 'width(location) < 1%' 'factor > 1.02'\n  \
+    lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 'width(shape) < 0.1'\n\n\
+    width(…): the whole width of the interval, in percent or in the unit of the values (11ms, 0.05), of\n\
+    p50, p90, p99, p99.9, p99.99 (quantiles of the values, without a law where the pilot reaches so far),\n\
+    location, scale, shape, return-level(N). factor > 1.01: find a system that is 1 % slower (--power).\n\
+    p99=5% and k=1%, as earlier versions wrote it, still mean half the width, and factor > 1.01.")]
 pub struct PlanArgs {
     /// A pilot: a run file, a CSV file or a file with one number a line, or `-`
     pub pilot: Option<PathBuf>,
-    /// What is wanted how precisely: p99=5%, location=1%, …
-    #[arg(value_name = "WHAT=HOW")]
+    /// What is wanted how precisely: 'width(p99) < 5%', 'width(location) < 1%', …
+    #[arg(value_name = "CONDITION")]
     pub goals: Vec<String>,
     /// The same as an option (repeatable)
-    #[arg(long, value_name = "WHAT=HOW")]
+    #[arg(long, value_name = "CONDITION")]
     pub precision: Vec<String>,
     #[command(flatten)]
     pub choice: Choice,
@@ -135,7 +136,7 @@ pub struct PlanArgs {
     /// Variance inflation by resemblance of neighbours [default: as the pilot shows, else 1]
     #[arg(long, value_name = "FACTOR")]
     pub inflation: Option<f64>,
-    /// Chance of finding the slow-down that `k=…` asks for
+    /// Chance of finding the slow-down that `factor > …` asks for
     #[arg(long, default_value_t = 0.8)]
     pub power: f64,
     /// The result as JSON (schema lastrank.plan/1)

@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
 use report::{AnswerSign, Table, Unit, answer_line, significant, words};
 use results::QuantileInterval;
 use samples::units::count;
 use serde_json::json;
-use tail::planning::{Plan, Precision, PrecisionGoal, Quantity, parse, plan_with};
+use tail::planning::{Plan, Precision, PrecisionGoal, Quantity as Planned, plan_with};
 use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
 
 use crate::cli::{PlanArgs, TimeUnit};
@@ -17,6 +18,10 @@ use crate::values::{Values, read};
 
 /// Two-sided 95 % of a normal law.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
+
+/// What can be planned.
+const WHAT: &str = "plan-runs takes the whole width of an interval, `width(p99) < 5%` (p50, p90, p99, p99.9, p99.99, \
+                    location, scale, shape, return-level(N)), or `factor > 1.01`; `p99=5%` is half the width";
 
 /// What the plan is made with.
 struct Basis {
@@ -50,8 +55,8 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
     let mut plans = Vec::new();
-    for text in goals {
-        let wish = wish(text, basis.seconds)?;
+    for text in &goals {
+        let wish = goal(text, basis.seconds)?;
         let by_law = plan_with(&basis.law, wish, args.level, args.power, inflation)
             .with_context(|| format!("cannot plan for `{text}`"))?;
         let asked_for = args.inflation.is_some();
@@ -78,7 +83,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         };
         let answer = words::planning::answer(&plans, basis.have);
         let head = answer_line(sign, &answer, output::screen_options());
-        output::print_below(&head, &text(args, &basis, inflation, &plans))?;
+        output::print_below(&head, &(text(args, &basis, inflation, &plans) + &said_again(&goals)))?;
     }
     Ok(Status::Ok)
 }
@@ -88,14 +93,15 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
     let law = [args.location, args.scale, args.shape].iter().any(Option::is_some);
     let mut goals: Vec<&str> = args.goals.iter().chain(&args.precision).map(String::as_str).collect();
     let mut pilot = args.pilot.as_deref();
-    if let Some(text) =
-        pilot.and_then(Path::to_str).filter(|text| text.contains('=') && !Path::new(text).exists())
+    if let Some(text) = pilot
+        .and_then(Path::to_str)
+        .filter(|text| text.contains(['=', '<', '>']) && !Path::new(text).exists())
     {
         goals.insert(0, text);
         pilot = None;
     }
     if goals.is_empty() {
-        bail!("say what is wanted how precisely, for example p99=5% or `return-level(100)=0.5%`");
+        bail!("say what is wanted how precisely\n{WHAT}");
     }
     match (pilot, law) {
         (Some(_), true) => bail!("a pilot says the law: leave --location, --scale and --shape out"),
@@ -107,7 +113,7 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
 /// The plan for a quantile by its interval in the pilot, which needs no law and allows for values that come together;
 /// none of other goals, and where the pilot does not reach the quantile.
 fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
-    let Quantity::Quantile(p) = plan.goal.quantity else { return None };
+    let Planned::Quantile(p) = plan.goal.quantity else { return None };
     let found = basis.intervals.iter().find(|one| one.probability == p && level == 0.95)?;
     let half_width = match plan.goal.precision {
         Precision::Relative(share) => share * found.seconds,
@@ -185,26 +191,82 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
     })
 }
 
-/// A wish, whose half-width may have a unit of time: `location=50us`.
-fn wish(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
-    let wrong = |why: String| anyhow!("--precision {text}: {why}");
-    let (left, right) = text.split_once('=').unwrap_or((text, ""));
-    let units = [("ns", 1e-9), ("us", 1e-6), ("µs", 1e-6), ("ms", 1e-3), ("s", 1.0)];
-    let found = units.iter().find_map(|(name, factor)| {
-        right
-            .trim()
-            .strip_suffix(name)
-            .and_then(|digits| digits.trim().parse::<f64>().ok())
-            .map(|n| n * factor)
-    });
-    let Some(width) = found else { return parse(text).map_err(|why| wrong(why.to_string())) };
-    if !seconds {
-        return Err(wrong("the unit of the values is not known; --unit says it".into()));
+/// A goal: `width(p99) < 5%`, `factor > 1.01`, or as earlier versions wrote it, `p99=2.5%` for half the width.
+///
+/// In the form of earlier versions `k=1%` is `factor > 1.01`.
+fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
+    let found = Condition::parse(text).map_err(|why| anyhow!("{text}: {why}\n{WHAT}"))?;
+    let (estimate, half) = match (found.quantity, found.relation) {
+        (Compared::Width(estimate), Relation::Below | Relation::Equal) => (estimate, 0.5),
+        (Compared::Value(Estimate::Factor), Relation::Above | Relation::Equal) => (Estimate::Factor, 1.0),
+        (Compared::Value(estimate), Relation::Equal) => (estimate, 1.0),
+        _ => bail!("{text}: this is no precision\n{WHAT}"),
+    };
+    if found.of.is_some() {
+        bail!("{text}: `--label` and `--op` say of which operations; leave `of` out");
     }
-    if ["shape", "k"].contains(&left.trim()) {
-        return Err(wrong(format!("`{}` has no unit of time", left.trim())));
+    let quantity =
+        quantity(estimate).ok_or_else(|| anyhow!("{text}: no plan is made for `{estimate}`\n{WHAT}"))?;
+    let precision = match (quantity, found.bound) {
+        (Planned::Shape, Bound::Share(_)) => {
+            bail!(
+                "{text}: the shape may be 0, so its precision is absolute: write for instance `width(shape) < 0.1`"
+            )
+        }
+        (Planned::Shape | Planned::Factor, Bound::Seconds(_)) => {
+            bail!("{text}: `{estimate}` has no unit of time")
+        }
+        (Planned::Factor, Bound::Share(share)) if found.relation == Relation::Equal => {
+            Precision::Relative(share)
+        }
+        (Planned::Factor, Bound::Number(factor)) if factor > 1.0 && half == 1.0 => {
+            Precision::Relative(factor - 1.0)
+        }
+        (Planned::Factor, _) => bail!("{text}: this is no slow-down: write for instance `factor > 1.01`"),
+        (_, Bound::Share(share)) => Precision::Relative(half * share),
+        (_, Bound::Seconds(_)) if !seconds => {
+            bail!("{text}: the unit of the values is not known; --unit says it")
+        }
+        (_, bound) => Precision::Absolute(half * bound.value()),
+    };
+    Ok(PrecisionGoal { quantity, precision })
+}
+
+/// What of an estimate can be planned; `None` of others.
+fn quantity(estimate: Estimate) -> Option<Planned> {
+    Some(match estimate {
+        Estimate::Quantile(p) if [0.5, 0.9, 0.99, 0.999, 0.9999].contains(&p) => Planned::Quantile(p),
+        Estimate::Location => Planned::Location,
+        Estimate::Scale => Planned::Scale,
+        Estimate::Shape => Planned::Shape,
+        Estimate::ReturnLevel(runs) => Planned::ReturnLevel(runs),
+        Estimate::Factor => Planned::Factor,
+        _ => return None,
+    })
+}
+
+/// Says of goals in the form of earlier versions what they mean in the present one.
+fn said_again(goals: &[&str]) -> String {
+    let mut text = String::new();
+    for goal in goals {
+        let Ok(found) = Condition::parse(goal) else { continue };
+        let (Compared::Value(estimate), Relation::Equal) = (found.quantity, found.relation) else { continue };
+        let new = match (estimate, found.bound) {
+            (Estimate::Factor, Bound::Share(share)) => format!("factor > {}", round(1.0 + share)),
+            (Estimate::Factor, bound) => format!("factor > {}", round(bound.value())),
+            (_, Bound::Share(share)) => format!("width({estimate}) < {}%", round(200.0 * share)),
+            (_, Bound::Number(half)) => format!("width({estimate}) < {}", round(2.0 * half)),
+            (_, Bound::Seconds(half)) => format!("width({estimate}) < {}ns", round(2e9 * half)),
+        };
+        let half = if estimate == Estimate::Factor { "" } else { "half the width; " };
+        text += &report::sentence("", &format!("`{goal}`: {half}as a condition `{new}`."));
     }
-    parse(&format!("{left}={width:e}")).map_err(|why| wrong(why.to_string()))
+    text
+}
+
+/// Without the digits that a sum of binary fractions has behind those of decimal ones.
+fn round(number: f64) -> f64 {
+    format!("{number:.12e}").parse().unwrap_or(number)
 }
 
 fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> String {
@@ -257,23 +319,23 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
     text
 }
 
-fn name(quantity: Quantity) -> String {
+fn name(quantity: Planned) -> String {
     match quantity {
-        Quantity::Location => "location".into(),
-        Quantity::Scale => "scale".into(),
-        Quantity::Shape => "shape".into(),
-        Quantity::ReturnLevel(period) => format!("return level ({})", count(period.round() as u64)),
-        Quantity::Quantile(p) => format!("p{}", (1e6 * p).round() / 1e4),
-        Quantity::Factor => "k, on each system".into(),
+        Planned::Location => "location".into(),
+        Planned::Scale => "scale".into(),
+        Planned::Shape => "shape".into(),
+        Planned::ReturnLevel(period) => format!("return level ({})", count(period.round() as u64)),
+        Planned::Quantile(p) => format!("p{}", (1e6 * p).round() / 1e4),
+        Planned::Factor => "k, on each system".into(),
     }
 }
 
 fn shown(plan: &Plan, unit: Unit) -> (String, String) {
     match plan.goal.quantity {
-        Quantity::Factor => {
+        Planned::Factor => {
             ("1".into(), format!("{}\u{202f}%", significant(100.0 * plan.half_width.exp_m1(), 3)))
         }
-        Quantity::Shape => (report::fixed(plan.value, 3), significant(plan.half_width, 3)),
+        Planned::Shape => (report::fixed(plan.value, 3), significant(plan.half_width, 3)),
         _ => {
             let own = if unit.name.is_empty() { unit } else { Unit::of_duration(plan.half_width) };
             (unit.show(plan.value), own.named(&significant(own.scale(plan.half_width), 3)))
@@ -283,4 +345,49 @@ fn shown(plan: &Plan, unit: Unit) -> (String, String) {
 
 fn whole(runs: f64) -> String {
     if runs < 1e15 { count(runs as u64) } else { significant(runs, 3) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_condition_is_of_the_whole_width_and_the_earlier_form_of_half() {
+        for (new, old) in [
+            ("width(p99) < 10%", "p99=5%"),
+            ("width(location) < 100us", "location=50us"),
+            ("width(shape) < 0.1", "shape=0.05"),
+            ("width(return-level(100)) < 1%", "return-level(100) = 0.5%"),
+            ("factor > 1.5", "k=1.5"),
+            ("factor > 1.5", "k=50%"),
+        ] {
+            assert_eq!(goal(new, true).unwrap(), goal(old, true).unwrap(), "{new}, {old}");
+            assert!(said_again(&[old]).contains(new) || old == "location=50us", "{}", said_again(&[old]));
+            assert_eq!(said_again(&[new]), "");
+        }
+        assert_eq!(
+            goal("width(p99) < 5%", false).unwrap(),
+            PrecisionGoal { quantity: Planned::Quantile(0.99), precision: Precision::Relative(0.025) }
+        );
+        let wrong = [
+            "shape",
+            "shape=5%",
+            "shape=5ms",
+            "return-level(1)=1%",
+            "mean=1%",
+            "scale=-3",
+            "k=0.9",
+            "k=0%",
+            "p99 < 5%",
+            "width(factor) < 5%",
+            "n_eff = 9",
+            "p98=1%",
+            "width(p99 of read) < 5%",
+            "width(p99) > 5%",
+        ];
+        for text in wrong {
+            assert!(goal(text, true).is_err(), "{text}");
+        }
+        assert!(goal("location=5ms", false).unwrap_err().to_string().contains("--unit"));
+    }
 }

@@ -6,6 +6,7 @@ mod sides;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
@@ -75,13 +76,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     Ok(judged(args, limit, lower))
 }
 
-/// The number in `k>1.05`.
-fn limit(condition: &str) -> anyhow::Result<f64> {
-    let number = condition.trim().strip_prefix('k').and_then(|rest| rest.trim_start().strip_prefix('>'));
-    number
-        .and_then(|number| number.trim().parse().ok())
-        .filter(|limit: &f64| limit.is_finite())
-        .ok_or_else(|| anyhow!("--fail-if `{condition}`: write `k>NUMBER`, for example `--fail-if 'k>1.05'`"))
+/// The number in `factor > 1.05`, which is also written `k>1.05`.
+fn limit(text: &str) -> anyhow::Result<f64> {
+    let what = "`compare` judges `factor > NUMBER`, for example `--fail-if 'factor > 1.05'`";
+    let found = Condition::parse(text).map_err(|why| anyhow!("--fail-if {text}: {why}\n{what}"))?;
+    match (found.quantity, found.of, found.relation, found.bound) {
+        (Compared::Value(Estimate::Factor), None, Relation::Above, Bound::Number(limit)) => Ok(limit),
+        _ => bail!("--fail-if {text}: {what}"),
+    }
 }
 
 /// The exit status of a condition, which fails where even the lower end of the interval is above it.

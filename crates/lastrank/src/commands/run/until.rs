@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail};
 use engine::run::{Keep, Options, RunOutcome};
+use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
 use ranks::{RankEnd, RanksView};
 use report::Subject;
 use results::{QuantileInterval, ResultRow};
@@ -23,6 +24,9 @@ const EARLIEST: Duration = Duration::from_secs(3);
 /// Values beyond the quantile, counted as independent ones, before its width is believed.
 const FEWEST_BEYOND: f64 = 10.0;
 
+/// Quantiles that results have intervals of.
+const WITH_INTERVALS: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
+
 /// A look takes at most this part of the time.
 const SHARE_OF_LOOKING: u32 = 10;
 
@@ -38,54 +42,38 @@ enum Goal {
     EffectiveN(f64),
 }
 
-/// `width(p99 of read/fread) < 5%`.
+/// `width(p99 of read/fread) < 5%`, as far as it can be watched.
 #[derive(Clone, Debug, PartialEq)]
-struct Condition {
+struct Watched {
     text: String,
     probability: f64,
     of: Option<String>,
     goal: Goal,
 }
 
-impl Condition {
-    fn of(text: &str) -> anyhow::Result<Condition> {
-        Self::parsed(text).ok_or_else(|| {
-            anyhow!(
-                "--until `{text}`: write `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
-                 LABEL/OPERATION`), or `n_eff = 400` (of p99; `n_eff(p50) = 400`)"
-            )
-        })
+impl Watched {
+    fn of(text: &str) -> anyhow::Result<Watched> {
+        let what = "--until watches `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
+                    LABEL/OPERATION`), or `n_eff > 400` (of p99; `n_eff(p50) > 400`)";
+        let condition = Condition::parse(text).map_err(|why| anyhow!("--until {text}: {why}\n{what}"))?;
+        Self::watchable(condition)
+            .ok_or_else(|| anyhow!("--until {text}: this is not watched during a run\n{what}"))
     }
 
-    fn parsed(text: &str) -> Option<Condition> {
-        let at = text.find(['<', '>', '='])?;
-        let (left, right) = (text[..at].trim(), &text[at..]);
-        let (relation, number) = right.split_at(right.find(|c: char| !"<>=≥".contains(c))?);
-        let number = number.trim();
-        let (name, inside) = match left.split_once('(') {
-            Some((name, rest)) => (name.trim(), rest.trim().strip_suffix(')')?.trim()),
-            None => (left, "p99"),
-        };
-        let (quantile, of) = match inside.split_once(" of ") {
-            Some((quantile, of)) => (quantile.trim(), Some(of.trim().to_owned())),
-            None => (inside, None),
-        };
-        let goal = match (name, relation) {
-            ("width", "<" | "<=") => {
-                let percent = number.strip_suffix('%').map(|digits| digits.trim().parse::<f64>());
-                Goal::Width(percent.map_or_else(|| number.parse(), |found| found.map(|n| n / 100.0)).ok()?)
+    /// `None` of what is not watched.
+    fn watchable(condition: Condition) -> Option<Watched> {
+        let Condition { text, quantity, of, relation, bound } = condition;
+        let (estimate, goal) = match (quantity, relation, bound) {
+            (Compared::Width(of), Relation::Below, Bound::Share(share) | Bound::Number(share)) => {
+                (of, Goal::Width(share))
             }
-            ("n_eff", "=" | "==" | ">" | ">=") => Goal::EffectiveN(number.parse().ok()?),
+            (Compared::EffectiveN(of), Relation::Equal | Relation::Above, Bound::Number(n)) => {
+                (of, Goal::EffectiveN(n))
+            }
             _ => return None,
         };
-        let (Goal::Width(limit) | Goal::EffectiveN(limit)) = goal;
-        let probability = probability(quantile)?;
-        (limit > 0.0 && limit.is_finite()).then(|| Condition {
-            text: text.trim().to_owned(),
-            probability,
-            of,
-            goal,
-        })
+        let Estimate::Quantile(probability) = estimate else { return None };
+        WITH_INTERVALS.contains(&probability).then_some(Watched { text, probability, of, goal })
     }
 
     /// The figure that the goal is about; none where it is not known.
@@ -115,22 +103,10 @@ impl Condition {
     }
 }
 
-/// The probability that a word such as `p99.9` names, of those that results have intervals of.
-fn probability(word: &str) -> Option<f64> {
-    Some(match word {
-        "median" | "p50" => 0.5,
-        "p90" => 0.9,
-        "p99" => 0.99,
-        "p99.9" | "p999" => 0.999,
-        "p99.99" | "p9999" => 0.9999,
-        _ => return None,
-    })
-}
-
 /// When a run is to end.
 #[derive(Clone, Debug, Default)]
 pub struct Until {
-    condition: Option<Condition>,
+    condition: Option<Watched>,
     limit: Option<Duration>,
 }
 
@@ -140,7 +116,7 @@ impl Until {
     /// # Errors
     /// What cannot be read, or watched in such a run.
     pub fn of(args: &RunArgs, in_job: bool) -> anyhow::Result<Until> {
-        let condition = args.until.as_deref().map(Condition::of).transpose()?;
+        let condition = args.until.as_deref().map(Watched::of).transpose()?;
         let limit = args.time.as_deref().map(seconds).transpose()?;
         Self::possible(&args.options, condition.is_some(), limit.is_some(), in_job)?;
         Ok(Until { condition, limit })
@@ -311,7 +287,7 @@ fn as_asked(end: &RankEnd) -> bool {
 }
 
 /// The interval of the condition's quantile, as the result of the run so far has it.
-fn interval(run: &mut Run, condition: &Condition) -> Option<QuantileInterval> {
+fn interval(run: &mut Run, condition: &Watched) -> Option<QuantileInterval> {
     // Ranks come one after the other in each piece; a run has each rank as a whole.
     run.samples.sort_by_key(|sample| sample.rank);
     let subject = Subject::choose(run, condition.of.as_deref(), None).ok()?;
@@ -341,7 +317,7 @@ mod tests {
 
     #[test]
     fn conditions_are_read_as_one_writes_them() {
-        let read = |text: &str| Condition::parsed(text).map(|one| (one.probability, one.of, one.goal));
+        let read = |text: &str| Watched::of(text).ok().map(|one| (one.probability, one.of, one.goal));
         assert_eq!(read("width(p99) < 5%"), Some((0.99, None, Goal::Width(0.05))));
         assert_eq!(
             read(" width( p99.9 of read/fread )<=0.1 "),
@@ -349,15 +325,27 @@ mod tests {
         );
         assert_eq!(read("n_eff = 400"), Some((0.99, None, Goal::EffectiveN(400.0))));
         assert_eq!(read("n_eff(median) >= 50"), Some((0.5, None, Goal::EffectiveN(50.0))));
-        for wrong in ["", "p99 < 5%", "width(p99) > 5%", "width(p98) < 5%", "width(p99 < 5%", "n_eff = -1"] {
+        assert_eq!(read("n_eff > 400"), read("n_eff = 400"));
+        for wrong in [
+            "",
+            "p99 < 5%",
+            "width(mean) < 5%",
+            "width(p99) < 5ms",
+            "n_eff < 9",
+            "width(p99) > 5%",
+            "width(p98) < 5%",
+            "width(p99 < 5%",
+            "n_eff = -1",
+        ] {
             assert_eq!(read(wrong), None, "{wrong}");
         }
-        assert!(Condition::of("x").unwrap_err().to_string().contains("width(p99) < 5%"));
+        let said = |text: &str| Watched::of(text).unwrap_err().to_string();
+        assert!(said("x").contains("width(p99) < 5%") && said("p99 < 5%").contains("not watched"));
     }
 
     #[test]
     fn a_width_is_believed_from_ten_values_beyond_on_and_says_how_many_more_it_takes() {
-        let one = Condition::of("width(p99) < 5%").unwrap();
+        let one = Watched::of("width(p99) < 5%").unwrap();
         let interval = |effective_n: f64, half: f64| QuantileInterval {
             probability: 0.99,
             seconds: 1.0,
@@ -375,7 +363,7 @@ mod tests {
     #[test]
     fn the_figure_is_that_of_the_result() {
         let mut run = samples::example::parallel_write(1, 2_000, 3);
-        let one = Condition::of("width(p50) < 5%").unwrap();
+        let one = Watched::of("width(p50) < 5%").unwrap();
         let rows = results::of_run(&run);
         let found = interval(&mut run, &one).expect("an interval");
         assert!(rows.iter().any(|row| row.interval(0.5) == Some(&found)));
