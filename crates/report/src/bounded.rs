@@ -96,7 +96,13 @@ fn joined(name: &str, part: &[Value]) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Report, With};
+    use crate::{Report, ReportOptions, With, build};
+
+    fn report(ranks: u32) -> Report {
+        let mut options = ReportOptions::default();
+        options.fit.bootstrap = 0;
+        build(&samples::example::parallel_write(ranks, 200, 3), &options)
+    }
 
     fn size(value: &Value) -> usize {
         serde_json::to_string_pretty(value).expect("a document").len()
@@ -104,18 +110,13 @@ mod tests {
 
     #[test]
     fn a_document_is_of_one_size_whatever_the_number_of_ranks() {
-        let of = |ranks: u32| {
-            let run = samples::example::parallel_write(ranks, 200, 3);
-            Report::of(&run).json(With::default())
-        };
-        let [few, many] = [16, 64].map(|ranks| size(&of(ranks)));
+        let [few, many] = [16, 64].map(|ranks| size(&report(ranks).json(With::default())));
         assert!(many < few + few / 10, "{few} and {many} bytes");
     }
 
     #[test]
     fn what_stays_are_the_slowest_ranks_and_the_sums() {
-        let run = samples::example::parallel_write(16, 200, 3);
-        let report = Report::of(&run);
+        let report = report(16);
         let (all, found) = (report.json(With::ALL), report.json(With::default()));
         let rows = |document: &Value| document["results"].as_array().expect("rows").clone();
         for (all, found) in rows(&all).iter().zip(&rows(&found)) {
