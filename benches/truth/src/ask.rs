@@ -7,7 +7,7 @@ use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event};
 use tail::assess::{AssessOptions, assess};
 use tail::congestion::CompareOptions;
 use tail::interleaved::{BlockOrder, Decision, LOOKS, look};
-use tail::planning::plan_with;
+use tail::planning::{Precision, PrecisionGoal, Quantity, plan_with};
 use tail::scale::{ScaleOptions, scale_at};
 use tail::{Likelihood, Series};
 
@@ -139,7 +139,7 @@ pub fn scale(values: &[f64], ranks: usize) -> Result<String, String> {
 /// What `lastrank plan-runs` says of a pilot, and the number of runs beside that which the truth needs.
 pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
     let text = |error: tail::Error| error.to_string();
-    let goal = tail::planning::parse("return-level(100)=2%").map_err(|error| error.to_string())?;
+    let goal = PrecisionGoal { quantity: Quantity::ReturnLevel(100.0), precision: Precision::Relative(0.02) };
     let fit = Likelihood::new(&Series::clean(values)).map_err(text)?.fit().law();
     let inflation = tail::independence::check(values, 0.05).map_err(text)?.variance_inflation.max(1.0);
     let plan_of = |law: &tail::Gev, inflation| plan_with(law, goal, 0.95, 0.8, inflation).map_err(text);
