@@ -151,7 +151,8 @@ fn a_law_that_does_not_hold_predicts_nothing_on_the_page() {
 #[test]
 fn the_command_line_of_the_kernel_is_for_those_who_ask_for_details() {
     let mut run = samples::example::parallel_write(2, 30, 1);
-    run.facts.machine.kernel.command_line = Some("ro quiet root=/dev/disk/by-id/nvme-of-someone".into());
+    run.facts.machine.get_or_insert_default().kernel.command_line =
+        Some("ro quiet root=/dev/disk/by-id/nvme-of-someone".into());
     let report = report_of(&run);
     let (plain, detailed) = (report.html(), report.html_with_details());
     assert!(!plain.contains("nvme-of-someone") && !plain.contains("kernel command line"));

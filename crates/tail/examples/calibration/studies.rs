@@ -191,21 +191,24 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 .collect()
         };
         let found = compare(scaled, 6_000 + n as u64);
-        let all =
-            |hit: &dyn Fn(&congestion::Comparison) -> bool| -> Vec<bool> { found.iter().map(hit).collect() };
+        let all = |hit: &dyn Fn(&congestion::ByLaw) -> bool| -> Vec<bool> {
+            found.iter().filter_map(|one| one.law.as_ref()).map(hit).collect()
+        };
         let what = format!("interval of k, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.factor.interval.contains(K))));
         let what = format!("one factor against separate laws, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.factor.p < 0.05)));
         let found = compare(shifted, 7_000 + n as u64);
-        let all =
-            |hit: &dyn Fn(&congestion::Comparison) -> bool| -> Vec<bool> { found.iter().map(hit).collect() };
+        let all = |hit: &dyn Fn(&congestion::ByLaw) -> bool| -> Vec<bool> {
+            found.iter().filter_map(|one| one.law.as_ref()).map(hit).collect()
+        };
         let what = format!("interval of the shift, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.shift.interval.contains(0.5))));
         let what = format!("one shift against separate laws, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.shift.p < 0.05)));
         let found = compare(quiet, 8_000 + n as u64);
-        let hits: Vec<bool> = found.iter().map(|c| c.p_no_difference < 0.05).collect();
+        let hits: Vec<bool> =
+            found.iter().filter_map(|c| c.law.as_ref()).map(|law| law.p_no_difference < 0.05).collect();
         cells.push(share(STUDY, format!("k = 1, n = {n} each"), 5.0, SIZE, &hits));
     }
     cells

@@ -91,25 +91,14 @@ impl Layer {
             Call::Lookup { path } => self.asking(driver, path, |driver, path| driver.lookup(path))?,
             Call::Change { path, change } => self.change(driver, path, change)?,
             Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
-            Call::Truncate { file, length } => {
-                let timed = self.on_file(driver, file, |driver, handle| driver.truncate(handle, length));
-                if timed.outcome.ok() {
-                    self.truncated(file, length);
-                }
-                timed
-            }
+            Call::Truncate { file, length } => self.truncate(driver, file, length),
             Call::Allocate { file, length, .. }
                 if self.room.must_look(length) && self.would_fill_file(file, length) =>
             {
                 self.bracket.failed(driver, libc::ENOSPC)
             }
             Call::Allocate { file, offset, length, mode } => {
-                let timed = self
-                    .on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode));
-                if timed.outcome.ok() {
-                    self.allocated(file, (offset, length), mode);
-                }
-                timed
+                self.allocate(driver, file, (offset, length), mode)
             }
             Call::StatOpen { file } => self.on_file(driver, file, |driver, handle| driver.size(handle)),
             Call::Cached { file } => self.on_file(driver, file, |driver, handle| driver.cached(handle)),
@@ -125,6 +114,29 @@ impl Layer {
             Call::GiveBackMemory { buffer } => self.give_back_memory(driver, buffer),
             Call::Stripe { path, count, size } => self.stripe(driver, path, count, size)?,
         })
+    }
+
+    fn truncate<D: Driver + ?Sized>(&mut self, driver: &mut D, file: u32, length: u64) -> Timed {
+        let timed = self.on_file(driver, file, |driver, handle| driver.truncate(handle, length));
+        if timed.outcome.ok() {
+            self.truncated(file, length);
+        }
+        timed
+    }
+
+    fn allocate<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        file: u32,
+        (offset, length): (u64, u64),
+        mode: i32,
+    ) -> Timed {
+        let timed =
+            self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode));
+        if timed.outcome.ok() {
+            self.allocated(file, (offset, length), mode);
+        }
+        timed
     }
 
     pub(super) fn on_file<D: Driver + ?Sized>(
