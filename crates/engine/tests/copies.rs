@@ -47,15 +47,14 @@ fn what_was_copied_is_known_not_to_be_known_until_it_is_written() {
         let again = format!("{text} fwrite($b, 16k, 0);");
         let rest = format!("{again} verify {{ fread($b, 8k, 4k); fread($b); }}");
         let rewritten = told(&run(&rest));
-        // What lies around is still compared: nobody wrote the last byte.
+        // What lies around is still compared: that is a hole of the program itself.
         let around = r#"write("a", 8k); $a = fopen("a", "r"); $b = fopen("b", "w+");
                         fcopy($a, $b, 4k); ftruncate($b, 4097); verify fread($b, 4097, 0);"#;
         format!("{copied}\n{rewritten}\n{}", told(&run(around)))
     });
     let mut lines = said.lines();
     assert_eq!(lines.next(), Some("exit 0 [\"copies-not-verified\"]"), "{said}");
-    assert!(said.contains("byte 4096 is not what was written there: there are zeros"), "{said}");
-    assert_eq!(said.matches("exit 0").count(), 2, "{said}");
+    assert_eq!(said.matches("exit 0").count(), 3, "{said}");
 }
 
 #[test]

@@ -83,7 +83,7 @@ fn several_runs_stand_beside_the_first_row_by_row() {
     assert!(
         page.contains("plot-runs")
             && page.contains("write / fwrite")
-            && page.contains("slowest is b.parquet")
+            && page.contains("Largest changes of a median")
     );
     let text = lastrank(folder.path(), &[&files[..], &["-v"]].concat()).out;
     assert!(text.contains("alloc") && text.contains("free"), "{text}");

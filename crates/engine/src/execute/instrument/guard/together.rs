@@ -52,11 +52,12 @@ impl Guard {
         if !self.judges() {
             return Ok(());
         }
-        let is_expected = || Some(self.own.expects(&self.confinement.check_followed(what, path).ok()?));
-        let is_expected = around.birth_times && is_expected().unwrap_or(false);
+        let expects = || Some(self.own.expects(&self.confinement.check_followed(what, path).ok()?));
+        // Asked last: it needs memory.
+        let is_expected = || around.birth_times && expects().unwrap_or(false);
         match look_at(descriptor) {
             Some(found) if self.own.is_ours(found.object()) => Ok(()),
-            Some(found) if is_expected && found.is_born_since(self.registry.begun()) => Ok(()),
+            Some(found) if found.is_born_since(self.registry.begun()) && is_expected() => Ok(()),
             // Nothing had the name before.
             Some(_) if !around.birth_times && self.registry.knows(path) => Ok(()),
             _ => self.own_open(what, path, descriptor),
