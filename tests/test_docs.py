@@ -92,7 +92,7 @@ def test_every_option_on_a_page_is_one_of_its_command(page: str, program: Path) 
             found = re.match(r"(?:\$ )?(?:(?:mpirun|srun|mpiexec)\s.*?)?lastrank\s+(.*)", line.strip())
             if not found:
                 continue
-            words = shlex.split(re.split(r"\s[|>&]|&&|\|\|", found[1])[0], comments=True)
+            words = shlex.split(re.split(r"""&&|\|\||\s[|>&](?=[^']*(?:'[^']*'[^']*)*$)""", found[1])[0], comments=True)
             if not words or words[0].startswith(("-", "…")):
                 continue
             text = help_of(program, words[0])

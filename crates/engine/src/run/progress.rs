@@ -11,7 +11,7 @@ use samples::{Progress, ProgressUnit, Run, Site, SiteKind};
 const BUDGET: u64 = 200_000;
 
 /// A place in the program: what it does, and its line.
-type Place<'a> = (SiteKind, &'a str, u32);
+type BlockAt<'a> = (SiteKind, &'a str, u32);
 
 /// What the ranks whose samples are here did, of what the plan has them do. None where the plan does not say how much that
 /// is.
@@ -34,7 +34,7 @@ fn steps(plan: &Plan, run: &Run, (ranks, planned): (&BTreeSet<u32>, &[Details]))
     if !run.facts.counted.is_empty() {
         return None;
     }
-    let mut wanted: HashMap<Place<'_>, u64> = HashMap::new();
+    let mut wanted: HashMap<BlockAt<'_>, u64> = HashMap::new();
     for (at, site) in plan.sites().iter().enumerate() {
         if !matches!(site.kind, SiteKind::Time | SiteKind::Phase) {
             continue;
@@ -50,19 +50,19 @@ fn steps(plan: &Plan, run: &Run, (ranks, planned): (&BTreeSet<u32>, &[Details]))
     if wanted.values().any(|other| *other != times) {
         return None;
     }
-    let mut done: HashMap<(u32, Place<'_>), u64> = HashMap::new();
+    let mut done: HashMap<(u32, BlockAt<'_>), u64> = HashMap::new();
     for sample in &run.samples {
         let place = run.sites.get(sample.site as usize).map(place_of);
         if let Some(place) = place.filter(|place| wanted.contains_key(place)) {
             *done.entry((sample.rank, place)).or_default() += 1;
         }
     }
-    let of = |rank: u32, place: &Place<'_>| done.get(&(rank, *place)).copied().unwrap_or(0);
+    let of = |rank: u32, place: &BlockAt<'_>| done.get(&(rank, *place)).copied().unwrap_or(0);
     let least = ranks.iter().flat_map(|rank| wanted.keys().map(|place| of(*rank, place))).min()?;
     Some(Progress { done: least, planned: times, unit: ProgressUnit::Steps })
 }
 
-fn place_of(site: &Site) -> Place<'_> {
+fn place_of(site: &Site) -> BlockAt<'_> {
     (site.kind, &site.operation, site.line)
 }
 
@@ -70,7 +70,7 @@ fn place_of(site: &Site) -> Place<'_> {
 fn operations(plan: &Plan, run: &Run, planned: &[Details]) -> Progress {
     let is_timed = |command: Command| !matches!(command.by_class(), CommandByClass::Language(_));
     let mut all = 0_u64;
-    let mut places: HashSet<Place<'_>> = HashSet::new();
+    let mut places: HashSet<BlockAt<'_>> = HashSet::new();
     for (at, site) in plan.sites().iter().enumerate() {
         if site.kind == SiteKind::Operation && site.command.is_some_and(is_timed) {
             places.insert((site.kind, site.operation, site.line));

@@ -64,10 +64,11 @@ fn round(logs: &[Vec<f64>], active: &[usize]) -> (Option<Round>, f64) {
     let (m, steps) = (active.len(), logs[active[0]].len());
     let mut row = vec![0.0; m];
     let mut residuals = Vec::with_capacity(m * steps);
-    for t in 0..steps {
-        row.iter_mut().zip(active).for_each(|(value, i)| *value = logs[*i][t]);
+    let of_active: Vec<&[f64]> = active.iter().map(|i| logs[*i].as_slice()).collect();
+    for step in 0..steps {
+        row.iter_mut().zip(&of_active).for_each(|(value, of)| *value = of[step]);
         let centre = median(&mut row);
-        residuals.extend(active.iter().map(|i| logs[*i][t] - centre));
+        residuals.extend(of_active.iter().map(|of| of[step] - centre));
     }
     let mut scores = ranks(&residuals);
     for step in scores.chunks_mut(m) {
