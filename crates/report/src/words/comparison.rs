@@ -36,7 +36,7 @@ pub enum Outcome {
 /// Whether the headline needs attention.
 pub fn outcome(found: &Comparison) -> Outcome {
     match found.code {
-        ComparisonCode::NoDifference if is_undecided(found) => Outcome::Caution,
+        ComparisonCode::NoDifference if is_undecided(found) || is_vague(found) => Outcome::Caution,
         ComparisonCode::NoDifference | ComparisonCode::Faster => Outcome::Good,
         ComparisonCode::Slower if found.is_negligible() => Outcome::Good,
         ComparisonCode::Slower | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
@@ -48,6 +48,14 @@ pub fn outcome(found: &Comparison) -> Outcome {
 /// Whether no difference is shown, and yet equality is not either.
 fn is_undecided(found: &Comparison) -> bool {
     !found.identical && (found.level_moves() || !found.headline().interval.contains(1.0))
+}
+
+/// Whether a difference that matters to anybody is not excluded either.
+fn is_vague(found: &Comparison) -> bool {
+    /// As far from 1 as an interval may reach for equality.
+    const MATTERS: f64 = 1.1;
+    let Interval { lower, upper, .. } = found.headline().interval;
+    !found.identical && (lower * MATTERS < 1.0 || upper > MATTERS)
 }
 
 /// The answer in one line, without a full stop. It says slower or faster only over an interval that leaves 1 out.
@@ -69,6 +77,9 @@ pub fn headline(found: &Comparison) -> String {
         ComparisonCode::NoDifference if found.identical => "No difference: both are the same values".into(),
         ComparisonCode::NoDifference if found.level_moves() => {
             format!("Undecided: {k} times as long {ends}; {}", moves())
+        }
+        ComparisonCode::NoDifference if holds_one && is_vague(found) => {
+            format!("Undecided: {k} times as long {ends}; too few values to tell")
         }
         ComparisonCode::NoDifference if holds_one => {
             format!("No difference is shown: {k} times as long {ends}")

@@ -83,11 +83,11 @@ impl Python {
         match lack {
             None => bail!(
                 "a figure for print is drawn by Python with matplotlib, and no python3 is on the PATH: install Python and \
-                 `pip install lastrank matplotlib`, {way_out}"
+                 matplotlib, and the package by `pip install .` in the sources of lastrank, {way_out}"
             ),
             Some((program, Lack::Lastrank)) => bail!(
-                "a figure for print is drawn by the Python package of lastrank, which {} does not have: `{} -m pip install \
-                 lastrank matplotlib`, {way_out}",
+                "a figure for print is drawn by the Python package of lastrank, which {} does not have: `{} -m pip install . \
+                 matplotlib` in the sources of lastrank, {way_out}",
                 program.display(),
                 program.display()
             ),

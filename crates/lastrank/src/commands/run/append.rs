@@ -16,6 +16,7 @@ struct Row {
     host: String,
     program: String,
     tags: String,
+    note: String,
     ranks: u32,
     /// The label of the part, such as that of a phase.
     phase: String,
@@ -96,6 +97,7 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
         host: facts.machine.as_ref().and_then(|machine| machine.host.clone()).unwrap_or_default(),
         program: facts.name.clone(),
         tags: tags.join(" "),
+        note: facts.note.clone(),
         ranks: facts.ranks,
         operations: numbers.operations,
         bytes: numbers.bytes,
