@@ -327,7 +327,7 @@ def test_the_command_line_writes_a_figure(shell: Shell) -> None:
     [
         ((), "no python3 is on the PATH"),
         (("exit", "42"), "-m pip install matplotlib`"),
-        (("exit", "41"), "-m pip install lastrank matplotlib`"),
+        (("exit", "41"), "-m pip install . matplotlib`"),
         (("exit", "1"), "no python3"),
     ],
 )
