@@ -5,6 +5,7 @@ import os
 import pty
 import re
 import select
+import signal
 import struct
 import termios
 import time
@@ -94,6 +95,8 @@ def show(
         try:
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", lines, columns, 0, 0))
             os.chdir(folder)
+            # Who runs the tests in the background ignores Ctrl-C, and so would what they start.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(words[0], words, environment)
         finally:
             os._exit(127)
