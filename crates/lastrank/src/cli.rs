@@ -240,8 +240,8 @@ pub struct RunOptions {
     /// standard error
     #[arg(long)]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
-    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all `figures`, every rank (`ranks`), all `tables` of the page
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// Append one row for each part of the answer to a table of many runs: CSV, or JSON lines to `*.json` and `*.jsonl`
     #[arg(long, value_name = "FILE")]
@@ -409,8 +409,8 @@ pub struct ReportArgs {
     /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
-    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all `figures`, every rank (`ranks`), all `tables` of the page
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// With the kernel's command line on the page
     #[arg(long)]

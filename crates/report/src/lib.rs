@@ -23,6 +23,7 @@ mod causes;
 mod chapter;
 mod chapters;
 pub mod comparison;
+mod digits;
 pub mod figures;
 mod fit_page;
 mod groups;

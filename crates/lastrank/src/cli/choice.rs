@@ -56,4 +56,6 @@ pub enum WithMore {
     Figures,
     /// Every rank, not only the slowest, every row of tables, and series in fine bins
     Ranks,
+    /// The tables of the page whose numbers have fields of their own: `chapters[].tables`
+    Tables,
 }

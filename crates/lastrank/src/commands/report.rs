@@ -70,6 +70,7 @@ pub fn with(asked: &[WithMore]) -> With {
         steps: asked.contains(&WithMore::Steps),
         figures: asked.contains(&WithMore::Figures),
         ranks: asked.contains(&WithMore::Ranks),
+        tables: asked.contains(&WithMore::Tables),
     }
 }
 
