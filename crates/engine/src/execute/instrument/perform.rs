@@ -82,8 +82,7 @@ impl Layer {
                 self.guard.own("link", from, &old)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
-                    let name = self.file_name(from);
-                    self.content_renamed(name, to);
+                    self.content_linked(from, to);
                 }
                 timed
             }
