@@ -24,6 +24,13 @@ const YOUNG: Duration = Duration::from_secs(60);
 /// What tells of a recording for whom its recorder is gone.
 const MANIFEST: &str = "manifest.json";
 
+/// What nobody can guess.
+pub fn random() -> io::Result<[u8; 16]> {
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random)
+}
+
 /// A directory that goes when this does. Where this process is killed it stays if it has a manifest, for [`left`]; otherwise the
 /// next recording of the same user removes it.
 pub struct SpoolFolder {
@@ -42,15 +49,6 @@ impl SpoolFolder {
         let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let around = place.join(format!("{PREFIX}{}", name(shown)));
         let path = around.join(name(hidden));
-        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
-        if path.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
-            let what = format!(
-                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
-                 another directory",
-                place.display()
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
         std::fs::DirBuilder::new().mode(0o700).create(&around)?;
         let lock = File::open(&around)?;
         lock.lock()?;

@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::child;
-use crate::folder::{MEMORY, SpoolFolder, lies_in_memory};
+use crate::folder::{self, MEMORY, SpoolFolder, lies_in_memory};
 use crate::look::{links_before, look_after};
 use crate::manifest::Manifest;
 use crate::recorded::{Kept, RecordError, Recorded, Unseen};
@@ -38,7 +38,7 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     }
     let directory = std::env::current_dir().unwrap_or_default();
     let spool = Spool::new().map_err(RecordError::Spool)?;
-    spool.keep(&Manifest::new(command, output, &directory)).map_err(RecordError::Spool)?;
+    spool.keep(&Manifest::new(command, output, &directory, None)).map_err(RecordError::Spool)?;
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
@@ -97,9 +97,17 @@ struct Spool {
 
 impl Spool {
     fn new() -> io::Result<Self> {
-        let mut random = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let disk = SpoolFolder::new(&std::env::temp_dir(), &random)?;
+        let (place, random) = (std::env::temp_dir(), folder::random()?);
+        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
+        if place.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
+            let what = format!(
+                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
+                 another directory",
+                place.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let disk = SpoolFolder::new(&place, &random)?;
         let library = disk.path.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
         // SAFETY: a plain call.
@@ -252,7 +260,7 @@ fn unseen(path: &Path, depth: u32) -> io::Result<Option<Unseen>> {
     })
 }
 
-fn has_capabilities(path: &Path) -> bool {
+pub fn has_capabilities(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: both strings end in NUL; no value is read.
     unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }
