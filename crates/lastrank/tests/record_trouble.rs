@@ -109,6 +109,14 @@ int main(int count, char **words) {
         int file = open("p.dat", O_RDONLY | O_CREAT, 0644);
         return posix_fallocate(file, 0, 4096) == 9 ? 0 : 1;
     }
+    if (words[1][0] == 'm') {
+        const size_t size = 8 << 20;
+        int file = open("mapped", O_RDWR | O_CREAT, 0644);
+        if (ftruncate(file, size)) return 1;
+        char *at = mmap(0, size, 3, MAP_SHARED, file, 0);
+        memset(at, 1, size);
+        return munmap(at, size) | close(file);
+    }
     uint32_t given[30] = {0};
     int ring = syscall(425, 8, given);
     if (ring < 0) return 77;
@@ -133,10 +141,14 @@ fn what_a_recorder_does_not_follow_is_told() {
         println!("skipped: no C compiler");
         return;
     }
-    let cases: [(&[&str], &str, &str); 3] = [
+    const MAPPED: &str =
+        "shared writable mappings, through which memory is stored without calls, 8388608 bytes";
+    let cases: [(&[&str], &str, &str); 5] = [
         (&[], "i", "calls of another architecture (32 bits), of which none is recorded"),
         (&["--quiet"], "u", "5 submissions to io_uring, or more, which --quiet counts and does not see"),
         (&["--quiet"], "p", ""),
+        (&[], "m", MAPPED),
+        (&["--quiet"], "m", MAPPED),
     ];
     for (how, what, told) in cases {
         let recorded = lastrank(folder.path(), &record(how, &["./other", what]));
@@ -150,6 +162,19 @@ fn what_a_recorder_does_not_follow_is_told() {
         if what == "p" {
             // It failed for a reason that is not in the names: no program repeats it as one that worked.
             assert!(!verbatim(folder.path()).contains("fallocate("));
+        }
+        if what == "m" {
+            let imported =
+                lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", "."]);
+            let replayed =
+                lastrank(folder.path(), &["run", "app.ppl", "-o", "run.parquet", "--set", "dir=there"]);
+            let compared = lastrank(folder.path(), &["fidelity", "app.parquet", "run.parquet"]);
+            for (done, says) in [(&imported, &imported.err), (&compared, &compared.out)] {
+                assert_eq!(done.status, Some(3), "{}{}{}", done.out, done.err, replayed.err);
+                let says = says.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(says.contains(MAPPED), "{}{}", done.out, done.err);
+            }
+            assert!(!compared.out.contains("the same bytes"), "{}", compared.out);
         }
     }
 }

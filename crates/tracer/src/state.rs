@@ -39,7 +39,7 @@ pub struct State {
     /// Whether the application was started: its first `execve` succeeded.
     pub started: bool,
     sighted: HashSet<u32>,
-    /// Transfers in flight, by process and context of AIO.
+    /// OfThread in flight, by process and context of AIO.
     in_flight: HashMap<(u32, u64), u32>,
     rings: Rings,
     /// What threads are submitting to io_uring.
@@ -60,12 +60,12 @@ pub struct State {
     tell: fn(&str),
     told_of_tracers: bool,
     /// Reads and writes of each thread that were recorded, and those that Linux did for it.
-    of_thread: HashMap<libc::pid_t, Transfers>,
+    of_thread: HashMap<libc::pid_t, OfThread>,
 }
 
 /// Calls of a thread that read or write.
 #[derive(Clone, Copy, Debug, Default)]
-struct Transfers {
+struct OfThread {
     recorded: u64,
     own: u64,
 }
@@ -268,7 +268,7 @@ impl State {
         self.take(thread, times, (result, errno), asked);
     }
 
-    /// Transfers that were submitted, or have completed.
+    /// OfThread that were submitted, or have completed.
     fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, times: Times) {
         let context = (self.group(thread), call.arguments[0]);
         let in_flight = self.in_flight.entry(context).or_default();
@@ -283,7 +283,7 @@ impl State {
         }
     }
 
-    /// Transfers that were submitted to io_uring.
+    /// OfThread that were submitted to io_uring.
     fn entered(&mut self, thread: libc::pid_t, call: &Begun, (entered, count): (Entered, u32), times: Times) {
         let process = self.group(thread);
         self.rings.entered(process, call.arguments[0] as i32, count);
@@ -396,7 +396,7 @@ impl State {
     /// Handles a thread that is about to end: Linux still has its counts.
     pub fn ending(&mut self, thread: libc::pid_t) {
         let under_way = self.under_way.remove(&thread).map(|call| call.entry.operation);
-        let Transfers { recorded, own } = self.of_thread.remove(&thread).unwrap_or_default();
+        let OfThread { recorded, own } = self.of_thread.remove(&thread).unwrap_or_default();
         let mut counted = counts(thread).saturating_sub(own);
         // What a thread did that was killed in a call is not told to it: the call counts where it had its effect, as far as it
         // did, and what Linux read of the program that it was about to start is no read of its own.
