@@ -226,7 +226,7 @@ impl Confinement {
     pub fn reach<'p>(&mut self, what: &'static str, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
         let around = self.check(what, path)?;
         if !self.by_descriptor || is_null(path.to_bytes(), what) {
-            return Ok(Reached { path: Cow::Borrowed(path), around, _held: None });
+            return Ok(Reached { path: Cow::Borrowed(path), around, held: None });
         }
         self.reach_held(what, path, around)
     }
@@ -239,7 +239,7 @@ impl Confinement {
         let around = self.check(what, path)?;
         match self.must_hold(around) {
             true => self.reach_held(what, path, around),
-            false => Ok(Reached { path: Cow::Borrowed(path), around, _held: None }),
+            false => Ok(Reached { path: Cow::Borrowed(path), around, held: None }),
         }
     }
 
@@ -264,15 +264,15 @@ impl Confinement {
         });
         match held {
             Some(Ok(held)) if held.is_directory() => {
-                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, _held: Some(held) })
+                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held) })
             }
             Some(Err(error)) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
                 let real = real.unwrap_or_default();
                 Err(self.refuse(what, path, Reason::Changed, &real))
             }
             // Calls answer as they would: one of these names has nothing in it, the other is no directory.
-            Some(Ok(_)) => Ok(Reached { path: Cow::Borrowed(c"/dev/null/none"), around, _held: None }),
-            _ => Ok(Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, _held: None }),
+            Some(Ok(_)) => Ok(Reached { path: Cow::Borrowed(c"/dev/null/none"), around, held: None }),
+            _ => Ok(Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, held: None }),
         }
     }
 
@@ -292,8 +292,8 @@ impl Confinement {
             return Ok(Reached::unchecked(path, around));
         }
         Ok(match self.hold(READ, path)? {
-            Some((held, _, open)) => Reached { path: Cow::Owned(held), around, _held: Some(open) },
-            None => Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, _held: None },
+            Some((held, _, open)) => Reached { path: Cow::Owned(held), around, held: Some(open) },
+            None => Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, held: None },
         })
     }
 
@@ -428,6 +428,8 @@ impl Confinement {
     /// stays where it is.
     fn is_replaceable(&self, directory: &Path) -> bool {
         let Ok(whole) = std::path::absolute(directory) else { return true };
+        // With a slash behind it the name of a link is that of the directory to which it leads.
+        let whole = whole.components().as_path();
         whole.ancestors().filter(|part| part.parent().is_some()).any(|part| {
             let found = CString::new(part.as_os_str().as_bytes()).ok().and_then(|part| look(&part));
             found.is_none_or(|found| found.is_link() || self.own.is_ours(found.object()))

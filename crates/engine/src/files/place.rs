@@ -56,13 +56,18 @@ pub struct Reached<'p> {
     pub path: Cow<'p, CStr>,
     /// Of the directory around it.
     pub around: ParentFacts,
-    pub(super) _held: Option<Held>,
+    pub(super) held: Option<Held>,
 }
 
 impl<'p> Reached<'p> {
     /// A path that nobody checks.
     pub fn unchecked(path: &'p CStr, around: ParentFacts) -> Self {
-        Self { path: Cow::Borrowed(path), around, _held: None }
+        Self { path: Cow::Borrowed(path), around, held: None }
+    }
+
+    /// Is its directory held, so that the path leads to the same one as long as this is kept?
+    pub fn is_held(&self) -> bool {
+        self.held.is_some()
     }
 }
 

@@ -325,3 +325,23 @@ fn a_refusal_names_path_place_and_flag() {
     assert!(text.ends_with("add --allow /etc"), "{text}");
     assert!(rule.check("write to", &c(&home.path().join("x"))).is_ok());
 }
+
+#[test]
+fn a_directory_that_the_run_can_replace_is_known_as_such_while_a_link_stands_in_its_place() {
+    let home = tempfile::tempdir().expect("a directory");
+    let folder = home.path().canonicalize().expect("there");
+    std::fs::create_dir(folder.join("steady")).expect("mkdir");
+    std::os::unix::fs::symlink(".", folder.join("link")).expect("symlink");
+    let mut confinement = confinement(&folder);
+    confinement.set_concurrent();
+    for (directory, replaceable) in [("steady", false), ("link", true), ("link/steady", true), ("none", true)]
+    {
+        for end in ["f", "./f"] {
+            let around = confinement
+                .check("write to", &c(&folder.join(format!("{directory}/{end}"))))
+                .expect("allowed");
+            assert_eq!(around.replaceable, replaceable, "{directory}/{end}");
+            assert_eq!(confinement.must_hold(around), replaceable);
+        }
+    }
+}

@@ -181,14 +181,14 @@ impl Guard {
     pub(super) fn own_whole(
         &self,
         what: &'static str,
-        (path, around): (&CStr, ParentFacts),
+        (path, reached): (&CStr, &Reached<'_>),
         found: Option<&FoundFile>,
     ) -> Result<(), Refusal> {
         let Some(found) = found else { return Ok(()) };
         let moves_others = found.is_directory()
-            && !around.trusted
+            && !reached.around.trusted
             && !self.own.is_made(found.object())
-            && !self.all_ours(Path::new(OsStr::from_bytes(path.to_bytes())), &mut 4096);
+            && !self.all_ours(Path::new(OsStr::from_bytes(reached.path.to_bytes())), &mut 4096);
         match moves_others {
             true => Err(self.confinement.refusal(what, path, Reason::NotMade)),
             false => Ok(()),
@@ -231,7 +231,7 @@ impl Guard {
         }
         let found = match reached.around.birth_times {
             true => look(&reached.path).filter(|found| found.is_born_since(since)),
-            false if self.confinement.must_hold(reached.around) => look(&reached.path),
+            false if reached.is_held() => look(&reached.path),
             false => look_without_links(&reached.path),
         };
         if let Some(found) = found {

@@ -271,7 +271,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let old = self.guard.reach_fixed("rename", from)?;
         let moved = self.guard.own("rename", from, &old)?;
-        self.guard.own_whole("rename", (from, old.around), moved.as_ref())?;
+        self.guard.own_whole("rename", (from, &old), moved.as_ref())?;
         let new = self.guard.reach_fixed("rename to", to)?;
         let around = new.around;
         // Nobody looks whether the name is free: the call says so.
