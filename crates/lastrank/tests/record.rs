@@ -88,6 +88,22 @@ fn a_shell_with_commands_and_pipes_is_replayed() {
 }
 
 #[test]
+fn holes_and_ranges_of_files_are_replayed() {
+    if !std::process::Command::new("fallocate").arg("-V").output().is_ok_and(|done| done.status.success()) {
+        println!("skipped: no fallocate");
+        return;
+    }
+    let script = "dd if=/dev/zero of=f bs=64k count=1 2>/dev/null; fallocate -p -l 32768 f; \
+                  fallocate -n -l 1048576 f; fallocate -z -o 65536 -l 8192 f; fallocate -l 100000 f";
+    let text = same(|_| {}, &["sh", "-c", script]);
+    for mode in
+        ["32768, 0, \"punch_hole\"", "1048576, 0, \"keep_size\"", "8192, 65536, \"zero_range\"", "100000, 0"]
+    {
+        assert!(text.contains(&format!(", {mode});")), "{mode}: {text}");
+    }
+}
+
+#[test]
 fn an_archive_is_written_and_read() {
     let text = same(files, &["tar", "cf", "all.tar", "src"]);
     assert!(text.contains("stat($f"), "tar asks by descriptor: {text}");

@@ -41,7 +41,13 @@ pub fn asked<'a>(
     {
         let bytes = match flat.operation {
             Operation::Read | Operation::Write => u64::try_from(told.result).unwrap_or(0),
-            Operation::Allocate => length,
+            Operation::Allocate
+            | Operation::Reserve
+            | Operation::Punch
+            | Operation::Collapse
+            | Operation::Zero
+            | Operation::Insert
+            | Operation::Unshare => length,
             _ => 0,
         };
         let what = with_flags(entry, flat.beyond);
@@ -85,14 +91,17 @@ pub fn asked<'a>(
         }
         Operation::Truncate => Asked::Truncate { descriptor, length },
         Operation::TruncateName => Asked::TruncateName { path, length },
-        Operation::Allocate => Asked::Allocate { descriptor, offset: flat.offset.unwrap_or(0), length },
-        Operation::Reserve
+        Operation::Allocate
+        | Operation::Reserve
         | Operation::Punch
         | Operation::Collapse
         | Operation::Zero
         | Operation::Insert
-        | Operation::Unshare
-        | Operation::SyncRange => return unrepeated(Concerns::File(descriptor), 1, length),
+        | Operation::Unshare => {
+            let offset = flat.offset.unwrap_or(0);
+            Asked::Allocate { descriptor, offset, length, mode: flat.flags }
+        }
+        Operation::SyncRange => return unrepeated(Concerns::File(descriptor), 1, length),
         Operation::SyncAll => return unrepeated(Concerns::Unknown, 1, 0),
         Operation::Duplicate => Asked::Duplicate { descriptor, close_on_exec: false },
         Operation::DuplicateOnExec => Asked::Duplicate { descriptor, close_on_exec: true },

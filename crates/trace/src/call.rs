@@ -57,7 +57,7 @@ ops! {
         DataSync "fdatasync" "fdatasync"
         /// `file` became `bytes` long.
         Truncate "ftruncate" "ftruncate"
-        /// `bytes` from `offset` on were reserved.
+        /// `bytes` from `offset` on were reserved, or what `flags` (the mode of `fallocate`) says was done with them.
         Allocate "fallocate" "fallocate"
         /// Attributes of `path`; `bytes`: its size, `offset`: its mode (`st_mode`).
         Stat "stat" "stat"

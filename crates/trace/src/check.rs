@@ -155,7 +155,7 @@ fn expected_entry(
         Verb::Sync => on_file("fsync"),
         Verb::DataSync => on_file("fdatasync"),
         Verb::Truncate => on_file("ftruncate"),
-        Verb::Allocate => on_file("fallocate"),
+        Verb::Allocate => entry("fallocate", &[file, &flags::allocation_mode(shape.flags)], numbers),
         Verb::Name(word) => entry(word, &[&names[0]], &[]),
         Verb::NameAndMode(word) => {
             let bits = i64::from(shape.permissions.unwrap_or(0));

@@ -80,8 +80,8 @@ pub enum Asked<'a> {
     Truncate { descriptor: i32, length: u64 },
     /// `truncate` by name.
     TruncateName { path: Given<'a>, length: u64 },
-    /// `fallocate`
-    Allocate { descriptor: i32, offset: u64, length: u64 },
+    /// `fallocate`; `mode` by the numbers of Linux.
+    Allocate { descriptor: i32, offset: u64, length: u64, mode: u32 },
     /// `dup` and its kin; the result is the new number.
     Duplicate { descriptor: i32, close_on_exec: bool },
     /// `fcntl(F_SETFD)`

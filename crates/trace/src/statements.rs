@@ -52,7 +52,7 @@ pub enum Verb {
     DataSync,
     /// `ftruncate($f, bytes);`
     Truncate,
-    /// `fallocate($f, bytes, offset);`
+    /// `fallocate($f, bytes, offset);`, with its mode in the flags of the shape.
     Allocate,
     /// A command that takes a name: its word.
     Name(&'static str),
@@ -77,7 +77,7 @@ pub struct Shape {
     pub variable: u32,
     /// Of a copy: the number of the variable of the file that it goes to.
     pub target: u32,
-    /// Flags of an open.
+    /// Flags of an open, or the mode of `fallocate`.
     pub flags: u32,
     /// Permissions that it gives, where they are not the usual ones.
     pub permissions: Option<u32>,
@@ -475,7 +475,9 @@ impl Maker<'_> {
         ];
         let submitted = is_modelled && call.flags >> DEPTH_SHIFT > 0;
         let depth = if submitted { self.facts.depth.get(&call.file).copied().unwrap_or(0) } else { 0 };
-        self.push(Shape { variable, numbers, drawn, depth, ..plain(verb) }, [NONE; 2], values, gap);
+        let flags = if verb == Verb::Allocate { call.flags } else { 0 };
+        let shape = Shape { variable, numbers, drawn, depth, flags, ..plain(verb) };
+        self.push(shape, [NONE; 2], values, gap);
         self.out.calls += 1;
     }
 }

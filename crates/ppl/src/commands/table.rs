@@ -274,10 +274,10 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Truncates or extends the file."
         errors "EBADF, EINVAL, EFBIG"
         example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [submits extends]
-        "Reserves space for the file."
-        errors "EBADF, ENOSPC, EOPNOTSUPP"
-        example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
+    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0), "mode" Text Absent("reserve, and grow the file")) Nothing Lastrank [submits extends]
+        "Reserves space for the file, or does with a range of it what `mode` says, words of `keep_size punch_hole zero_range collapse_range insert_range unshare_range` joined by `|`: `keep_size` reserves and leaves the size, `punch_hole` frees the range, which reads as zeros, `collapse_range` takes it out, `insert_range` puts zeros in. Linux wants whole blocks for the last two."
+        errors "EBADF, ENOSPC, EOPNOTSUPP (the file system has no such mode), EINVAL (no whole blocks, or a range beyond the end)"
+        example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fallocate($f, 64KiB, 0, \"punch_hole\"); fclose($f); delete(\"a.dat\");";
     Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank []
         "Announces how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"

@@ -160,7 +160,9 @@ impl Follower {
                 }
             }
             Asked::Truncate { length, .. } => made.bytes = length,
-            Asked::Allocate { offset, length, .. } => (made.offset, made.bytes) = (offset, length),
+            Asked::Allocate { offset, length, mode, .. } => {
+                (made.offset, made.bytes, made.flags) = (offset, length, mode);
+            }
             Asked::StatOpen { found, .. } => {
                 description.told = found.map_or(description.told, |found| Some(found.size));
                 made.flags = BY_FILE;

@@ -427,7 +427,10 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::Sync => format!("fsync({file});"),
         Verb::DataSync => format!("fdatasync({file});"),
         Verb::Truncate => format!("ftruncate({});", arguments()),
-        Verb::Allocate => format!("fallocate({});", arguments()),
+        Verb::Allocate => match flags::allocation_mode(shape.flags) {
+            mode if mode.is_empty() => format!("fallocate({});", arguments()),
+            mode => format!("fallocate({}, \"{mode}\");", arguments()),
+        },
         Verb::Name(word) => format!("{word}({});", names[0]),
         Verb::NameAndMode(word) => format!("{word}({}{permissions});", names[0]),
         Verb::TwoNames(word) => format!("{word}({}, {});", names[0], names[1]),

@@ -91,8 +91,8 @@ impl Layer {
             Call::Change { path, change } => self.change(driver, path, change)?,
             Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
             Call::Truncate { file, length } => self.truncate(driver, file, length),
-            Call::Allocate { file, length, .. }
-                if self.room.must_look(length) && self.would_fill_file(file, length) =>
+            Call::Allocate { file, length, mode, .. }
+                if takes_room(mode) && self.room.must_look(length) && self.would_fill_file(file, length) =>
             {
                 self.bracket.failed(driver, libc::ENOSPC)
             }
@@ -202,4 +202,9 @@ impl Layer {
             None => self.bracket.failed(driver, libc::EINVAL),
         }
     }
+}
+
+/// Whether `fallocate` of this mode may take room: holes and what is taken out give some.
+fn takes_room(mode: i32) -> bool {
+    mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_COLLAPSE_RANGE) == 0
 }

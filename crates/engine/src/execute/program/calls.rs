@@ -9,7 +9,7 @@ use super::rank::Rank;
 use crate::driver::AttributeChange;
 use crate::execute::call::Call;
 use crate::execute::session::Stop;
-use crate::flags::open_flags;
+use crate::flags::{allocation_mode, open_flags};
 
 /// The flags of so many open modes are kept.
 const MOST_MODES: usize = 8;
@@ -93,7 +93,10 @@ impl Rank<'_, '_> {
             FileCommand::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
             FileCommand::Fallocate => {
                 let (length, offset) = (arguments.size(1, 0), arguments.size(2, 0));
-                Call::Allocate { file, offset, length, mode: 0 }
+                let Some(mode) = self.of_text(site, allocation_mode(arguments.text(3))) else {
+                    return Reply::failed(libc::EINVAL);
+                };
+                Call::Allocate { file, offset, length, mode }
             }
             FileCommand::Fadvise => {
                 let advice = advice(arguments.text(1));
@@ -173,20 +176,22 @@ impl Rank<'_, '_> {
 
     #[inline(never)]
     fn other_open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
-        match open_flags(mode) {
-            Ok(flags) => {
-                // Programs that compute modes are rare.
-                if self.opened_as.len() < MOST_MODES {
-                    self.opened_as.push((mode.to_owned(), flags));
-                }
-                Some(flags)
-            }
-            Err(why) => {
+        let flags = self.of_text(site, open_flags(mode))?;
+        // Programs that compute modes are rare.
+        if self.opened_as.len() < MOST_MODES {
+            self.opened_as.push((mode.to_owned(), flags));
+        }
+        Some(flags)
+    }
+
+    /// What a text means; one that is wrong ends the program.
+    fn of_text(&mut self, site: SiteId, meant: Result<i32, String>) -> Option<i32> {
+        meant
+            .map_err(|why| {
                 let line = self.plan.site(site).line;
                 self.stop(Stop::Program(format!("line {line}: {why}")));
-                None
-            }
-        }
+            })
+            .ok()
     }
 }
 
