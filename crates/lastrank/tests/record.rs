@@ -3,32 +3,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::lastrank;
-
-/// Names below a directory with their kind and size. Symbolic links are named by their text.
-fn tree(folder: &Path) -> BTreeMap<String, String> {
-    fn walk(folder: &Path, above: &str, all: &mut BTreeMap<String, String>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let entry = entry.unwrap();
-            let name = format!("{above}{}", entry.file_name().to_string_lossy());
-            let found = entry.path().symlink_metadata().unwrap();
-            if found.is_dir() {
-                all.insert(format!("{name}/"), String::new());
-                walk(&entry.path(), &format!("{name}/"), all);
-            } else if found.is_symlink() {
-                all.insert(name, std::fs::read_link(entry.path()).unwrap().to_string_lossy().into_owned());
-            } else {
-                all.insert(name, found.len().to_string());
-            }
-        }
-    }
-    let mut all = BTreeMap::new();
-    walk(folder, "", &mut all);
-    all
-}
+use common::{lastrank, tree};
 
 /// Records `command` in a directory that `prepare` fills, and compares its replay with it. Returns the program.
 fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {

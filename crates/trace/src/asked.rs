@@ -39,17 +39,7 @@ pub fn asked<'a>(
     if flat.beyond != 0
         && let Some(place) = place_of_strange(&flat, path, to)
     {
-        let bytes = match flat.operation {
-            Operation::Read | Operation::Write => u64::try_from(told.result).unwrap_or(0),
-            Operation::Allocate
-            | Operation::Reserve
-            | Operation::Punch
-            | Operation::Collapse
-            | Operation::Zero
-            | Operation::Insert
-            | Operation::Unshare => length,
-            _ => 0,
-        };
+        let bytes = bytes_of_strange(&flat, told.result);
         let what = with_flags(entry, flat.beyond);
         return Some(Asked::Unrepeated { what, place, changes: true, count: 1, bytes });
     }
@@ -183,6 +173,21 @@ fn place_of_strange<'a>(flat: &operations::Asked, path: Given<'a>, to: Given<'a>
         Operation::Link | Operation::LinkOpen => Some(Concerns::Names(path, to)),
         Operation::Unlink | Operation::Rmdir => Some(Concerns::Name(path)),
         _ => None,
+    }
+}
+
+/// The bytes that it moves or changes.
+fn bytes_of_strange(flat: &operations::Asked, result: i64) -> u64 {
+    match flat.operation {
+        Operation::Read | Operation::Write => u64::try_from(result).unwrap_or(0),
+        Operation::Allocate
+        | Operation::Reserve
+        | Operation::Punch
+        | Operation::Collapse
+        | Operation::Zero
+        | Operation::Insert
+        | Operation::Unshare => flat.length,
+        _ => 0,
     }
 }
 
