@@ -81,6 +81,26 @@ fn the_quiet_recorder_leaves_an_application_alone_whose_disk_is_full() {
     assert!(done.err.contains("warning: these calls are missing; set TMPDIR"), "{}", done.err);
 }
 
+/// What neither recorder may pass over in silence: the same is told by both.
+#[test]
+fn extended_attributes_and_pipes_with_names_are_told_by_both_recorders() {
+    let script = "import os; open('f', 'w').close(); os.setxattr('f', 'user.k', b'v'); file = os.open('f', os.O_RDWR)\n\
+                  os.setxattr(file, 'user.l', b'w'); os.removexattr('f', 'user.k')\n\
+                  os.mkfifo('pipe'); os.mknod('node', 0o600)";
+    for how in RECORDERS {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = lastrank(folder.path(), &record(how, &["python3", "-I", "-S", "-c", script]));
+        if recorded.err.contains("Operation not supported") || recorded.err.contains("no program") {
+            println!("skipped: no Python, or a file system without attributes");
+            return;
+        }
+        assert_eq!(recorded.status, Some(3), "{how:?} {}", recorded.err);
+        for told in ["2 setxattr", "1 fsetxattr", "2 mknod"] {
+            assert!(recorded.err.contains(told), "{how:?} {told}: {}", recorded.err);
+        }
+    }
+}
+
 /// Programs that do what no recorder follows, and a reservation that fails.
 const OTHER_WAYS: &str = r#"
 #define _GNU_SOURCE
