@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const MEMORY: &str = "/dev/shm";
 
 /// How the names of these directories begin.
-const PREFIX: &str = "lastrank-record-";
+pub const PREFIX: &str = "lastrank-record-";
 
 /// No manifest is longer.
 const LONGEST_MANIFEST: u64 = 64 << 20;

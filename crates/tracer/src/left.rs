@@ -108,6 +108,7 @@ fn completely(folders: &[&Path], cost_ns: u64) -> io::Result<Recorded> {
         cost_ns,
         elapsed_ns,
         status: libc::SIGKILL,
+        tree: None,
         kept: Kept::default(),
     })
 }

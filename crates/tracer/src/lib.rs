@@ -27,6 +27,7 @@ pub mod spool;
 mod state;
 mod stops;
 mod task;
+mod tree;
 
 pub use manifest::Manifest;
 pub use quiet::record as record_quietly;

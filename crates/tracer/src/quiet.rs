@@ -16,6 +16,7 @@ use crate::manifest::Manifest;
 use crate::recorded::{Kept, RecordError, Recorded, Unseen};
 use crate::signals::{Handled, SignalsPassedOn};
 use crate::spool;
+use crate::tree::TreeBefore;
 
 /// The library, as the build made it; empty where it cannot be used.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
@@ -42,6 +43,7 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let tree = TreeBefore::of(&directory, output);
     let signals = SignalsPassedOn::begin();
     let counter = counter();
     let begun = Instant::now();
@@ -52,8 +54,9 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
     let files = spool::files::read(&spool.folders()).map_err(RecordError::Spool)?;
     let load_ns = if matters(&files, elapsed_ns) { load_ns(counter.as_deref()) } else { None };
-    let recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
-    Ok(Recorded { elapsed_ns, status, kept: Kept(spool.into_folders()), ..recorded })
+    let mut recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
+    let tree = tree.compare(&mut recorded.trace);
+    Ok(Recorded { elapsed_ns, status, tree, kept: Kept(spool.into_folders()), ..recorded })
 }
 
 /// What the files of all threads hold; how long the application ran, and how it ended, is not known from them.
@@ -66,7 +69,7 @@ pub fn made_of(files: &[spool::ThreadFile], directory: &[u8], load_ns: u64) -> R
     trace.cost_ns = Some(cost_ns);
     let elapsed_ns =
         trace.calls.iter().map(|call| call.start.saturating_add(call.duration)).max().unwrap_or(0);
-    Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status: 0, kept: Kept::default() }
+    Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status: 0, tree: None, kept: Kept::default() }
 }
 
 /// Waits until no child is left; the status of the first one.

@@ -17,6 +17,7 @@ use crate::recorded::{Kept, RecordError, Recorded, Seen};
 use crate::signals::SignalsPassedOn;
 use crate::state::State;
 use crate::stops::{StopCost, StopCosts, Stops};
+use crate::tree::TreeBefore;
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
@@ -48,6 +49,7 @@ pub fn record(command: &[OsString], output: &Path, tell: fn(&str)) -> Result<Rec
     let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
     let costs = StopCosts { together, apart };
     let directory = std::env::current_dir().unwrap_or_default();
+    let tree = TreeBefore::of(&directory, output);
     let live = Live::begin(&Manifest::new(command, output, &directory, Some(one)));
     if live.is_none() {
         tell(
@@ -71,8 +73,9 @@ pub fn record(command: &[OsString], output: &Path, tell: fn(&str)) -> Result<Rec
     let kept = Kept(state.live.take().map_or_else(Vec::new, Live::into_folders));
     let mut trace = state.follower.finish();
     look_after(&mut trace);
+    let tree = tree.compare(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status, kept })
+    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status, tree, kept })
 }
 
 /// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these

@@ -31,10 +31,11 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
     let recorded =
         if args.quiet { tracer::record_quietly(&args.command, &path)? } else { completely(args, &path)? };
-    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status, kept } = recorded;
+    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status, tree, kept } = recorded;
     trace.notes.extend(notes(unseen, cut));
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
+    let (recorded, counted) = (seen.recorded, seen.counted);
+    let about = About { command, elapsed_ns, recorded, counted, began_ns, tree };
     let written = recording::write(file.file(), &trace, &about)
         .map_err(anyhow::Error::from)
         .and_then(|()| file.commit().map_err(anyhow::Error::from));

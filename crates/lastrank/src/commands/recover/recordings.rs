@@ -76,6 +76,7 @@ fn write(left: LeftRecording, into: &Path) -> anyhow::Result<(PathBuf, String)> 
         recorded: found.seen.recorded,
         counted: found.seen.counted,
         began_ns: left.manifest.began_ns,
+        tree: None,
     };
     let written = Replacement::of(&path).map_err(anyhow::Error::from).and_then(|file| {
         recording::write(file.file(), &trace, &about)?;
