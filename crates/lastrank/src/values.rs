@@ -7,6 +7,7 @@ use report::{PlaceKey, Subject};
 use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
 
+use crate::asked::explained;
 use crate::cli::Choice;
 
 /// Numbers, what they are called, and whether they are durations in seconds.
@@ -34,7 +35,7 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
     }
     if !store::is_run(file) {
         reject_run_options(file, choice)?;
-        let numbers = store::numbers(file, choice.column())?;
+        let numbers = store::numbers(file, choice.column()).map_err(|error| explained(error, file))?;
         return Values::plain(numbers, file.display().to_string(), choice);
     }
     of_run(open(file)?, file, choice)
@@ -42,7 +43,7 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
 
 /// Read a run, and say on standard error where its file is not one of this version.
 pub fn open(file: &Path) -> anyhow::Result<Run> {
-    let run = store::read(file)?;
+    let run = store::read(file).map_err(|error| explained(error, file))?;
     for warning in run.facts.warnings.iter().filter(|warning| warning.code == store::OTHER_FILE) {
         eprintln!("note: {}: {}", file.display(), warning.text);
     }
@@ -222,6 +223,33 @@ pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
             other.name, one.name
         )
     })
+}
+
+/// What disturbed the machine during either run, as its warnings tell.
+pub fn disturbed(one: &Values, other: &Values) -> Option<String> {
+    const DISTURBANCES: [&str; 7] = [
+        "processor-busy",
+        "io-busy",
+        "memory-pressure",
+        "memory-short",
+        "throttled",
+        "load-changed",
+        "stolen",
+    ];
+    let of = |values: &Values| -> Vec<String> {
+        let warnings = values.facts.iter().flat_map(|facts| &facts.warnings);
+        let codes = warnings.map(|warning| warning.code.as_str());
+        codes.filter(|code| DISTURBANCES.contains(code)).map(|code| code.replace('-', " ")).collect()
+    };
+    let (a, b) = (of(one), of(other));
+    let told = match (a.is_empty(), b.is_empty()) {
+        (true, true) => return None,
+        (false, true) => format!("{} ({})", one.name, a.join(", ")),
+        (true, false) => format!("{} ({})", other.name, b.join(", ")),
+        (false, false) if a == b => format!("both runs ({})", a.join(", ")),
+        (false, false) => format!("both runs ({}; {})", a.join(", "), b.join(", ")),
+    };
+    Some(format!("The machine was not idle during {told}: repeat when it is (lastrank machine)"))
 }
 
 /// Why times of opening and making files differ between the two by more than the systems do: one program was confined

@@ -95,6 +95,7 @@ pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known
     outcome.run.facts = Facts {
         ranks: found.ranks,
         communicator: found.communicator,
+        hosts: found.hosts,
         elapsed_s: found.elapsed_s,
         clock_offsets: found.clock_offsets,
         spans: found.spans,
@@ -146,6 +147,7 @@ fn together(
         ranks,
         backend: options.backend.to_string(),
         communicator: std::mem::take(&mut together.communicator),
+        hosts: together.judge.hosts(ranks),
         mpi: together.mpi.take(),
         job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },
         hints: Some(MpiHints { used: std::mem::take(&mut together.hints), ..MpiHints::default() }),

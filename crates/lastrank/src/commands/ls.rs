@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use report::Table;
 use results::{AnswerNumbers, Columns, ResultRow, Wish};
 use samples::{Judgement, JudgementKind, Judgements, SiteKind};
@@ -75,6 +75,12 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
 
 /// Files that look like runs, and directories of parts.
 fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if directory.is_file() {
+        bail!(
+            "{0} is a file, and `ls` lists the runs of a directory: `lastrank report {0}` shows one run",
+            directory.display()
+        );
+    }
     let entries =
         std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
     let mut found = Vec::new();

@@ -10,7 +10,11 @@ use crate::{Analysis, Report, percent, words};
 pub(super) fn title(report: &Report) -> String {
     let facts = &report.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    let mut parts = vec![report.title.clone(), ranks];
+    let mut parts = vec![report.title.clone()];
+    let said = report.facts.report.get("title").filter(|said| !said.is_empty());
+    // A program that says how it works leaves no room for a number that is 1.
+    parts.extend(Some(ranks).filter(|_| facts.ranks != 1 || said.is_none()));
+    parts.extend(said.into_iter().flat_map(|said| said.split(',')).map(|part| part.trim().to_owned()));
     if let Some(main) = subject(report) {
         let n = main.subject.steps.len();
         let what = main.subject.value_name();
@@ -312,7 +316,7 @@ pub fn answer_cells(numbers: &AnswerNumbers) -> [String; 3] {
     ]
 }
 
-/// `but p99 may be 11.3 ms or more: slow ones come together, and 400 count as 289, too few for an upper end`.
+/// `but p99 may be 11.3 ms or more: slow ones come together, and about 520 would give an upper end`.
 fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
     /// What counts as more of itself has no clusters worth a word.
     const ALONE: f64 = 0.9;
@@ -320,15 +324,17 @@ fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
         Some(lower) => format!("but p99 may be {} or more", time(lower)),
         None => "but p99 may be anything".to_owned(),
     };
-    let (all, worth) = (units::count(count), units::count(interval.effective_n.round() as u64));
-    let enough = interval
-        .enough(count)
-        .map_or(String::new(), |enough| format!(", about {} are enough", units::count(rounded_up(enough))));
-    match interval.effective_n < ALONE * count as f64 {
-        true => format!(
-            "{may}: slow ones come together, and {all} count as {worth}, too few for an upper end{enough}"
-        ),
-        false => format!("{may}: {all} are too few for an upper end{enough}"),
+    let together = interval.effective_n < ALONE * count as f64;
+    let enough = interval.enough(count).map(|enough| units::count(rounded_up(enough)));
+    match (together, enough) {
+        (true, Some(enough)) => {
+            format!("{may}: slow ones come together, and about {enough} would give an upper end")
+        }
+        (true, None) => format!("{may}: slow ones come together, too few for an upper end"),
+        (false, enough) => {
+            let enough = enough.map_or(String::new(), |enough| format!(", about {enough} are enough"));
+            format!("{may}: {} are too few for an upper end{enough}", units::count(count))
+        }
     }
 }
 
@@ -376,8 +382,7 @@ mod tests {
             "but p99 may be 11.3 ms or more: 200 are too few for an upper end, about 370 are enough"
         );
         let together = without_upper_end(&of(None, 289.0), 400);
-        let said = "but p99 may be anything: slow ones come together, and 400 count as 289, too few for an upper end, \
-                    about 520 are enough";
+        let said = "but p99 may be anything: slow ones come together, and about 520 would give an upper end";
         assert_eq!(together, said);
     }
 }

@@ -4,7 +4,7 @@ use results::{QuantileInterval, Quantiles};
 use samples::units;
 use tail::assess::Assessment;
 use tail::independence::{FEWEST_FOR_CHANGE, Question};
-use tail::verdict::{Usability, VerdictCode};
+use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
 use super::number::three;
 use super::paint::Tone;
@@ -27,7 +27,10 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
         Usability::TooFew => (
             "–",
             Tone::Faint,
-            format!("{} {what}s are too few to say how rare slower ones are.", units::count(found.n as u64)),
+            format!(
+                "{} {what}s are too few to say how rare slower ones are; {FEWEST_FOR_VERDICT} are enough for a verdict.",
+                units::count(found.n as u64)
+            ),
         ),
     }
 }
@@ -125,7 +128,7 @@ fn natural(found: &Assessment, what: &str, show: Show) -> String {
     )
 }
 
-/// What holds without a law: `median 13.2 ms (12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`.
+/// What holds without a law: `median 13.2 ms (95 %: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`.
 pub(super) fn holds(
     quantiles: Option<&Quantiles>,
     intervals: &[QuantileInterval],
@@ -139,9 +142,11 @@ pub(super) fn holds(
             (Some(lower), Some(upper)) => format!("{} to {}", show(lower), show(upper)),
             (Some(lower), None) => format!("{} or more", show(lower)),
             (None, Some(upper)) => format!("up to {}", show(upper)),
-            (None, None) => "open".into(),
+            (None, None) => return Some(format!("{name} {} (too few for an interval)", show(value))),
         };
-        Some(format!("{name} {} ({ends})", show(value)))
+        // The first one says what the brackets are.
+        let level = if p == 0.5 { "95 %: " } else { "" };
+        Some(format!("{name} {} ({level}{ends})", show(value)))
     };
     let typical = part("median", 0.5, found.p50)?;
     let slow = found.p99.and_then(|p99| part("p99", 0.99, p99));

@@ -11,10 +11,21 @@ const MANY: u64 = 30;
 /// Rows that take less of the time than this are left to the tables where a screen is about one operation.
 const LEAST_SHARE: f64 = 0.02;
 
-/// The table, in at most so many lines; with each, whether it is strong.
-pub(super) fn table(report: &Report, columns: usize, most: usize) -> Vec<(bool, String)> {
+/// Lines, with each whether it is strong, and what the marks in them mean.
+type Lines = (Vec<(bool, String)>, Option<String>);
+
+/// The table, in at most so many lines, that of its marks included.
+pub(super) fn table(report: &Report, columns: usize, most: usize) -> Lines {
+    let (lines, legend) = table_alone(report, columns, most);
+    match legend.is_some() && lines.len() + 1 > most {
+        true => table_alone(report, columns, most - 1),
+        false => (lines, legend),
+    }
+}
+
+fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
     if let Some(answer) = &report.answer {
-        return answer.lines(columns, most).into_iter().map(|line| (false, line)).collect();
+        return (answer.lines(columns, most).into_iter().map(|line| (false, line)).collect(), None);
     }
     let numbers = &report.numbers;
     let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
@@ -49,15 +60,16 @@ pub(super) fn table(report: &Report, columns: usize, most: usize) -> Vec<(bool, 
     let mut shown = before;
     shown.extend(kept.iter().map(|at| strong(&report.results[*at], *at)));
     if shown.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let mut lines = vec![(false, String::new())];
-    lines.extend(rows::lines(&shown, columns));
+    let (table, legend) = rows::lines(&shown, columns);
+    lines.extend(table);
     let left = numbers.shown.len() - kept.len();
     if left > 0 {
-        lines.push((false, format!("  and {left} more with less of the time")));
+        lines.push((false, format!("  and {left} more with less of the time: -v")));
     }
-    lines
+    (lines, legend)
 }
 
 /// The line of a part whose values are not those of one row: steps, writes until they are safe.

@@ -75,6 +75,9 @@ pub struct Facts {
     /// one run. Empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub job: String,
+    /// The host of each rank, where ranks ran on several. Empty where all ran on one, and from earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Hints to MPI-IO (`define hints`). Null if there were none.
     pub hints: Option<MpiHints>,
     /// UTC start, RFC 3339.
@@ -132,6 +135,14 @@ impl Facts {
     pub fn clock_step_s(&self) -> Option<f64> {
         let step = self.clock.as_ref()?.quantum_ps;
         (step > 0).then_some(step as f64 * 1e-12)
+    }
+
+    /// What a rank is called: `14`, or `14 on node7` where ranks ran on several hosts.
+    pub fn name_of_rank(&self, rank: u32) -> String {
+        match self.hosts.get(rank as usize).filter(|host| !host.is_empty()) {
+            Some(host) => format!("{rank} on {host}"),
+            None => rank.to_string(),
+        }
     }
 
     /// Whether the run was in virtual time, without accessing a device.

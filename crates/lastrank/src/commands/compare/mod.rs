@@ -17,7 +17,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, confined_differently, read_pair, why_not_comparable};
+use crate::values::{Values, confined_differently, disturbed, read_pair, why_not_comparable};
 use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
@@ -61,6 +61,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
     warnings.extend(confined_differently(&quiet, &new));
+    warnings.extend(disturbed(&quiet, &new));
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(
@@ -73,7 +74,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else {
         samples(args, &quiet, &new, (&warnings, limit))?
     };
-    Ok(judged(args, limit, lower))
+    Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run"))
 }
 
 /// The number in `factor > 1.05`, which is also written `k>1.05`.
@@ -86,11 +87,14 @@ fn limit(text: &str) -> anyhow::Result<f64> {
     }
 }
 
-/// The exit status of a condition, which fails where even the lower end of the interval is above it.
-fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64) -> Status {
+/// The exit status of a condition, which fails where even the lower end of the interval is above it; `covers` is what that
+/// interval is about.
+fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, covers: &str) -> Status {
     let too_slow = limit.is_some_and(|limit| lower > limit);
     if let (true, Some(condition)) = (too_slow, &args.fail_if) {
-        eprintln!("{condition}: yes, even the lower end of the interval, {lower:.4}, is above it");
+        output::say(format_args!(
+            "{condition}: yes; the interval begins at {lower:.4} (it is about {covers})\n"
+        ));
     }
     if too_slow { Status::No } else { Status::Ok }
 }
