@@ -94,6 +94,23 @@ fn what_was_replaced_since_is_left_alone() {
 }
 
 #[test]
+fn a_second_name_of_what_was_made_long_before_is_removed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (first, second) = (home.path().join("first"), home.path().join("second"));
+    let (region, begun) = (region(), Moment::now());
+    let mut registry = Registry::new(&region, begun);
+    std::fs::write(&first, "ours").expect("write");
+    a_while();
+    registry.intend(&c(&second), Evidence::Birth);
+    std::fs::hard_link(&first, &second).expect("link");
+    registry.settle(&c(&second), 0);
+    assert_eq!(clean(&created(&region), None).removed, 0);
+    registry.linked(&c(&second));
+    assert_eq!(clean(&created(&region), None).removed, 1);
+    assert!(first.exists() && !second.exists());
+}
+
+#[test]
 fn only_an_errno_that_says_so_takes_a_path_back() {
     let (region, begun) = (region(), Moment::now());
     let mut registry = Registry::new(&region, begun);

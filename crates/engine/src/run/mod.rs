@@ -31,6 +31,7 @@ use samples::{
 };
 
 pub use crate::driver::BackendKind;
+pub use confined::can_confine;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
 pub use program::{Program, addresses, missing_space, options_of};
@@ -133,6 +134,12 @@ pub enum RunError {
          as well but for defects of lastrank"
     )]
     Unconfined {
+        /// Why.
+        why: String,
+    },
+    /// A program cannot be kept in a room.
+    #[error("--room cannot be kept here: {why}")]
+    Room {
         /// Why.
         why: String,
     },

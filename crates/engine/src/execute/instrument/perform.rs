@@ -82,6 +82,7 @@ impl Layer {
                 self.guard.own("link", from, &old)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
+                    self.guard.linked(to);
                     self.content_linked(from, to);
                 }
                 timed

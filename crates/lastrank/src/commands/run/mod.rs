@@ -5,6 +5,7 @@ mod dry_run;
 mod facts;
 mod progress;
 mod results;
+mod room;
 mod until;
 
 use std::sync::Arc;
@@ -37,7 +38,10 @@ use crate::program::{self, Planned};
 /// Run a program that lastrank made, under `name`.
 pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result<Status> {
     let program = name.to_owned();
-    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text) })
+    if options.room.is_some() {
+        bail!("--room is for a program that somebody else wrote: `lastrank run --room FILE.ppl`");
+    }
+    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text), began_in: None })
 }
 
 /// Samples of each rank that the live line looks at ten times a second, the newest.
@@ -97,7 +101,15 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         return if speaks { Err(told) } else { Ok(Status::Usage) };
     }
     let until = Until::of(args, job.is_some())?;
-    let options = options(args, &planned, backend);
+    let mut options = options(args, &planned, backend);
+    if let Some(named) = &args.room {
+        if let Err(told) = room::check(&planned, &mut options, job.is_some()) {
+            return if speaks { Err(told) } else { Ok(Status::Usage) };
+        }
+        if !args.dry_run {
+            return room::within(args, named.as_deref(), &planned, options, until);
+        }
+    }
     match job {
         _ if args.dry_run && speaks => dry_run::show(&planned, &options, args.json),
         _ if args.dry_run => Ok(Status::Ok),

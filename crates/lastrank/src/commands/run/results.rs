@@ -36,6 +36,7 @@ impl OutputPaths {
         in_job: bool,
     ) -> anyhow::Result<Self> {
         let run = args.output.clone().unwrap_or_else(|| default_name(&planned.name, options, in_job));
+        let run = args.began_in.as_ref().map_or(run.clone(), |folder| folder.join(&run));
         let page = match &args.report {
             Some(path) if path == Path::new("none") => None,
             Some(path) => Some(path.clone()),
