@@ -177,11 +177,16 @@ fn is_mapped(around: &Path) -> bool {
 
 /// Whether a directory lies in a file system in memory.
 pub fn lies_in_memory(directory: &Path) -> bool {
-    let Ok(name) = CString::new(directory.as_os_str().as_bytes()) else { return false };
+    kind_of_file_system(directory) == Some(libc::TMPFS_MAGIC)
+}
+
+/// What the file system of a directory is, by its number in `statfs`.
+pub fn kind_of_file_system(directory: &Path) -> Option<libc::__fsword_t> {
+    let name = CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: all bits zero are a value of this structure.
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: the name ends in NUL, and the structure is ours.
-    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 && found.f_type == libc::TMPFS_MAGIC }
+    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 }.then_some(found.f_type)
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use trace::Trace;
 use trace::flags::{O_CREAT, O_TRUNC, writes};
 use trace::model::{Call, NONE, Op};
 
-use crate::folder::PREFIX;
+use crate::folder::{PREFIX, kind_of_file_system};
 
 /// Directories with more names are not compared: a look at so many takes a tenth of a second.
 const MOST: usize = 20_000;
@@ -38,7 +39,14 @@ pub struct TreeBefore {
     /// How the name of the recording begins until it is whole.
     partial: Vec<u8>,
     names: Option<Names>,
+    /// When, in seconds since 1970, where each store through a mapping changes the time of a file.
+    tells_of_stores: Option<i64>,
 }
+
+/// File systems of which it was tried that the first store to a page of a mapping sets the time of the file. On tmpfs it does not
+/// where the page was read before.
+const TELL_OF_STORES: [libc::__fsword_t; 3] =
+    [libc::EXT4_SUPER_MAGIC, libc::XFS_SUPER_MAGIC, libc::BTRFS_SUPER_MAGIC];
 
 impl TreeBefore {
     /// Looks at it. `output`: the file of the recording.
@@ -49,7 +57,10 @@ impl TreeBefore {
         let name = output.file_name().unwrap_or_default().as_bytes();
         let partial = [b".", name, b"."].concat();
         let own = opened.into_iter().chain([output]).collect();
-        let mut tree = Self { directory: directory.into(), own, partial, names: None };
+        let tells = kind_of_file_system(directory).is_some_and(|kind| TELL_OF_STORES.contains(&kind));
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+        let tells_of_stores = i64::try_from(now).ok().filter(|_| tells);
+        let mut tree = Self { directory: directory.into(), own, partial, names: None, tells_of_stores };
         tree.names = tree.look();
         tree
     }
@@ -94,6 +105,13 @@ impl TreeBefore {
     /// Looks again, and adds to the trace what no call of it explains. How many names were compared; `None` where none was.
     pub fn compare(&self, trace: &mut Trace) -> Option<u64> {
         let (before, after) = (self.names.as_ref()?, self.look()?);
+        if let Some(began) = self.tells_of_stores {
+            find_stores(trace, |name| {
+                // A time that is younger may stay the same: clocks of file systems go in steps.
+                let is_old = |seen: &&NameState| seen.changed.0 + 1 < began;
+                before.get(name).filter(is_old).is_none_or(|seen| after.get(name) != Some(seen))
+            });
+        }
         let compared = before.keys().chain(after.keys().filter(|name| !before.contains_key(*name))).count();
         let differs = |name: &&PathBuf| before.get(*name) != after.get(*name);
         let mut changed: Vec<&PathBuf> = before.keys().chain(after.keys()).filter(differs).collect();
@@ -120,6 +138,19 @@ impl TreeBefore {
         }
         Some(compared as u64)
     }
+}
+
+/// Tells mappings through which something may have been stored from those of files that did not change, as `is_changed` knows. A file
+/// whose times were set by a call may have changed.
+fn find_stores(trace: &mut Trace, is_changed: impl Fn(&Path) -> bool) {
+    let set: HashSet<u32> = trace.calls.having(|op| op == Op::Utimes).map(|(_, call)| call.path).collect();
+    let is_unchanged = |call: &Call| {
+        let name = Path::new(OsStr::from_bytes(trace.names.get(call.path)));
+        call.flags & 1 != 0 && !set.contains(&call.path) && !is_changed(name)
+    };
+    let mappings = trace.calls.having(|op| op == Op::Map);
+    let unchanged: Vec<u32> = mappings.filter(|(_, call)| is_unchanged(call)).map(|(at, _)| at).collect();
+    unchanged.into_iter().for_each(|at| trace.calls.only_reads(at as usize));
 }
 
 /// Calls that change files, but for writes.
@@ -250,6 +281,50 @@ mod tests {
         // Of a recorder itself.
         assert_eq!(unseen(&[], write(".app.parquet.x.partial")), <[&str; 0]>::default());
         assert_eq!(unseen(&[], |home| std::fs::remove_file(home.join("old")).unwrap()), ["old"]);
+    }
+
+    /// Stores through a mapping where `stores`; whether the trace tells of stores.
+    fn tells_of_stores(stores: bool, calls: &[Op]) -> Option<bool> {
+        use std::os::fd::AsRawFd;
+        const LENGTH: usize = 4096;
+        let folder = tempfile::tempdir().unwrap();
+        let name = folder.path().canonicalize().unwrap().join("mapped");
+        std::fs::write(&name, [1; LENGTH]).unwrap();
+        let file = std::fs::File::options().read(true).write(true).open(&name).unwrap();
+        file.set_modified(SystemTime::now() - std::time::Duration::from_secs(10)).unwrap();
+        let before = TreeBefore::of(name.parent().unwrap(), Path::new("/nowhere/app.parquet"));
+        before.tells_of_stores?;
+        // SAFETY: a mapping of a file of our own, within its length.
+        unsafe {
+            let at = libc::mmap(std::ptr::null_mut(), LENGTH, 3, libc::MAP_SHARED, file.as_raw_fd(), 0);
+            assert_ne!(at, libc::MAP_FAILED);
+            std::hint::black_box(at.cast::<u8>().read_volatile());
+            if stores {
+                at.cast::<u8>().write_volatile(7);
+            }
+            libc::munmap(at, LENGTH);
+        }
+        let mut trace = Trace::default();
+        trace.threads.push(Thread::default());
+        let path = trace.names.intern(name.as_os_str().as_bytes());
+        for op in std::iter::once(&Op::Map).chain(calls) {
+            let flags = u32::from(*op == Op::Map);
+            trace.calls.push(Call { path, flags, ..Call::new(*op, 0, 0, 0) });
+        }
+        assert_eq!(before.compare(&mut trace), Some(1));
+        Some(trace.calls.get(0).flags == 1)
+    }
+
+    #[test]
+    fn a_mapping_through_which_nothing_was_stored_is_told_by_the_time_of_the_file() {
+        let Some(stored) = tells_of_stores(true, &[]) else {
+            println!("skipped: not on this file system");
+            return;
+        };
+        assert!(stored);
+        assert_eq!(tells_of_stores(false, &[]), Some(false));
+        // Who sets times may hide a store.
+        assert_eq!(tells_of_stores(false, &[Op::Utimes]), Some(true));
     }
 
     #[test]
