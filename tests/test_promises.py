@@ -1,6 +1,7 @@
 """What SECURITY.md, docs/safety.md and the workflows promise about safety: the tests that are named exist, and what others
 made is taken by its content."""
 
+import json
 import re
 from pathlib import Path
 
@@ -74,3 +75,11 @@ def test_only_the_job_that_makes_a_release_may_write() -> None:
 def test_a_release_has_a_list_of_its_parts_and_says_where_it_was_built() -> None:
     text = (ROOT / ".github/workflows/release.yml").read_text()
     assert "cargo cyclonedx" in text and ".cdx.json" in text and "actions/attest-build-provenance@" in text
+
+
+def test_a_folder_that_an_editor_opens_cannot_name_the_executable() -> None:
+    """A setting of a workspace comes with the folder that somebody else made."""
+    manifest = json.loads((ROOT / "editors/vscode/package.json").read_text())
+    settings = manifest["contributes"]["configuration"]["properties"]
+    assert "ppl.server" in settings
+    assert [name for name, setting in settings.items() if setting.get("scope") != "machine"] == []

@@ -128,6 +128,10 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Executes a step other than the most frequent ones.
     #[inline(never)]
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
+        // A program without loops can take as long as one with them.
+        if let Some(stop) = self.machine.interrupted() {
+            return Err(Box::new(stop));
+        }
         match step {
             // Executed by `block`.
             Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } => {}
