@@ -21,7 +21,14 @@ pub fn explained(error: Error, file: &Path) -> anyhow::Error {
         }
         Error::Foreign { .. } | Error::NotParquet { .. } => true,
         Error::Value { line, .. } => *line <= BEGINNING,
-        Error::Table { what, .. } => what.contains("is not text") || what.contains("holds no numbers"),
+        Error::Table { what, .. } => {
+            // A text with commas in it is no table.
+            let is_table = file
+                .extension()
+                .is_some_and(|end| ["csv", "tsv", "txt", "dat"].iter().any(|known| end == *known));
+            let asks = what.starts_with("choose one of its columns") && !is_table;
+            asks || what.contains("is not text") || what.contains("holds no numbers")
+        }
         _ => false,
     };
     match is_other_kind {
