@@ -144,10 +144,14 @@ rows! {
     ChownOpen "fchown" Attributes "chown";
     /// Times change.
     Utimes "utimensat" Attributes "utimes";
-    /// An extended attribute is set or removed.
-    SetAttribute "setxattr" Attributes;
-    /// An extended attribute of an open file is set or removed.
-    SetAttributeOpen "fsetxattr" Attributes;
+    /// An extended attribute is set.
+    SetAttribute "setxattr" Attributes "setxattr";
+    /// An extended attribute of an open file is set.
+    SetAttributeOpen "fsetxattr" Attributes "setxattr";
+    /// An extended attribute is removed.
+    RemoveAttribute "removexattr" Attributes "removexattr";
+    /// An extended attribute of an open file is removed.
+    RemoveAttributeOpen "fremovexattr" Attributes "removexattr";
     /// Extended attributes are read.
     GetAttribute "getxattr" Asks;
     /// Extended attributes of an open file are read.

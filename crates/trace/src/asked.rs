@@ -46,6 +46,9 @@ pub fn asked<'a>(
     if let Some(changed) = changed(&flat, path) {
         return Some(changed);
     }
+    if let Some(extended) = extended(&flat, path, told) {
+        return Some(extended);
+    }
     if let Some(named) = named(&flat, (path, to), told) {
         return Some(named);
     }
@@ -96,12 +99,8 @@ pub fn asked<'a>(
         Operation::Duplicate => Asked::Duplicate { descriptor, close_on_exec: false },
         Operation::DuplicateOnExec => Asked::Duplicate { descriptor, close_on_exec: true },
         Operation::Descriptor => return of_descriptor(descriptor, flat.mode, length),
-        Operation::MakeNode | Operation::SetAttribute | Operation::GetAttribute => {
-            return unrepeated(Concerns::Name(path), 1, 0);
-        }
-        Operation::SetAttributeOpen | Operation::GetAttributeOpen => {
-            return unrepeated(Concerns::File(descriptor), 1, 0);
-        }
+        Operation::MakeNode | Operation::GetAttribute => return unrepeated(Concerns::Name(path), 1, 0),
+        Operation::GetAttributeOpen => return unrepeated(Concerns::File(descriptor), 1, 0),
         Operation::Map if descriptor >= 0 => {
             Asked::Map { descriptor, length, shared_write: registers[3] & 1 != 0 && registers[2] & 2 != 0 }
         }
@@ -123,6 +122,26 @@ pub fn asked<'a>(
         // These are told otherwise, or mean nothing.
         _ => return None,
     })
+}
+
+/// A change of an extended attribute. A program changes those of users alone: others give rights.
+fn extended<'a>(flat: &operations::Asked, path: Given<'a>, told: &Told<'a>) -> Option<Asked<'a>> {
+    let (is_open, sets) = match flat.operation {
+        Operation::SetAttribute => (false, true),
+        Operation::SetAttributeOpen => (true, true),
+        Operation::RemoveAttribute => (false, false),
+        Operation::RemoveAttributeOpen => (true, false),
+        _ => return None,
+    };
+    let (key, descriptor) = (told.names[usize::from(!is_open)], flat.files[0]);
+    if !key.starts_with(b"user.") {
+        let what = format!("{} of a name that does not begin with user.", flat.operation.row().words);
+        let place = if is_open { Concerns::File(descriptor) } else { Concerns::Name(path) };
+        return Some(Asked::Unrepeated { what: what.into(), place, changes: false, count: 1, bytes: 0 });
+    }
+    let size = sets.then_some(flat.length);
+    let follow = flat.flags & NO_FOLLOW == 0;
+    Some(Asked::Extended { path: (!is_open).then_some(path), descriptor, follow, key, size })
 }
 
 /// What asks about names, or changes them.

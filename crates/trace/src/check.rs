@@ -152,6 +152,8 @@ fn expected_entry(
             Some(bits) => entry(word, &[file], &[i64::from(bits)]),
             None => on_file(word),
         },
+        Verb::Extended(word) => entry(word, &[&names[0], &names[1]], numbers),
+        Verb::ExtendedOpen(word) => entry(word, &[file, &names[0]], numbers),
         Verb::Sync => on_file("fsync"),
         Verb::DataSync => on_file("fdatasync"),
         Verb::Truncate => on_file("ftruncate"),

@@ -116,6 +116,8 @@ pub enum Asked<'a> {
     Change { path: Given<'a>, follow: bool, change: AttributeChange },
     /// `fchmod`, `fchown`, `futimens`
     ChangeOpen { descriptor: i32, change: AttributeChange },
+    /// `setxattr`, `removexattr` and their kin; by a name or a descriptor, with the size of the value that is set.
+    Extended { path: Option<Given<'a>>, descriptor: i32, follow: bool, key: &'a [u8], size: Option<u64> },
     /// `mmap` of a file.
     Map { descriptor: i32, length: u64, shared_write: bool },
     /// `chdir`

@@ -154,7 +154,7 @@ impl LedgerMaker<'_> {
 
     /// Whether a call is about a file that counts; of one whose file is not known, that cannot be excluded.
     fn counts(&self, call: &Call) -> bool {
-        let names = [call.path, if call.op == Op::Symlink { NONE } else { call.other }];
+        let names = [call.path, call.second()];
         let mut known = names.into_iter().filter(|name| *name != NONE).peekable();
         known.peek().is_none() || known.any(|name| self.wanted.get(name as usize).copied().unwrap_or(false))
     }

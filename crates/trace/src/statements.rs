@@ -46,6 +46,10 @@ pub enum Verb {
     StatOpen,
     /// A change of an attribute of an open file: its word.
     ChangeOpen(&'static str),
+    /// A change of an extended attribute, by its name, of a name: its word.
+    Extended(&'static str),
+    /// The same of an open file.
+    ExtendedOpen(&'static str),
     /// `fsync($f);`
     Sync,
     /// `fdatasync($f);`
@@ -415,6 +419,7 @@ impl Maker<'_> {
             }
             Op::Stat | Op::Lookup | Op::Readdir => return self.asked(call, gap),
             Op::Chmod | Op::Chown | Op::Utimes => return self.changed(call, gap),
+            Op::SetAttribute | Op::RemoveAttribute => return self.extended(call, gap),
             Op::Unlink => self.push(Shape { errno, ..plain(Verb::Name("unlink")) }, name, [0; 2], gap),
             Op::Rmdir => self.push(Shape { errno, ..plain(Verb::Name("rmdir")) }, name, [0; 2], gap),
             Op::Mkdir => {

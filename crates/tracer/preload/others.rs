@@ -10,17 +10,17 @@ const PIPE: c_uint = 0o010_000;
 
 stands_before! {
     "setxattr" setxattr(path: Path, key: Path, value: Buffer, size: usize, flags: c_int) -> c_int;
-        Kind::Entry => |_| [number::SETXATTR, 0, 0, 0], |r| [text(path), text(key)];
+        Kind::Entry => |_| [number::SETXATTR, 0, 0, size as i64], |r| [text(path), text(key)];
     "lsetxattr" lsetxattr(path: Path, key: Path, value: Buffer, size: usize, flags: c_int) -> c_int;
-        Kind::Entry => |_| [number::LSETXATTR, 0, 0, 0], |r| [text(path), text(key)];
+        Kind::Entry => |_| [number::LSETXATTR, 0, 0, size as i64], |r| [text(path), text(key)];
     "fsetxattr" fsetxattr(file: c_int, key: Path, value: Buffer, size: usize, flags: c_int) -> c_int;
-        Kind::Entry => |_| [number::FSETXATTR, n(file), 0, 0], |_| NO;
+        Kind::Entry => |_| [number::FSETXATTR, n(file), 0, size as i64], |r| [text(key), &[]];
     "removexattr" removexattr(path: Path, key: Path) -> c_int;
         Kind::Entry => |_| [number::REMOVEXATTR, 0, 0, 0], |r| [text(path), text(key)];
     "lremovexattr" lremovexattr(path: Path, key: Path) -> c_int;
         Kind::Entry => |_| [number::LREMOVEXATTR, 0, 0, 0], |r| [text(path), text(key)];
     "fremovexattr" fremovexattr(file: c_int, key: Path) -> c_int;
-        Kind::Entry => |_| [number::FREMOVEXATTR, n(file), 0, 0], |_| NO;
+        Kind::Entry => |_| [number::FREMOVEXATTR, n(file), 0, 0], |r| [text(key), &[]];
     "mknod" mknod(path: Path, mode: c_uint, device: u64) -> c_int;
         Kind::Entry => |_| [number::MKNODAT, HERE, n(mode), 0], |r| [text(path), &[]];
     "mknodat" mknodat(at: c_int, path: Path, mode: c_uint, device: u64) -> c_int;

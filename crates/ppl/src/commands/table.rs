@@ -366,6 +366,18 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Sets the times of a file's last access and change to now, by its name (`utimensat`) or of an open one (`futimens`)."
         errors "ENOENT, EPERM; of an open file EBADF"
         example "create(\"a.dat\"); utimes(\"a.dat\"); delete(\"a.dat\");";
+    Setxattr "setxattr" ("name" PathOrFile Required, "key" Text Required, "size" Bytes Int(16)) Nothing Lastrank []
+        "Gives an extended attribute of a file a value of `size` bytes, by the file's name (`setxattr`) or of an open one (`fsetxattr`). Keys begin with `user.`: others give rights, and end the program."
+        errors "ENOENT, EOPNOTSUPP (the file system has none), E2BIG, ENOSPC (ext4 keeps about 4 KiB); of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\", 64); delete(\"a.dat\");";
+    Removexattr "removexattr" ("name" PathOrFile Required, "key" Text Required) Nothing Lastrank []
+        "Removes an extended attribute of a file, by its name (`removexattr`) or of an open one (`fremovexattr`). Keys begin with `user.`."
+        errors "ENODATA (there is none), ENOENT, EOPNOTSUPP; of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\"); removexattr(\"a.dat\", \"user.kind\"); delete(\"a.dat\");";
+    Getxattr "getxattr" ("name" PathOrFile Required, "key" Text Required) Int Lastrank []
+        "Asks for an extended attribute of a file, by its name (`getxattr`) or of an open one (`fgetxattr`). The value is its size. Keys begin with `user.`."
+        errors "ENODATA (there is none), ENOENT, EOPNOTSUPP; of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\"); $size = getxattr(\"a.dat\", \"user.kind\"); delete(\"a.dat\");";
     Sync "sync" () Nothing Lastrank [syncs_all]
         "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";

@@ -91,6 +91,12 @@ impl Layer {
             Call::Lookup { path } => self.asking(driver, path, |driver, path| driver.lookup(path))?,
             Call::Change { path, change } => self.change(driver, path, change)?,
             Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
+            Call::Attribute { path, key } => {
+                self.asking(driver, path, |driver, path| driver.attribute(path, key))?
+            }
+            Call::AttributeOpen { file, key } => {
+                self.on_file(driver, file, |driver, handle| driver.attribute_open(handle, key))
+            }
             Call::Truncate { file, length } => self.truncate(driver, file, length),
             Call::Allocate { file, length, mode, .. }
                 if takes_room(mode) && self.room.must_look(length) && self.would_fill_file(file, length) =>

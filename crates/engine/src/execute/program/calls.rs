@@ -129,6 +129,12 @@ impl Rank<'_, '_> {
             FileCommand::Chmod => changed(arguments, AttributeChange::Mode(mode(1, 0o644))),
             FileCommand::Chown => changed(arguments, AttributeChange::Owner),
             FileCommand::Utimes => changed(arguments, AttributeChange::Times),
+            FileCommand::Setxattr | FileCommand::Removexattr | FileCommand::Getxattr => {
+                let Some(call) = self.attribute(site, file_command, arguments) else {
+                    return Reply::failed(libc::EPERM);
+                };
+                call
+            }
             FileCommand::Sync => Call::SyncAll,
             FileCommand::DropCaches => Call::DropCaches,
             FileCommand::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
@@ -153,6 +159,31 @@ impl Rank<'_, '_> {
         let (length, buffer) = self.bytes(arguments, 1);
         let offset = if command == FileCommand::Write { arguments.size(2, 0) } else { 0 };
         Call::WriteFile { path: arguments.c_str(0), length, offset, flags, buffer }
+    }
+
+    /// Of the commands on extended attributes. Those of other name spaces than `user.` give rights: a wrong key ends the program.
+    fn attribute<'a>(
+        &mut self,
+        site: SiteId,
+        command: FileCommand,
+        arguments: &'a Arguments,
+    ) -> Option<Call<'a>> {
+        let key = arguments.c_str(1);
+        if !key.to_bytes().starts_with(b"user.") {
+            let (line, shown) = (self.plan.site(site).line, samples::visible(arguments.text(1)));
+            self.stop(Stop::Program(format!(
+                "line {line}: a program has extended attributes whose names begin with \"user.\" alone, not \"{shown}\""
+            )));
+            return None;
+        }
+        Some(match (command, arguments.file(0)) {
+            (FileCommand::Setxattr, _) => {
+                changed(arguments, AttributeChange::Set { key, size: arguments.size(2, 0) })
+            }
+            (FileCommand::Removexattr, _) => changed(arguments, AttributeChange::Remove { key }),
+            (_, Some(file)) => Call::AttributeOpen { file, key },
+            (_, None) => Call::Attribute { path: arguments.c_str(0), key },
+        })
     }
 
     /// `fopen`.
@@ -205,7 +236,7 @@ pub(super) fn stat(arguments: &Arguments) -> Call<'_> {
 }
 
 /// A change of attributes, of a name or of an open file.
-fn changed(arguments: &Arguments, change: AttributeChange) -> Call<'_> {
+fn changed<'a>(arguments: &'a Arguments, change: AttributeChange<'a>) -> Call<'a> {
     match arguments.file(0) {
         Some(file) => Call::ChangeOpen { file, change },
         None => Call::Change { path: arguments.c_str(0), change },
