@@ -157,6 +157,10 @@ pub struct RunOptions {
     /// (the values tell as much of p99 as 400 independent ones)
     #[arg(long, value_name = "CONDITION")]
     pub until: Option<String>,
+    /// Leave out what comes before the load is steady: `iops 5% over 30s` (each second of 30 s within 5 % of their mean,
+    /// and no slope above it); `--until steady` ends the run then
+    #[arg(long, value_name = "RULE")]
+    pub steady: Option<String>,
     /// Where the samples go [default: PROGRAM-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

@@ -43,7 +43,16 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
 
 /// Read a run, and say on standard error where its file is not one of this version.
 pub fn open(file: &Path) -> anyhow::Result<Run> {
-    let run = store::read(file).map_err(|error| explained(error, file))?;
+    told(store::read(file), file)
+}
+
+/// As [`open`], with the warm-up.
+pub fn open_whole(file: &Path) -> anyhow::Result<Run> {
+    told(store::read_whole(file), file)
+}
+
+fn told(read: Result<Run, store::Error>, file: &Path) -> anyhow::Result<Run> {
+    let run = read.map_err(|error| explained(error, file))?;
     for warning in run.facts.warnings.iter().filter(|warning| warning.code == store::OTHER_FILE) {
         eprintln!("note: {}: {}", file.display(), warning.text);
     }

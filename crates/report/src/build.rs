@@ -37,10 +37,17 @@ impl Default for ReportOptions {
     }
 }
 
+/// Where the time of each rank went. Of a run whose warm-up is left out nobody knows how much of its pauses lies in it.
+fn time_of_ranks(run: &Run) -> Vec<samples::TimeUse> {
+    let is_cut = run.facts.steady.as_ref().is_some_and(|steady| steady.warm_up_ns.is_some());
+    if run.facts.spans.is_empty() || is_cut { Vec::new() } else { samples::time_use(run) }
+}
+
 /// Analyses a run.
 pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let found = run.judgements().into_owned();
     let mut warnings = words::judgement::warnings(&found);
+    warnings.extend(run.facts.steady.as_ref().and_then(words::steady::warning));
     // Files of earlier versions tell of short transfers twice.
     let told = warnings.iter().any(|one| one.code == words::judgement::SHORT_TRANSFER);
     let is_news = |one: &&Warning| !told || one.code != words::judgement::SHORT_TRANSFER;
@@ -70,7 +77,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     };
     let subject = main.as_ref().map(|main| &main.subject);
     warnings.extend(views::unknown(run).map(of_unknown_view));
-    let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
+    let time = time_of_ranks(run);
     let seen = views::Seen::of(run);
     let answer = declared_answer(&seen, &results, options, &mut warnings);
     let (mut chapters, further) = views::chapters(&seen, &time);

@@ -126,11 +126,13 @@ impl AnswerNumbers {
         let shown = shown(rows, &parts, declared && wish.of.is_none());
         let asked = || shown.iter().map(|at| &rows[*at]);
         let operations = || rows.iter().filter(|row| row.kind == SiteKind::Operation);
+        // A failure counts, whether the run was warm by then or not.
+        let left_out_failed = facts.steady.as_ref().map_or(0, |steady| steady.left_out_failed);
         AnswerNumbers {
             operations_per_second: together(rows, &parts),
             operations: asked().map(|row| row.operations.unwrap_or(row.timings)).sum(),
             bytes: asked().map(|row| row.bytes).sum(),
-            errors: operations().map(|row| row.errors).sum(),
+            errors: operations().map(|row| row.errors).sum::<u64>() + left_out_failed,
             failed_as_expected: operations().map(|row| row.failed_as_expected).sum(),
             parts,
             shown,
@@ -267,7 +269,10 @@ impl AnswerPart {
             false => chosen.row,
         };
         let row = &rows[operation];
-        let elapsed = if facts.elapsed_s > 0.0 { Some(facts.elapsed_s) } else { row.span_seconds };
+        // What warmed up is no part of the run that the rates are of.
+        let warm_up = facts.steady.as_ref().map_or(0.0, samples::SteadyFacts::warm_up_seconds);
+        let elapsed =
+            if facts.elapsed_s > 0.0 { Some((facts.elapsed_s - warm_up).max(0.0)) } else { row.span_seconds };
         let steps = main.steps.as_ref().filter(|_| chosen.gate);
         let (value, count, quantiles, intervals) = match (steps, &main.safe, &main.response_quantiles_seconds)
         {

@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use ppl::condition::Condition;
 use workloads::Refusal;
 use workloads::fio::{Job, Place, program};
 use workloads::quantity::{Prefixes, bytes_literal};
@@ -23,6 +24,9 @@ const TIME: &str = "10s";
 /// How long at most where a condition ends it (`--until`).
 const LONGEST_TIME: &str = "10m";
 
+/// How many windows a load lasts that is to be steady by a rule (`--steady`).
+const WINDOWS: u64 = 3;
+
 /// Makes the program of the options and runs it.
 pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
     // With --rw the first word is the path.
@@ -37,6 +41,9 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
             "say what is done: one of read, write, randread, randwrite, rw, randrw (`lastrank io randread`)"
         );
     };
+    if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
+        args.time = Some(default_time(&args)?);
+    }
     let path = args.path.clone().unwrap_or_else(|| ".".into());
     let found = look(&path)?;
     let job = Job::of_options(&access, &options(&args, &access, &found), Prefixes::Plain);
@@ -168,10 +175,20 @@ fn options<'a>(args: &'a IoArgs, access: &'a str, found: &'a Found) -> Vec<(&'a 
     if args.size.is_none() && found.bytes.is_none() {
         options.push(("size", SIZE));
     }
-    if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
-        options.push(("time", if args.run.until.is_some() { LONGEST_TIME } else { TIME }));
-    }
     options
+}
+
+/// How long a load lasts of which nobody says how long.
+fn default_time(args: &IoArgs) -> anyhow::Result<String> {
+    match (&args.run.until, &args.run.steady) {
+        (Some(_), _) => Ok(LONGEST_TIME.into()),
+        (None, None) => Ok(TIME.into()),
+        (None, Some(text)) => {
+            let rule = Condition::parse_steady(text).map_err(|why| anyhow!("--steady {text}: {why}"))?;
+            let enough_ns = rule.window_ns.saturating_mul(WINDOWS).saturating_add(rule.after_ns);
+            Ok(format!("{}s", enough_ns.div_ceil(1_000_000_000).max(10)))
+        }
+    }
 }
 
 /// Refuses what would write over a file, or read behind its end; the size of a file that exists is its own.

@@ -34,6 +34,9 @@ struct ListedRun {
     /// The exit status that the run asks for, and what was found in it, in words.
     status: u8,
     found: Vec<String>,
+    /// Where a rule of steadiness was given: what came of it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steady: Option<String>,
     operations_per_second: Option<f64>,
     bytes_per_second: Option<f64>,
     p50_seconds: Option<f64>,
@@ -118,6 +121,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         errors: numbers.errors,
         status: judgements.status(),
         found: found_words(&judgements),
+        steady: facts.steady.as_ref().map(report::words::steady::in_short),
         operations_per_second: only.map_or(numbers.operations_per_second, |part| part.operations_per_second),
         bytes_per_second: only.and_then(|part| part.bytes_per_second),
         p50_seconds: quantiles.map(|quantiles| quantiles.p50),
@@ -192,6 +196,9 @@ fn cells(run: &ListedRun) -> [String; 8] {
             n => format!(" and {} more", n - 1),
         };
         note = format!("✖ {first}{more} {note}");
+    }
+    if let Some(steady) = &run.steady {
+        note = format!("{steady} {note}");
     }
     if !run.complete {
         note = format!("incomplete {note}");

@@ -130,7 +130,7 @@ fn unquoted(text: &str) -> Option<String> {
     (!name.is_empty() && !name.contains('"')).then(|| name.into())
 }
 
-fn estimate(word: &str) -> Result<Estimate, ConditionError> {
+pub(super) fn estimate(word: &str) -> Result<Estimate, ConditionError> {
     let named = WORDS.iter().find(|(name, _)| *name == word).map(|(_, estimate)| *estimate);
     named.or_else(|| quantile(word).map(Estimate::Quantile)).ok_or_else(|| unknown(word))
 }
@@ -168,7 +168,7 @@ fn return_level(runs: &str) -> Result<Estimate, ConditionError> {
     found.map(Estimate::ReturnLevel).ok_or(ConditionError::Inside { word, inside: runs.into(), takes })
 }
 
-fn bound(text: &str) -> Result<Bound, ConditionError> {
+pub(super) fn bound(text: &str) -> Result<Bound, ConditionError> {
     let found = match text.strip_suffix('%') {
         Some(digits) => match number(digits.trim()) {
             Ok(Bound::Number(percent)) => Bound::Share(percent / 100.0),

@@ -138,11 +138,13 @@ pub(crate) fn sentences(report: &Report) -> String {
     if !report.brief.is_empty() {
         return report.brief.join(" ");
     }
-    match report.numbers.parts.as_slice() {
+    let said = match report.numbers.parts.as_slice() {
         [] => no_subject(report),
         [only] => of_one(report, only),
         several => of_several(&report.numbers, several),
-    }
+    };
+    let steady = report.facts.steady.as_ref().and_then(words::steady::sentence);
+    steady.map_or(said.clone(), |steady| format!("{said} {steady}"))
 }
 
 /// The sentences of an answer of one part.

@@ -85,6 +85,7 @@ impl Report {
         if self.brief.is_empty() {
             parts.extend(answer::in_short(&self.numbers));
         }
+        parts.extend(self.facts.steady.as_ref().map(words::steady::in_short));
         parts.push(outcome);
         // No sign says that a law fits where the run failed.
         let sign = match well {

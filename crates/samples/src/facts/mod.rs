@@ -13,6 +13,7 @@ mod machine;
 mod mpi;
 mod other;
 mod path;
+mod steady;
 mod tour;
 mod until;
 
@@ -33,6 +34,7 @@ pub use machine::{
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
+pub use steady::{SteadyFacts, SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
 pub use until::{EndedBy, UntilFacts};
 
@@ -116,6 +118,9 @@ pub struct Facts {
     /// What the run was to go on until. `None` where nothing was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilFacts>,
+    /// When the load was to count as steady, and whether it did. `None` where nothing was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyFacts>,
     /// Why the run is incomplete: one line for each failed rank.
     pub failures: Vec<String>,
     /// Conditions that make the result less trustworthy.

@@ -76,7 +76,9 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
     how.extend(job.direct.then_some("direct"));
     how.extend((job.in_flight() > 1).then_some("depth $depth"));
     let title = if how.is_empty() { String::new() } else { format!(", \"title\": \"{}\"", how.join(", ")) };
-    text.line(format!("define report {{\"samples\": \"{label} / {first}\"{title}}}"));
+    let steady = job.steady.hints();
+    let comma = if steady.is_empty() { "" } else { ", " };
+    text.line(format!("define report {{\"samples\": \"{label} / {first}\"{title}{comma}{steady}}}"));
     text.gap();
     text.line("on_error stop;");
     text.gap();

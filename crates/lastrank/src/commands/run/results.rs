@@ -189,6 +189,9 @@ pub fn deliver(
     // What is told is made of samples and facts as they are in the file, so that `lastrank report` says the same to the
     // last digit.
     store::arrange(&mut outcome.run.samples);
+    if let Some(asked) = &outcome.run.facts.steady {
+        outcome.run.facts.steady = Some(results::judge_steady(&outcome.run, asked));
+    }
     // The samples first: printing may fail or block.
     let kept = keep(&paths.run, &outcome.run);
     let stored = matches!(kept, Kept::There);
@@ -203,6 +206,7 @@ pub fn deliver(
         live.remove();
     }
     drop(held);
+    outcome.run.leave_out_warm_up();
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use engine::run::Options;
+use samples::SteadyRule;
 
 use super::{Until, measure};
 use crate::cli::RunArgs;
@@ -42,7 +43,7 @@ pub fn within(
     named: Option<&Path>,
     planned: &Planned,
     options: Options,
-    until: Until,
+    aims: (Until, Option<SteadyRule>),
 ) -> anyhow::Result<Status> {
     let here = std::env::current_dir().context("--room: the working directory cannot be told")?;
     let room = make(named, &planned.name).and_then(|room| Ok(room.canonicalize()?))?;
@@ -61,7 +62,7 @@ pub fn within(
     args.began_in = Some(here);
     std::env::set_current_dir(&room)
         .with_context(|| format!("--room: {} cannot be entered", room.display()))?;
-    let done = measure(&args, planned, &Options { root: Some(room.clone()), ..options }, until);
+    let done = measure(&args, planned, &Options { root: Some(room.clone()), ..options }, aims);
     // Only where nothing is in it.
     if std::fs::remove_dir(&room).is_err() && !args.json {
         eprintln!("note: what the program made is in {}", room.display());
