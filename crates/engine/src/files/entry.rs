@@ -152,10 +152,14 @@ impl FoundFile {
         self.born.is_some_and(|born| born >= begun)
     }
 
+    /// What tells it from any other object.
+    pub(super) fn identity(&self) -> ((u32, u32), u64, i64) {
+        (self.object.device, self.object.inode, self.object.born_ns)
+    }
+
     /// Is it the same object?
     pub fn is(&self, other: &Self) -> bool {
-        let what = |found: &Self| (found.object.device, found.object.inode, found.object.born_ns);
-        what(self) == what(other)
+        self.identity() == other.identity()
     }
 
     /// Is it a directory?

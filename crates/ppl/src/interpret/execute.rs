@@ -129,7 +129,7 @@ impl<M: Machine> Interpreter<'_, M> {
     #[inline(never)]
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
         // A program without loops can take as long as one with them.
-        if let Some(stop) = self.machine.interrupted() {
+        if let Some(stop) = self.machine.stopped() {
             return Err(Box::new(stop));
         }
         match step {

@@ -256,6 +256,12 @@ pub trait Machine: Sized {
         None
     }
 
+    /// As [`Machine::interrupted`], asked before a statement outside of loops: nothing is counted by it.
+    #[inline]
+    fn stopped(&mut self) -> Option<Halt> {
+        None
+    }
+
     /// Enters a loop of `count` iterations. `Some(k)`: execute only `k` of them; the machine multiplies by
     /// `count / k` until [`Machine::leave_loop`]. For machines that only count.
     #[inline]

@@ -214,6 +214,11 @@ impl Machine for Rank<'_, '_> {
     }
 
     #[inline]
+    fn stopped(&mut self) -> Option<Halt> {
+        self.interrupted()
+    }
+
+    #[inline]
     fn interrupted(&mut self) -> Option<Halt> {
         match self.stop {
             None if !self.session.is_interrupted() => None,
