@@ -223,3 +223,10 @@ def test_the_command_line_of_the_kernel_is_shown_with_details_only(pages):
     plain, detailed = ((folder / name).read_text(encoding="utf-8") for name in ("plain.html", "detailed.html"))
     assert "kernel command line" not in plain and "kernel command line" in detailed
     assert html.escape(words, quote=False) in detailed or words in html.unescape(detailed)
+
+
+def test_a_page_takes_few_sheets_of_paper(pages, browser):
+    """Small figures stand in pairs, and what is folded or repeats another figure is not printed."""
+    browser.show(pages["gate"].as_uri(), 1280)
+    sheets = len(re.findall(rb"/Type\s*/Page\b", browser.pdf()))
+    assert 3 < sheets <= 12, sheets

@@ -353,3 +353,27 @@ impl Values {
         warnings
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::Warning;
+
+    #[test]
+    fn a_busy_machine_is_told_of_the_runs_that_saw_it() {
+        let of = |name: &str, codes: &[&str]| {
+            let warning = |code: &&str| Warning { code: (*code).into(), ..Warning::default() };
+            let facts = Facts { warnings: codes.iter().map(warning).collect(), ..Facts::default() };
+            let (numbers, name) = (Vec::new(), name.to_owned());
+            Values { numbers, name, seconds: true, subject: None, facts: Some(facts), rows: None }
+        };
+        let (idle, busy) = (of("a", &["page-cache"]), of("b", &["processor-busy", "load-changed"]));
+        assert_eq!(disturbed(&idle, &idle), None);
+        let told = disturbed(&idle, &busy).unwrap();
+        assert!(
+            told.starts_with("The machine was not idle during b (processor busy, load changed)"),
+            "{told}"
+        );
+        assert!(disturbed(&busy, &busy).unwrap().contains("during both runs (processor busy, load changed)"));
+    }
+}
