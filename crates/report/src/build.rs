@@ -137,6 +137,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         title,
         facts: run.facts.clone(),
         judgements: found,
+        unwritten: Vec::new(),
         warnings,
         numbers,
         results,
@@ -209,14 +210,17 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
             "run it with `--record samples` to keep every one",
         ));
     }
-    let (chapters, brief) = views::counted(run);
     let results = results::of_run(run);
+    let numbers = numbers(&results, None, &run.facts, options);
+    // The sentence is about the row that the numbers are of.
+    let (chapters, brief) = views::counted(run, numbers.parts.first().map(|part| &results[part.row]));
     Report {
         title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
         facts: run.facts.clone(),
         judgements: run.judgements().into_owned(),
+        unwritten: Vec::new(),
         warnings,
-        numbers: numbers(&results, None, &run.facts, options),
+        numbers,
         results,
         main: None,
         answer: None,

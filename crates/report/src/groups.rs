@@ -21,9 +21,12 @@ pub fn groups_answer(found: &Groups, by: &str) -> String {
         found.groups.iter().filter(|group| group.finding == finding).collect()
     };
     if tested < 2 {
+        let large = found.groups.iter().filter(|group| group.n >= tail::groups::FEWEST).count();
         return format!(
-            "Too few values in each {by} for a comparison: {} groups, of which {tested} have at least {} values.",
+            "Too few values in each {by} for a comparison: {} group{}, of which {large} {} at least {} values.",
             found.groups.len(),
+            if found.groups.len() == 1 { "" } else { "s" },
+            if large == 1 { "has" } else { "have" },
             tail::groups::FEWEST
         );
     }

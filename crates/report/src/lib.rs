@@ -63,7 +63,7 @@ pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::Report;
 pub use screen::{
     AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
-    fit_width,
+    are_shown, fit_width,
 };
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};

@@ -163,7 +163,7 @@ proptest! {
         let numbers = &report.numbers;
         let files = WrittenFiles { run: "run.parquet", page: None };
         let screen = report.first_screen(files, ScreenOptions { width: 120, colour: false });
-        let (in_short, cells) = (report.one_line(), answer_cells(numbers));
+        let (in_short, cells) = (report.one_line(), answer_cells(numbers, &report.judgements));
         let json = report.json(With::default());
         let page = report.html();
         let tiles = &tiles(&page);

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use samples::{
-    ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, Judgements, MpiFacts,
-    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, JudgementKind, Judgements,
+    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -242,7 +242,12 @@ impl Together {
                 Entry::Failure { of, example } => self.judge.example(rank, global(of.site), of, example),
                 Entry::Failures { of, count } => self.judge.counted(global(of.site), of, count),
                 Entry::Stop { usage, by, .. } => self.judge.stopped(rank, usage, by),
-                Entry::Assertion(failed) => self.judge.assertion(rank, failed),
+                Entry::Assertion(failed) => {
+                    self.judge.assertion(rank, (JudgementKind::AssertionFailed, failed));
+                }
+                Entry::Unevaluated(one) => {
+                    self.judge.assertion(rank, (JudgementKind::AssertionNotEvaluated, one));
+                }
                 Entry::Host(host) => self.judge.host(rank, host),
                 Entry::Warning(warning) => {
                     if !self.noted.contains(&warning) {

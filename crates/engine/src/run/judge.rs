@@ -99,12 +99,12 @@ impl Judge {
         self.stopped.insert(rank, (usage, by));
     }
 
-    /// An assertion did not hold on a rank.
-    pub(super) fn assertion(&mut self, rank: u32, failed: FailedAssertion) {
+    /// An assertion did not hold on a rank, or was not evaluated on it.
+    pub(super) fn assertion(&mut self, rank: u32, (kind, failed): (JudgementKind, FailedAssertion)) {
         let FailedAssertion { line, claim, text } = failed;
         let example = self.on(rank, JudgementExample { text, ..JudgementExample::default() });
         self.assertions.push(Judgement {
-            kind: JudgementKind::AssertionFailed,
+            kind,
             line,
             what: claim,
             count: 1,

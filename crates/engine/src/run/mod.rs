@@ -206,7 +206,8 @@ impl RunOutcome {
     pub fn assertions(&self) -> Vec<String> {
         let found = self.judgements();
         let fault = found.of(JudgementKind::ProgramAtFault).filter(|one| !one.what.is_empty());
-        let of = found.of(JudgementKind::AssertionFailed).chain(fault);
+        let unevaluated = found.of(JudgementKind::AssertionNotEvaluated);
+        let of = found.of(JudgementKind::AssertionFailed).chain(unevaluated).chain(fault);
         of.flat_map(|one| one.examples.iter().map(|example| example.text.clone())).collect()
     }
 

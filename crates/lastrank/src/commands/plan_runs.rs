@@ -227,6 +227,13 @@ fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
         (_, Bound::Seconds(_)) if !seconds => {
             bail!("{text}: the unit of the values is not known; --unit says it")
         }
+        (Planned::Shape, Bound::Number(number)) => Precision::Absolute(half * number),
+        (_, Bound::Number(number)) if seconds && found.relation != Relation::Equal => {
+            bail!(
+                "{text}: the values are times; write a share, `width({estimate}) < {number}%`, or a time, \
+                 `width({estimate}) < {number}us`"
+            )
+        }
         (_, bound) => Precision::Absolute(half * bound.value()),
     };
     Ok(PrecisionGoal { quantity, precision })

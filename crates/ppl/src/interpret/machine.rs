@@ -286,6 +286,16 @@ pub trait Machine: Sized {
         let _ = (claim, place);
     }
 
+    /// Was the run ended from outside, by a time limit, a condition or a signal?
+    fn was_ended(&self) -> bool {
+        false
+    }
+
+    /// The run was ended before this `assert`, and what it is about is not known: its text and place.
+    fn not_evaluated(&mut self, claim: &str, place: &Position) {
+        let _ = (claim, place);
+    }
+
     /// An `assert` refers to samples: with `each` to those of this rank, otherwise to those of all ranks of
     /// the enclosing group, up to now.
     fn claimed(&mut self, claim: Claim, each: bool) {

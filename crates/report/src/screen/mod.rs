@@ -16,7 +16,7 @@ mod shown;
 mod trust;
 
 pub(crate) use crate::number;
-pub use answer::answer_cells;
+pub use answer::{answer_cells, are_shown};
 pub use answer_line::{AnswerSign, answer_line};
 pub use compare::{CompareAnswer, RunsAnswer};
 pub(crate) use compare::{other_work_words, ratio as ratio_text};
@@ -82,7 +82,7 @@ impl Report {
         }
         let declared = self.answer.as_ref().and_then(|answer| answer.sentences.first());
         parts.extend(declared.map(|sentence| sentence.trim_end_matches('.').to_owned()));
-        if self.brief.is_empty() {
+        if self.brief.is_empty() || !self.facts.counted.is_empty() {
             parts.extend(answer::in_short(&self.numbers));
         }
         parts.extend(self.facts.steady.as_ref().map(words::steady::in_short));

@@ -1,6 +1,7 @@
 //! Chooses the rows of the table of a first screen: those that were asked for, as many as there is room for.
 
 use results::{AnswerPart, AnswerValue, ResultRow};
+use samples::units;
 
 use super::rows::{self, Shown};
 use crate::Report;
@@ -29,10 +30,7 @@ fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
     }
     let numbers = &report.numbers;
     let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
-    let busy = |at: usize| {
-        let row = &report.results[at];
-        row.busy_seconds.unwrap_or(row.timings as f64)
-    };
+    let busy = |at: usize| report.results[at].time_at_work();
     let total: f64 = numbers.shown.iter().map(|at| busy(*at)).sum();
     let mut kept = numbers.shown.clone();
     if numbers.only().is_some() {
@@ -65,11 +63,26 @@ fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
     let mut lines = vec![(false, String::new())];
     let (table, legend) = rows::lines(&shown, columns);
     lines.extend(table);
-    let left = numbers.shown.len() - kept.len();
-    if left > 0 {
-        lines.push((false, format!("  and {left} more with less of the time: -v")));
-    }
+    lines.extend(the_others(report, &kept).map(|line| (false, line)));
     (lines, legend)
+}
+
+/// `  and 4 more rows with 25 600 operations`: what the head counts and the table does not show.
+fn the_others(report: &Report, kept: &[usize]) -> Option<String> {
+    let others =
+        || report.numbers.counted.iter().filter(|at| !kept.contains(at)).map(|at| &report.results[*at]);
+    let operations: u64 =
+        others().map(|row| row.operations.unwrap_or(row.timings) + row.errors + row.failed_as_expected).sum();
+    let rows = others().count();
+    let plural = |n: u64| if n == 1 { "" } else { "s" };
+    (operations > 0).then(|| {
+        format!(
+            "  and {rows} more row{} with {} operation{}: -v",
+            plural(rows as u64),
+            units::count(operations),
+            plural(operations)
+        )
+    })
 }
 
 /// The line of a part whose values are not those of one row: steps, writes until they are safe.
@@ -80,9 +93,7 @@ fn whole(part: &AnswerPart) -> Option<Shown> {
             let over = over.map_or(" (step)".into(), |ranks| format!(" (slowest of {ranks})"));
             (format!("{}{over}", part.name), None, None)
         }
-        AnswerValue::Safe => {
-            (format!("{}, until safe", part.name), part.operations_per_second, part.bytes_per_second)
-        }
+        AnswerValue::Safe => (part.told(), part.operations_per_second, part.bytes_per_second),
         AnswerValue::Operation | AnswerValue::Response => return None,
     };
     Some(Shown {

@@ -275,6 +275,20 @@ impl Machine for Rank<'_, '_> {
         self.note(noted);
     }
 
+    fn was_ended(&self) -> bool {
+        use ranks::CommError::{Signalled, Stopped};
+        matches!(self.stop, Some(Stop::Comm(Signalled { .. } | Stopped { .. })))
+    }
+
+    fn not_evaluated(&mut self, claim: &str, place: &Position) {
+        let Position { file, line, column } = place;
+        let text =
+            format!("{file}:{line}:{column}: the assertion was not evaluated: the run was ended before it");
+        let one = FailedAssertion { line: *line, claim: claim.to_owned(), text };
+        // The reason why the run ended stays.
+        drop(self.session.assertion_unevaluated(one));
+    }
+
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {
         if self.session.may_overlap() {
             let all = self.session.complete_all();

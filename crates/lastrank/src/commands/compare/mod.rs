@@ -62,6 +62,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     warnings.extend(why_not_comparable(&quiet, &new));
     warnings.extend(confined_differently(&quiet, &new));
     warnings.extend(disturbed(&quiet, &new));
+    if let Some(empty) = [&quiet, &new].into_iter().find(|values| values.numbers.is_empty()) {
+        bail!("{} has no value that could be compared", empty.name);
+    }
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(
@@ -74,7 +77,27 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else {
         samples(args, &quiet, &new, (&warnings, limit))?
     };
-    Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run"))
+    match limit.is_some().then(|| unfit(&[&quiet, &new])).flatten() {
+        Some(why) => {
+            eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
+            Ok(Status::Incomplete)
+        }
+        None => Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run")),
+    }
+}
+
+/// Why no condition can be judged by these runs: one of them failed or is incomplete, and what it measured says too little.
+fn unfit(of: &[&Values]) -> Option<String> {
+    of.iter().find_map(|values| {
+        let facts = values.facts.as_ref()?;
+        let found = facts.judgements.as_ref();
+        let failed = found.is_some_and(|found| found.status() == 3);
+        let first = found.and_then(|found| words::judgement::lines(found).into_iter().next());
+        (failed || !facts.complete).then(|| match first {
+            Some(first) => format!("{}: {}", values.name, first.head),
+            None => format!("{} is incomplete", values.name),
+        })
+    })
 }
 
 /// The number in `factor > 1.05`, which is also written `k>1.05`.

@@ -210,21 +210,30 @@ pub fn deliver(
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
+    let mut report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
     };
+    let appended = match (&args.append, &report) {
+        (Some(path), Some(report)) => append::append(report, &paths.run, path),
+        _ => Ok(()),
+    };
+    if let Some(report) = &mut report {
+        let lost = [
+            (!stored, "the run file"),
+            (page.is_err(), "the page"),
+            (appended.is_err(), "the appended rows"),
+        ];
+        report.unwritten =
+            lost.iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| (*what).into()).collect();
+    }
     if let (true, Some(report)) = (args.json, &report) {
         output::json(&document(report, with(&args.with), (&paths.run, paths.page.as_deref())))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
-    let appended = match (&args.append, &report) {
-        (Some(path), Some(report)) => append::append(report, &paths.run, path),
-        _ => Ok(()),
-    };
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;

@@ -63,6 +63,15 @@ impl Watched {
         let what = "--until watches `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
                     LABEL/OPERATION`), or `n_eff > 400` (of p99; `n_eff(p50) > 400`)";
         let condition = Condition::parse(text).map_err(|why| anyhow!("--until {text}: {why}\n{what}"))?;
+        if let (Compared::Width(of), Bound::Number(number)) = (condition.quantity, condition.bound)
+            && number >= 1.0
+        {
+            bail!(
+                "--until {text}: the width is a share of {of}, and {number} of it is {}%; write \
+                 `width({of}) < {number}%`",
+                100.0 * number
+            );
+        }
         Self::watchable(condition)
             .ok_or_else(|| anyhow!("--until {text}: this is not watched during a run\n{what}"))
     }
@@ -290,6 +299,9 @@ impl Watcher {
             return;
         }
         let ended = self.ended_by.is_some() && outcome.ends.iter().all(as_asked);
+        // What is reached only when all ranks are through ended nothing.
+        let is_through = outcome.ends.iter().all(|end| matches!(end, RankEnd::Finished));
+        let ended_by = self.ended_by.filter(|_| !is_through);
         let facts = &mut outcome.run.facts;
         if ended {
             facts.complete = true;
@@ -307,12 +319,12 @@ impl Watcher {
         });
         facts.until = Some(UntilFacts {
             condition: self.until.text(),
-            reached: match self.ended_by {
+            reached: match ended_by {
                 Some(EndedBy::Condition) => true,
                 Some(EndedBy::Time) => !self.until.needs_samples(),
-                Some(EndedBy::Samples | EndedBy::Program) | None => false,
+                Some(EndedBy::Samples | EndedBy::Program) | None => self.ended_by == Some(EndedBy::Condition),
             },
-            ended_by: Some(self.ended_by.unwrap_or_default()),
+            ended_by: Some(ended_by.unwrap_or_default()),
             limit_seconds: self.until.limit.map(|limit| limit.as_secs_f64()),
             found: self.figure,
             looks: self.looks,

@@ -327,10 +327,15 @@ impl<'a> Session<'a> {
                 parts.push(format!("{} that could not be read", amount(self.bad, "line")));
             }
             let sign = match (status, self.bad) {
-                (Status::Ok, 0) => AnswerSign::Good,
+                (Status::Ok, 0) if self.values > 0 => AnswerSign::Good,
                 _ => AnswerSign::Caution,
             };
-            let text = format!("{}; the level is {}.", parts.join(", "), level(watch.level));
+            let text = match self.values {
+                0 if self.alarms == 0 => {
+                    format!("No value came from {}: nothing was watched.", self.stream())
+                }
+                _ => format!("{}; the level is {}.", parts.join(", "), level(watch.level)),
+            };
             output::tell_screen(&answer_line(sign, &text, output::screen_options()))?;
         }
         Ok(status)
