@@ -203,6 +203,9 @@ def test_what_is_granted_is_said_to_be(lastrank: Lastrank) -> None:
         shipped, copied = (lastrank_says(lastrank, *words, name).stdout for name in ("system_calls", "copy.ppl"))
         assert "granted, since it ships with lastrank" in shipped and "--allow-spawn" not in shipped, shipped
         assert "start other programs" in copied and "only with --allow-spawn" in copied, copied
+    (lastrank.folder / "small.ppl").write_text('stat(".");\nspawn("true");\n')
+    told = lastrank_says(lastrank, "run", "small.ppl", "--report", "none").stderr
+    assert "small asks to\n  start other programs (line 2): only with --allow-spawn" in told, told
     allowed = lastrank_says(lastrank, "run", "--dry-run", "copy.ppl", "--allow-spawn").stdout
     assert "granted by --allow-spawn" in allowed, allowed
     found = json.loads(lastrank_says(lastrank, "explain", "system_calls", "--json").stdout)["asks"]

@@ -104,6 +104,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let rule = steady::rule(args, &planned.plan)?;
     let until = Until::of(args, &planned.plan, rule.as_ref(), job.is_some())?;
     let mut options = options(args, &planned, backend);
+    if speaks && !(args.dry_run || args.quiet || args.one_line || args.json) {
+        dry_run::tell_asked(&planned, &options);
+    }
     if let Some(named) = &args.room {
         if let Err(told) = room::check(&planned, &mut options, job.is_some()) {
             return if speaks { Err(told) } else { Ok(Status::Usage) };
