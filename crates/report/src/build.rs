@@ -132,9 +132,8 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
-    let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
     Report {
-        title,
+        title: title(run),
         facts: run.facts.clone(),
         judgements: found,
         unwritten: Vec::new(),
@@ -149,6 +148,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// What the program is called.
+fn title(run: &Run) -> String {
+    if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() }
 }
 
 /// The numbers of the answer. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
@@ -215,7 +219,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
     // The sentence is about the row that the numbers are of.
     let (chapters, brief) = views::counted(run, numbers.parts.first().map(|part| &results[part.row]));
     Report {
-        title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
+        title: title(run),
         facts: run.facts.clone(),
         judgements: run.judgements().into_owned(),
         unwritten: Vec::new(),
