@@ -19,6 +19,13 @@ fn rarity(read: &Read, asked: &Asked) -> Judged {
     Sentence(!asked.is_gev() || (1.0 / RARITY..RARITY).contains(&(said / truth)))
 }
 
+/// The longest is due once in so many or more.
+fn rarity_at_least(read: &Read, asked: &Asked) -> Judged {
+    let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let truth = 1.0 / asked.survival(longest);
+    Sentence(!asked.is_gev() || read.value(2) < RARITY * truth)
+}
+
 /// An interval of a quantile between two slots; without an end, the number of the other.
 fn quantile(read: &Read, asked: &Asked, (lower, upper): (Option<usize>, Option<usize>), p: f64) -> bool {
     let (value, off) = (asked.quantile(p), asked.law().rounding());
@@ -90,9 +97,10 @@ fn verdicts() -> Vec<Clause> {
             "The slow {what} look natural: {}, the longest of {}, is due once in {} {what}",
             rarity,
         ),
-        neutral(
+        sentence(
             "natural",
-            "The slow {what} look natural: {}, the longest of {}, is about the longest there can be",
+            "The slow {what} look natural: {}, the longest of {}, is due once in {} {what} or more",
+            rarity_at_least,
         ),
         neutral(
             "too few",
