@@ -103,6 +103,131 @@ def test_zeros_where_it_wrote_are_found(program: Path, tmp_path: Path, first: in
         assert done.returncode == 3 and "f.dat" in done.stderr, f"seed {seed}: {done.stderr}\n{text}\n{zero}"
 
 
+class Tree:
+    """Which files the names of a program lead to, and which it has open."""
+
+    def __init__(self, draw: random.Random) -> None:
+        self.draw = draw
+        self.names: dict[str, Model] = {}
+        self.open: list[tuple[str, Model]] = []
+        self.lines = ["on_error stop;", 'mkdir("d"); mkdir("e");']
+
+    def free(self) -> str:
+        return self.draw.choice(["a", "b", "c", "d/a", "d/b", "e/a", "e/b"])
+
+    def change(self, variable: str, model: Model) -> None:
+        for _ in range(self.draw.randrange(1, 3)):
+            at, length = span(self.draw)
+            if self.draw.randrange(3):
+                self.lines.append(f"fwrite({variable}, {length}, {at});")
+                model.write(at, length)
+            else:
+                self.lines.append(f"ftruncate({variable}, {at});")
+                model.resize(at)
+
+    def make(self) -> None:
+        name = self.free()
+        known = name in self.names
+        flags = self.draw.choice(["O_RDWR|O_CREAT|O_TRUNC", "O_RDWR|O_CREAT"])
+        model = self.names.setdefault(name, Model())
+        if known and "TRUNC" in flags:
+            model.resize(0)
+        variable = f"$f{len(self.lines)}"
+        self.lines.append(f'{variable} = fopen("{name}", "{flags}");')
+        self.change(variable, model)
+        if self.draw.randrange(3):
+            self.lines.append(f"fclose({variable});")
+        else:
+            self.open.append((variable, model))
+
+    def verify(self) -> None:
+        for variable, model in self.open:
+            if model.written:
+                self.lines.append(f"verify fread({variable}, {len(model.written)}, 0);")
+        for number, (name, model) in enumerate(self.names.items()):
+            if model.written:
+                variable = f"$r{number}"
+                self.lines.append(f'{variable} = fopen("{name}", "r");')
+                self.lines.append(f"verify fread({variable}, {len(model.written)}, 0); fclose({variable});")
+
+    def swap_directories(self) -> None:
+        self.lines.append('rename("d", "x"); rename("e", "d"); rename("x", "e");')
+        other = {"d": "e", "e": "d"}
+        self.names = {other[name[0]] + name[1:] if "/" in name else name: model for name, model in self.names.items()}
+
+
+def composed_of_names(seed: int) -> str:
+    """A program of one rank that renames, links and removes files with holes, and verifies all of them."""
+    draw = random.Random(seed)
+    tree = Tree(draw)
+    for _ in range(draw.randrange(5, 25)):
+        step, names = draw.randrange(8), list(tree.names)
+        if step < 3 or not names:
+            tree.make()
+            continue
+        name, other = draw.choice(names), tree.free()
+        match step:
+            case 3 | 4 if tree.names.get(other) is not tree.names[name]:
+                tree.lines.append(f'rename("{name}", "{other}");')
+                tree.names[other] = tree.names.pop(name)
+            case 5 if other not in tree.names:
+                tree.lines.append(f'link("{name}", "{other}");')
+                tree.names[other] = tree.names[name]
+            case 6:
+                tree.lines.append(f'delete("{name}");')
+                del tree.names[name]
+            case 7:
+                tree.swap_directories()
+        if not draw.randrange(3):
+            tree.verify()
+    tree.verify()
+    tree.lines += [f"fclose({variable});" for variable, _ in tree.open]
+    tree.lines += [f'delete("{name}");' for name in tree.names]
+    return "\n".join([*tree.lines, 'delete("d"); delete("e");'])
+
+
+@pytest.mark.parametrize("first", range(0, 40, 20))
+def test_holes_stay_holes_whatever_the_file_is_called(program: Path, tmp_path: Path, first: int) -> None:
+    for seed in range(first, first + 20):
+        text = composed_of_names(seed)
+        done = run(program, tmp_path, text)
+        assert done.returncode == 0, f"seed {seed}: {done.stderr}\n{text}"
+
+
+def test_a_lost_write_is_found_under_the_new_name(program: Path, tmp_path: Path) -> None:
+    """The zeros are where the program wrote before it renamed the file, and a new file of the old name has a hole there."""
+    text = """on_error stop;
+write("a", 64k); rename("a", "b"); $f = fcreat("a"); fwrite($f, 4k, 64k); fclose($f);
+spawn("dd if=/dev/zero of=b bs=4k seek=3 count=1 conv=notrunc status=none");
+verify read("b", 64k);
+"""
+    assert run(program, tmp_path, text).returncode == 3
+
+
+def test_a_file_that_another_rank_renamed_is_no_wrong_data(program: Path, tmp_path: Path) -> None:
+    text = """define ranks 2;
+master { write("a", 68k); rename("a", "b"); write("a", 4k); }
+barrier;
+$f = fopen("b", "r"); verify fread($f, 68k, 0); fclose($f);
+$f = fopen("a", "r"); verify fread($f, 4k, 0); fclose($f);
+barrier; master { delete("a"); delete("b"); }
+"""
+    (tmp_path / "p.ppl").write_text(text)
+    words = [program, "run", "p.ppl", "-o", "p.parquet", "--report", "none"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "another name" in done.stdout, done.stdout
+
+
+def test_a_block_of_another_file_is_found_where_ranks_rename(program: Path, tmp_path: Path) -> None:
+    text = """define ranks 2;
+master { write("a", 64k); rename("a", "b"); write("c", 64k);
+  spawn("dd if=c of=b bs=4k seek=3 skip=3 count=1 conv=notrunc status=none"); }
+barrier; if $$rank == 1 { verify read("b", 64k); }
+"""
+    assert run(program, tmp_path, text).returncode == 3
+
+
 def test_a_hole_that_ranks_may_have_filled_is_not_called_verified(program: Path, tmp_path: Path) -> None:
     text = """define ranks 2;
 $f = fopen("t-$$rank.dat", "O_RDWR|O_CREAT|O_TRUNC");

@@ -41,7 +41,7 @@ MAY_USE = {
     "probes": "samples clock machine perf",
     "trace": "operations ppl store",
     "tracer": "samples operations clock trace",
-    "engine": "samples ppl confine clock machine perf ranks mpi record probes",
+    "engine": "samples operations ppl confine clock machine perf ranks mpi record probes",
     "lastrank": "samples operations ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
 }
 

@@ -44,7 +44,7 @@ def document(text: bytes) -> dict:
         "run parallel_write --backend simulate:gev(10ms,1ms,0.1) --set repeat=200",
     ],
 )
-@pytest.mark.parametrize("with_more", [[], ["--with", "steps,figures"]], ids=["answer", "all"])
+@pytest.mark.parametrize("with_more", [[], ["--with", "steps,figures,tables"]], ids=["answer", "all"])
 def test_a_run_and_its_report_are_what_the_schema_says(tmp_path, program, arguments, with_more):
     (tmp_path / "program.ppl").write_text(PROGRAM)
     (tmp_path / "nothing.ppl").write_text("print(1);")
@@ -55,7 +55,7 @@ def test_a_run_and_its_report_are_what_the_schema_says(tmp_path, program, argume
     again = [program, "report", "run.parquet", "--json", *with_more]
     done = subprocess.run(again, cwd=tmp_path, capture_output=True)
     assert document(done.stdout) == first, done.stderr
-    assert first["with"] == ["steps", "figures"] * bool(with_more)
+    assert first["with"] == ["steps", "figures", "tables"] * bool(with_more)
     assert all(("figures" in chapter) == bool(with_more) for chapter in first["chapters"])
     assert ("steps" in first.get("subject", {})) == bool(with_more and "subject" in first)
 
@@ -69,8 +69,37 @@ def test_the_answer_does_not_grow_with_the_number_of_operations(tmp_path, progra
         return len(done.stdout)
 
     few, many = size(4_000), size(20_000)
-    assert many < 1.1 * few and many < 100_000
+    assert many < 1.1 * few and many < 60_000
     assert size(4_000, "--with", "steps") > few + 4_000 * 50
+
+
+@pytest.mark.parametrize(
+    "ranks, backend, most",
+    [(16, "posix", 60_000), (16, "simulate:gev(10ms,1ms,0.1)", 60_000), (64, "simulate:gev(10ms,1ms,0.1)", 80_000)],
+    ids=["measured", "simulated", "many"],
+)
+def test_the_answer_does_not_grow_with_the_number_of_ranks(tmp_path, program, ranks, backend, most):
+    sizes = ["--set", f"targets={ranks}", "--set", "repeat=200", "--set", f"size={ranks * 16}KiB"]
+    run = [program, "run", "parallel_write", *sizes, "--backend", backend, "--report", "none", "-o", "run.parquet"]
+    subprocess.run(run, cwd=tmp_path, capture_output=True, check=True)
+
+    def told(*more: str) -> tuple[int, dict]:
+        done = subprocess.run(
+            [program, "report", "run.parquet", "--json", *more], cwd=tmp_path, capture_output=True, check=True
+        )
+        return len(done.stdout), document(done.stdout)
+
+    size, found = told()
+    all_of_it, everything = told("--with", "steps,figures,ranks,tables")
+    assert size < most and all_of_it > 2 * size
+    [part], rows = found["numbers"]["parts"], found["results"]
+    assert part["count"] == 200 and found["facts"]["ranks"] == ranks
+    assert [row["name"] for row in everything["numbers"]["parts"]] == [part["name"]]
+    for row, whole in zip(rows, everything["results"], strict=True):
+        about = row["operation"] == part["operation"] and row["label"] == part["label"]
+        assert len(whole["per_rank"]) in (0, ranks) and len(row["per_rank"]) in (0, 4 if about else 1)
+    for chapter, whole in zip(found["chapters"], everything["chapters"], strict=True):
+        assert len(chapter["tables"]) + chapter.get("tables_left_out", 0) == len(whole["tables"])
 
 
 def test_without_json_there_is_nothing_to_add_to(program):

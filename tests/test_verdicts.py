@@ -53,6 +53,35 @@ def test_negative_durations_are_refused(program: Path) -> None:
     assert "a duration" not in said(program, "b20_neg.txt")
 
 
+def test_an_even_number_of_values_has_one_median(program: Path) -> None:
+    """The value of rank 16 of 32, wherever a median is told."""
+    values = sorted(map(float, (INPUTS / "b08_even.txt").read_text().split()))
+    text = said(program, "b08_even.txt")
+    assert len(values) == 32 and round(values[15], -1) == 2970 and "median 2 970 (" in text, text
+    found = json.loads(subprocess.run([program, "fit", INPUTS / "b08_even.txt", "--json"], capture_output=True, check=True).stdout)
+    medians = [one["value"] for one in found["summary"]["quantiles"] if one["probability"] == 0.5]
+    assert medians == [values[15]], found["summary"]
+    assert "13 5" not in said(program, "b08_even.txt -v"), "the middle between two values is told as a median"
+
+
+def run_of(program: Path, tmp_path: Path, name: str, law: str, seed: int) -> str:
+    words = ["--backend", f"simulate:{law}", "--seed", str(seed), "--report", "none", "-o", f"{seed}.parquet"]
+    done = subprocess.run([program, "run", INPUTS / name, *words], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return " ".join(done.stdout.split())
+
+
+def test_equal_ranks_are_not_called_slow(program: Path, tmp_path: Path) -> None:
+    """Eight ranks of one law, five operations each: one was called slow in 85 % of runs."""
+    slow = [seed for seed in range(12) if "is slow" in run_of(program, tmp_path, "one-law-8-ranks.ppl", "lognormal(1ms,1)", seed)]
+    assert len(slow) <= 1, slow
+
+
+def test_a_rank_that_makes_all_slow_steps_is_named(program: Path, tmp_path: Path) -> None:
+    text = run_of(program, tmp_path, "burst.ppl", "gev(10ms,0.3ms,0)", 1)
+    assert "Rank 3 was last in 40 of the 40 slowest steps" in text and "No rank stands out" not in text, text
+
+
 def test_sorted_values_are_called_sorted(program: Path, tmp_path: Path) -> None:
     lines = sorted((INPUTS / "ar06.txt").read_text().split(), key=float)
     (tmp_path / "sorted.txt").write_text("\n".join(lines))

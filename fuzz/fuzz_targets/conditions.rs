@@ -15,4 +15,8 @@ fuzz_target!(|text: &str| {
         }
         Err(why) => assert!(!why.to_string().is_empty()),
     }
+    match Condition::parse_steady(text) {
+        Ok(rule) => assert_eq!(Condition::parse_steady(&rule.text), Ok(rule)),
+        Err(why) => assert!(!why.to_string().is_empty()),
+    }
 });

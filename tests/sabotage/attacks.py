@@ -166,19 +166,43 @@ ALONE = {"through a name that a pattern found"}
 """Names that are a loop: what follows is one statement."""
 
 
-def by_object() -> list[Attack]:
-    """Each way to change a file of the user by each way to name it."""
+WHERE = {
+    "a rank": "{body}",
+    "a worker": "parallel 1 {{ {body} }}",
+    "under way": "async depth=2 {{ {body} }}",
+    "another rank": "if $$rank == 1 {{ {body} }}",
+}
+"""Who does it. What goes before is done by the rank itself, or by rank 0."""
+OF_A_GROUP = {"pwrite", "pfopen", "pdelete"}
+"""All ranks together, and so neither by workers nor under way."""
+NOT_UNDER_WAY = {"fopen r+", "fopen a", "stripe"}
+"""Of several statements that need each other."""
+
+
+def by_object(below: str = "") -> list[Attack]:
+    """Each way to change a file of the user by each way to name it, by a rank, a worker, under way or another rank in turn: each
+    way and each name has each of them. The user's files are in `below`."""
     made = []
-    for way, program in WAYS.items():
-        for how, (name, before) in NAMES.items():
+    for number, (way, program) in enumerate(WAYS.items()):
+        for place, (how, (name, before)) in enumerate(NAMES.items()):
+            who = list(WHERE)[(number + place) % len(WHERE)]
             body = program.replace("{name}", name)
             define, _, body = body.rpartition("\n") if body.startswith("define") else ("", "", body)
-            body = f"{{{{ {body} }}}}" if how in ALONE else body
-            ranks = 2 if way.startswith("p") else 1
+            if way in OF_A_GROUP:
+                who = "all ranks"
+            elif who == "under way" and way in NOT_UNDER_WAY:
+                who = "a worker"
+            ranks = 2 if who in ("all ranks", "another rank") else 1
+            loop = before if how in ALONE else ""
+            body = f"{loop}{{{{ {body} }}}}" if loop else body
+            body = WHERE[who].replace("{body}", body) if who in WHERE else body
             # Where every rank does the same, one of them makes what the others find.
-            before = before if ranks == 1 or not before or how in ALONE else f"if $$rank == 0 {{{{ {before} }}}}\nbarrier;\n"
+            before = "" if loop or not before else before if ranks == 1 else f"if $$rank == 0 {{{{ {before}}}}}\nbarrier;\n"
+            text = f"{define}\n{before}{body}\n"
+            for users in ("thesis.txt", "docs/notes.txt", '"*.txt"') if below else ():
+                text = text.replace(users, users.replace('"*', f'"{below}*') if "*" in users else below + users)
             # What is done to a link by its name does not reach the file; nor does a rename or a removal.
-            made.append(Attack(f"{way}, {how}", f"{define}\n{before}{body}\n", ranks=ranks))
+            made.append(Attack(f"{way}, {how}, by {who}", text, ranks=ranks))
     return made
 
 

@@ -2,11 +2,14 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,7 +17,8 @@ import pytest
 from filesystems.measured import Lastrank
 from mpi.launchers import launcher
 
-from .attacks import ATTACKS, SYSTEMATIC, Attack, fingerprint, lay_out, what_changed
+from .attacks import ATTACKS, NAMES, SYSTEMATIC, Attack, by_object, fingerprint, lay_out, what_changed
+from .without import without_landlock
 
 NOBODY = 65534
 
@@ -24,9 +28,8 @@ def run(
     environment: dict[str, str] | None = None,
 ) -> str:  # fmt: skip
     """Runs an attack in a fresh folder as this user; its messages. Fails where it had an effect."""
-    folder = lastrank.folder / "attack"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
+    folder = Path(tempfile.mkdtemp(prefix="attack-", dir=lastrank.folder))
+    folder.chmod(0o755)
     lay_out(folder)
     work, outside = folder / "work", folder / "outside"
     # What the program wants to do may not fail only because somebody else owns it.
@@ -45,12 +48,24 @@ def run(
         env={"PATH": f"{work}:{os.environ['PATH']}", "TMPDIR": str(folder), "HOME": str(folder), **(environment or {})},
     )  # fmt: skip
     assert "panicked" not in done.stderr, (attack.name, done.stderr)
+    assert not re.search(r"error\[|attack.ppl:\d+:\d+: error", done.stderr), (attack.name, done.stderr)
     assert fingerprint(outside) == lay_outside, (attack.name, done.stderr)
-    assert not what_changed(had, fingerprint(work)), (attack.name, done.stderr)
+    after = fingerprint(work)
+    assert not what_changed(had, after), (attack.name, done.stderr)
+    if "--room" in options:
+        beside = [name for name in set(after) - set(had) if not name.startswith("attack-room-")]
+        assert not beside, (attack.name, beside)
     if attack.says:
         assert done.returncode == 2 or before, (attack.name, done.returncode, done.stderr)
         assert attack.says in done.stderr, (attack.name, done.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
     return done.stderr
+
+
+def run_all(attacks: list[tuple[Attack, int]], act: Callable[[Attack, int], str]) -> None:
+    """Runs them several at a time: most of the time of a run is waiting."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(lambda one: act(*one), attacks))
 
 
 @pytest.fixture(params=[0, NOBODY], ids=["root", "user"])
@@ -75,29 +90,87 @@ def reachable(lastrank: Lastrank) -> Iterator[Lastrank]:
 
 
 def test_no_attack_has_an_effect(reachable: Lastrank, user: int) -> None:
-    for attack in ATTACKS:
-        run(reachable, attack, user)
+    run_all([(attack, user) for attack in ATTACKS], lambda attack, user: run(reachable, attack, user))
     print(f"{len(ATTACKS)} attacks as user {user}, none with an effect")
     assert len(ATTACKS) >= 20
 
 
 def test_no_way_to_change_a_file_by_no_way_to_name_it_has_an_effect(reachable: Lastrank) -> None:
-    """Every class of call by every way of naming; root and the other user in turn."""
-    users = [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
-    for number, attack in enumerate(SYSTEMATIC):
-        run(reachable, attack, users[number % len(users)])
+    """Every class of call by every way of naming, by ranks, workers and operations under way; root and the other user in turn."""
+    run_all(in_turn(SYSTEMATIC), lambda attack, user: run(reachable, attack, user))
     print(f"{len(SYSTEMATIC)} attacks on objects, none with an effect")
     assert len(SYSTEMATIC) >= 150
+
+
+def in_turn(attacks: list[Attack]) -> list[tuple[Attack, int]]:
+    """Each as root or as somebody without rights."""
+    users = [0, NOBODY] if os.geteuid() == 0 else [os.geteuid()]
+    # By sevens, so that each class of call meets both.
+    return [(attack, users[(number + number // 7) % len(users)]) for number, attack in enumerate(attacks)]
+
+
+def test_no_attack_leaves_a_room(reachable: Lastrank) -> None:
+    """With --room a program has nothing but a new folder, so that names of the user's files are beside or above it."""
+    attacks = [replace(attack, says="") for attack in [*by_object("../"), *ATTACKS]]
+    found = run(reachable, attacks[0], os.geteuid(), options=("--room",))
+    if "--room cannot be kept here" in found:
+        pytest.skip(found)
+    run_all(in_turn(attacks), lambda attack, user: run(reachable, attack, user, options=("--room",)))
+    print(f"{len(attacks)} attacks in a room, none with an effect")
+
+
+def test_a_room_is_refused_where_it_cannot_be_kept(lastrank: Lastrank) -> None:
+    (lastrank.folder / "a.ppl").write_text('write("x", 1);')
+    (lastrank.folder / "old").mkdir()
+    (lastrank.folder / "net.ppl").write_text('net_pingpong("udp", "127.0.0.1:7007", 8);')
+    for words, says in [
+        (("a.ppl", "--room=old"), "is there already"),
+        (("net.ppl", "--room"), "line 1: net_pingpong"),
+        (("a.ppl", "--room", "--backend", "simulate:gev(10ms,1ms,0.1)"), "touches nothing"),
+        (("a.ppl", "--room", "--allow", "."), "cannot be used with"),
+        (("a.ppl", "--room", "--unconfined"), "cannot be used with"),
+        (("a.ppl", "--room", "--allow-spawn"), "cannot be used with"),
+    ]:
+        done = lastrank_says(lastrank, "run", *words)
+        assert done.returncode == 2 and says in done.stderr, (words, done.stderr)
+    blocked = subprocess.run(
+        [str(lastrank.program), "run", "a.ppl", "--room"], cwd=lastrank.folder, capture_output=True, text=True, check=False,
+        preexec_fn=without_landlock,
+    )  # fmt: skip
+    assert blocked.returncode == 2 and "--room cannot be kept here" in blocked.stderr, blocked.stderr
+    assert sorted(path.name for path in lastrank.folder.iterdir()) == ["a.ppl", "net.ppl", "old"]
+
+
+@pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi"])
+def test_a_room_is_refused_under_a_launcher(lastrank: Lastrank, name: str) -> None:
+    (lastrank.folder / "a.ppl").write_text('write("x", 1);')
+    command, environment = launcher(name).command(2, [lastrank.program, "run"], ("a.ppl", "--room"))
+    done = subprocess.run(
+        command, cwd=lastrank.folder, env=environment, capture_output=True, text=True, errors="replace", timeout=120, check=False
+    )
+    assert done.returncode != 0 and done.stderr.count("--room cannot be kept here") == 1, done.stderr
+    assert [path.name for path in lastrank.folder.iterdir()] == ["a.ppl"]
+
+
+def test_what_a_program_makes_in_its_room_stays_there_and_results_come_out(lastrank: Lastrank) -> None:
+    text = 'mkdir("d-$$rank"); write("d-$$rank/f", 9); symlink("f", "d-$$rank/l"); read("d-$$rank/l"); rename("d-$$rank", "e-$$rank");'
+    (lastrank.folder / "a.ppl").write_text(text)
+    done = lastrank_says(lastrank, "run", "a.ppl", "--room=mine", "-n", "2", "-o", "a.parquet", "--append", "rows.csv", "-q")
+    if "--room cannot be kept here" in done.stderr:
+        pytest.skip(done.stderr)
+    assert done.returncode == 0, done.stderr
+    assert sorted(path.name for path in lastrank.folder.iterdir()) == ["a.html", "a.parquet", "a.ppl", "mine", "rows.csv"]
+    assert (lastrank.folder / "mine/e-1/f").stat().st_size == 9 and (lastrank.folder / "mine").stat().st_mode & 0o777 == 0o700
+    assert "what the program made is in" in done.stderr, done.stderr
+    done = lastrank_says(lastrank, "run", "a.ppl", "--room=other", "--clean", "-o", "b.parquet", "-s", "--report", "none")
+    assert done.returncode == 0 and not (lastrank.folder / "other").exists(), done.stderr
 
 
 def test_no_attack_has_an_effect_under_mpi(lastrank: Lastrank) -> None:
     mpirun = shutil.which("mpirun.mpich")
     if mpirun is None:
         pytest.skip("mpirun.mpich of Debian is not installed")
-    chosen = [attack for attack in ATTACKS if attack.ranks == 2] + ATTACKS[:3]
-    for attack in chosen:
-        run(lastrank, attack, os.geteuid(), mpirun, "-n", str(max(attack.ranks, 1)))
-    print(f"{len(chosen)} attacks under MPI, none with an effect")
+    under_mpi(lastrank, mpirun)
 
 
 def test_the_program_s_owner_can_allow_each_thing(lastrank: Lastrank, tmp_path: Path) -> None:
@@ -130,6 +203,9 @@ def test_what_is_granted_is_said_to_be(lastrank: Lastrank) -> None:
         shipped, copied = (lastrank_says(lastrank, *words, name).stdout for name in ("system_calls", "copy.ppl"))
         assert "granted, since it ships with lastrank" in shipped and "--allow-spawn" not in shipped, shipped
         assert "start other programs" in copied and "only with --allow-spawn" in copied, copied
+    (lastrank.folder / "small.ppl").write_text('stat(".");\nspawn("true");\n')
+    told = lastrank_says(lastrank, "run", "small.ppl", "--report", "none").stderr
+    assert "small asks to\n  start other programs (line 2): only with --allow-spawn" in told, told
     allowed = lastrank_says(lastrank, "run", "--dry-run", "copy.ppl", "--allow-spawn").stdout
     assert "granted by --allow-spawn" in allowed, allowed
     found = json.loads(lastrank_says(lastrank, "explain", "system_calls", "--json").stdout)["asks"]
@@ -210,11 +286,22 @@ def test_no_attack_has_an_effect_under_mpi_where_the_kernel_confines(lastrank: L
     mpirun = shutil.which("mpirun.mpich")
     if mpirun is None:
         pytest.skip("mpirun.mpich of Debian is not installed")
-    chosen = [attack for attack in ATTACKS if attack.ranks == 2] + ATTACKS[:3]
-    for attack in chosen:
-        ranks = str(max(attack.ranks, 1))
-        run(lastrank, attack, os.geteuid(), mpirun, "-n", ranks, options=("--require-confinement",))
-    print(f"{len(chosen)} attacks under MPI and Landlock, none with an effect")
+    under_mpi(lastrank, mpirun, "--require-confinement")
+
+
+def under_mpi(lastrank: Lastrank, mpirun: str, *options: str) -> None:
+    """Attacks of ranks that work together, and one in nine of the systematic ones: each class of call by another name."""
+    chosen = [attack for attack in ATTACKS if attack.ranks == 2] + ATTACKS[:3] + SYSTEMATIC[:: len(NAMES) + 1]
+    act = lambda attack, user: run(lastrank, attack, user, mpirun, "-n", str(attack.ranks), options=options)  # noqa: E731
+    run_all([(attack, os.geteuid()) for attack in chosen], act)
+    print(f"{len(chosen)} attacks under MPI {' '.join(options)}, none with an effect")
+
+
+def test_no_attack_has_an_effect_under_open_mpi(lastrank: Lastrank) -> None:
+    """A few: a start takes a second."""
+    for attack in SYSTEMATIC[:: 3 * len(NAMES) + 2] + [attack for attack in ATTACKS if attack.ranks == 2][::4]:
+        command, environment = launcher("debian-openmpi").command(attack.ranks, [], ())
+        run(lastrank, attack, os.geteuid(), *map(str, command), environment=environment)
 
 
 LATE = {

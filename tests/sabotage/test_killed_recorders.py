@@ -1,4 +1,5 @@
-"""A quiet recorder that is killed, at any moment: what its application did until its own end is recorded."""
+"""Recorders that are killed, at any moment. Of the quiet one the application goes on, and what it did until its own end is recorded;
+with the complete one it ends, and every call that returned to it is recorded."""
 
 import os
 import random
@@ -37,11 +38,12 @@ def written(folder: Path) -> int:
     return log.stat().st_size if log.exists() else 0
 
 
-def start(lastrank: Lastrank, folder: Path) -> tuple[subprocess.Popen, dict[str, str]]:
+def start(lastrank: Lastrank, folder: Path, how: str = "--quiet") -> tuple[subprocess.Popen, dict[str, str]]:
     folder.mkdir()
     (folder / "spool").mkdir()
     environment = {**os.environ, "TMPDIR": str(folder / "spool")}
-    command = [lastrank.program, "record", "--quiet", "-o", "app.parquet", "--", "python3", "-I", "-S", "-c", APPLICATION]
+    application = ["--", "python3", "-I", "-S", "-c", APPLICATION]
+    command = [lastrank.program, "record", *how.split(), "-o", "app.parquet", *application]
     recorder = subprocess.Popen(
         command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -116,6 +118,53 @@ def test_where_both_are_killed_all_calls_that_returned_are_recorded(lastrank: La
         # A call that had its effect may not have returned.
         assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder), f"trial {trial}"
         assert nothing_is_left(folder)
+
+
+def test_what_an_application_did_until_its_complete_recorder_was_killed_is_recorded(
+    lastrank: Lastrank, tmp_path: Path
+) -> None:
+    chance = random.Random(SEED + 2)
+    for trial in range(TRIALS):
+        folder = tmp_path / str(trial)
+        recorder, environment = start(lastrank, folder, "")
+        time.sleep(chance.uniform(0, 0.1))
+        application = application_of(recorder)
+        assert "under way" in recover(lastrank, folder, environment)
+        recorder.kill()
+        recorder.wait()
+        until(lambda: not lives(application), "the application ends with its recorder")
+        assert "app.parquet" in recover(lastrank, folder, environment)
+        # A call that had its effect may not have returned.
+        assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder), f"trial {trial}"
+        assert nothing_is_left(folder)
+
+
+# Each kind of child that a shell may kill: before it runs a program, while that is loaded, while it waits and while it reads.
+KILLS = """
+i=0
+while [ $i -lt 60 ]; do
+    sleep 600 & p=$!
+    j=0; while [ $j -lt $((i * 5)) ]; do j=$((j+1)); done
+    kill -KILL $p
+    i=$((i+1))
+done
+for pause in 0.003 0.01; do
+    (read line) < pipe & sleep $pause; kill -KILL $!
+done
+wait
+"""
+
+
+def test_children_that_are_killed_leave_nothing_that_was_counted_and_not_seen(lastrank: Lastrank, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    # Somebody who writes to it, so that who reads waits.
+    writer = os.open(tmp_path / "pipe", os.O_RDWR)
+    command = [lastrank.program, "record", "-o", "a.parquet", "--", "sh", "-c", KILLS]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    os.close(writer)
+    counts = re.search(r"(\d+) recorded, (\d+) counted by Linux", done.stderr)
+    assert counts, done.stderr
+    assert done.returncode == 0 and int(counts[1]) >= int(counts[2]), done.stderr
 
 
 def test_a_later_recording_removes_nothing_and_a_second_recover_finds_nothing(lastrank: Lastrank, tmp_path: Path) -> None:

@@ -3,12 +3,10 @@ ranks, with and without the kernel's confinement. The user's files keep content,
 
 `LASTRANK_SEQUENCES` says how many (300); a failure names its seed, with which `LASTRANK_SEED` begins."""
 
-import ctypes
 import os
 import platform
 import random
 import shutil
-import struct
 import subprocess
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -19,6 +17,7 @@ import pytest
 from filesystems.measured import Lastrank
 
 from .attacks import fingerprint, lay_out, what_changed
+from .without import without_landlock
 
 NOBODY = 65534
 USERS = ["thesis.txt", "docs", "docs/notes.txt", "script.sh", "out", "outfile", "empty", "../outside/victim"]
@@ -68,16 +67,6 @@ def program(seed: int) -> str:
         times = draw.choice([1, 1, 30])
         lines.append(f"repeat {times} {{ {statement(draw, 0.2)} {statement(draw, 0.6)} }} }}")
     return "\n".join(lines) + "\n"
-
-
-def without_landlock() -> None:
-    """As in a container that forbids it: the call that makes a rule set fails with EPERM."""
-    steps = [(0x20, 0, 0, 0), (0x15, 0, 1, 444), (0x06, 0, 0, 0x00050000 | 1), (0x06, 0, 0, 0x7FFF0000)]
-    kept = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
-    libc = ctypes.CDLL(None, use_errno=True)
-    assert libc.prctl(38, 1, 0, 0, 0) == 0  # PR_SET_NO_NEW_PRIVS
-    filters = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(kept))
-    assert libc.prctl(22, 2, ctypes.c_char_p(filters), 0, 0) == 0  # PR_SET_SECCOMP, a filter
 
 
 def attempt(lastrank: Lastrank, seed: int) -> str:

@@ -52,15 +52,17 @@ CASES = [
     Case("io", "io randread --ops 1000 --size 4MiB --backend simulate:lognormal(100us,0.5) --report none -o new.parquet"),
     Case("meta", "meta -n 100 --backend simulate:lognormal(100us,0.5) --report none --output new.parquet"),
     Case("ior", f"ior -b 4m -t 1m -s 4 --ranks 4 {SIMULATED} --output new.parquet"),
-    Case("mem", "mem --size 64KiB --backend simulate:lognormal(100us,0.5) --report none -o new.parquet", kept=False),
+    Case("mem", "mem --size 64KiB --backend simulate:lognormal(100us,0.5) --seed 1 --report none -o new.parquet", masked=True),
+    Case("io-direct", "io randread --direct --depth 16 --ops 1000 --size 4MiB --backend simulate:lognormal(100us,0.5) --report none -o new.parquet"),
+    Case("run-verbose", f"run parallel_write {SIMULATED} --seed 1 -o new.parquet -v"),
     Case("fit", "fit runs/a.parquet"),
     Case("fit-numbers", "fit numbers.txt --unit ms"),
     Case("compare", "compare runs/a.parquet runs/b.parquet"),
     Case("watch", "watch runs/a.parquet runs/b.parquet", status=1),
     Case("report", "report runs/a.parquet -o page.html"),
-    Case("report-verbose", "report runs/a.parquet -o page.html -v", kept=False),
-    Case("compare-verbose", "compare runs/a.parquet runs/b.parquet -v", kept=False),
-    Case("fit-verbose", "fit runs/a.parquet -v", kept=False),
+    Case("report-verbose", "report runs/a.parquet -o page.html -v"),
+    Case("compare-verbose", "compare runs/a.parquet runs/b.parquet -v"),
+    Case("fit-verbose", "fit runs/a.parquet -v"),
     Case("ls", "ls runs"),
     Case("scale", "scale runs/a.parquet --to 1024"),
     Case("plan-runs", "plan-runs runs/a.parquet p99=5%"),
@@ -77,6 +79,12 @@ CASES = [
     Case("missing-file", "fit no-such-file-in-a-folder-with-a-long-name/and-another-long-name.txt", status=2),
     Case("missing-program", "run parallel-write", status=2),
     Case("bad-file", "report mistakes.ppl", status=2),
+    Case("fit-slip", "fit runs/aa.parquet", status=2),
+    Case("fit-text", "fit claim.ppl", status=2),
+    Case("io-slip", "io randraed", status=2),
+    Case("io-value", "io randread --depth many", status=2),
+    Case("page-nowhere", "report runs/a.parquet -o nowhere/page.html", status=-1),
+    Case("ls-file", "ls runs/a.parquet", status=2),
     Case("nothing-to-recover", "recover empty"),
 ]
 MODES: dict[str, dict[str, str]] = {
@@ -105,7 +113,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
 def shown(case: Case, program: Path, folder: Path, columns: int, variables: dict[str, str] | None = None) -> Shown:
     """The screen of a case; a comma in its words stands for a blank in one word."""
     words = [str(word).replace(",", " ") if case.words.startswith("ab ") else word for word in case.command(program)]
-    found = show(words, columns, folder, variables)
+    found = show(words, columns, folder, variables, lines=600 if "-v" in words else 150)
     assert case.status in (-1, found.status), found.text
     assert_fits(found)
     return found
@@ -133,6 +141,12 @@ def test_a_screen_fits_and_is_as_it_was(case: Case, program: Path, folder: Path)
     if REWRITE:
         kept.write_text("".join(parts))
     assert "".join(parts) == kept.read_text(), f"{kept.name} differs (LASTRANK_REWRITE_SCREENS=1 writes it anew)"
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_a_screen_fits_into_forty_columns(case: Case, program: Path, folder: Path) -> None:
+    """Split terminals are so narrow."""
+    shown(case, program, folder, 40)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.kept and not case.masked], ids=lambda case: case.name)

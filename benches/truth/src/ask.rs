@@ -6,8 +6,9 @@ use samples::{FACTS_SCHEMA, Facts, Run, Sample, Site, SiteKind};
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event};
 use tail::assess::{AssessOptions, assess};
 use tail::congestion::CompareOptions;
+use tail::independence::Question;
 use tail::interleaved::{BlockOrder, Decision, LOOKS, look};
-use tail::planning::{Precision, PrecisionGoal, Quantity, plan_with};
+use tail::planning::{Pilot, Precision, PrecisionGoal, Quantity, plan_with};
 use tail::scale::{ScaleOptions, scale_at};
 use tail::{Likelihood, Series};
 
@@ -139,19 +140,29 @@ pub fn scale(values: &[f64], ranks: usize) -> Result<String, String> {
 /// What `lastrank plan-runs` says of a pilot, and the number of runs beside that which the truth needs.
 pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
     let text = |error: tail::Error| error.to_string();
-    let goal = PrecisionGoal { quantity: Quantity::ReturnLevel(100.0), precision: Precision::Relative(0.02) };
-    let fit = Likelihood::new(&Series::clean(values)).map_err(text)?.fit().law();
-    let inflation = tail::independence::check(values, 0.05).map_err(text)?.variance_inflation.max(1.0);
+    let quantity = Quantity::ReturnLevel(100.0);
+    let goal = PrecisionGoal { quantity, precision: Precision::Relative(0.02) };
     let plan_of = |law: &tail::Gev, inflation| plan_with(law, goal, 0.95, 0.8, inflation).map_err(text);
-    let plan = plan_of(&fit, inflation)?;
+    let pilot_of = |values: &[f64], is_dependent: bool| -> Result<Pilot, String> {
+        let fit = Likelihood::new(&Series::clean(values)).map_err(text)?.fit();
+        Ok(Pilot::new(values.to_vec(), fit, is_dependent))
+    };
+    let tests = tail::independence::check(values, 0.05).map_err(text)?;
+    let pilot = pilot_of(values, tests.test(Question::Autocorrelation).is_some_and(|test| test.rejected))?;
+    let mut plan = plan_of(&pilot.fit.law(), pilot.inflation(quantity).unwrap_or(1.0))?;
+    plan.runs_interval = pilot.runs_interval(&plan);
     let Base::Gev(shape) = law.base else { return Err("a law of maxima is planned with".into()) };
-    let truth =
-        plan_of(&tail::Gev::new(10e-3, 1e-3, shape).map_err(text)?, (1.0 + law.phi) / (1.0 - law.phi))?;
-    let beside = plan.runs / truth.runs;
-    Ok(format!(
-        "{}\nruns that are needed beside the truth: {beside:.4}\n",
-        words::planning::answer(&[plan], values.len())
-    ))
+    // What dependence costs is that of very many values of the law.
+    let cost = match law.phi > 0.0 {
+        true => pilot_of(&law.draw(100_000, &mut tail::Xoshiro::new(1)), true)?.inflation(quantity),
+        false => None,
+    };
+    let truth = plan_of(&tail::Gev::new(10e-3, 1e-3, shape).map_err(text)?, cost.unwrap_or(1.0))?;
+    let ends = plan.runs_interval.map_or(String::new(), |ends| {
+        let [lower, upper] = ends.map(|end| end / truth.runs);
+        format!("runs that are needed beside the truth: {lower:.4} to {upper:.4}\n")
+    });
+    Ok(format!("{}\n{ends}", words::planning::answer(&[plan], values.len())))
 }
 
 /// A run whose ranks each write one after the other, each write as long as its value; where they meet all begin together.

@@ -41,22 +41,24 @@ fn main() -> ExitCode {
     }
     let mut studies = Vec::new();
     let begin = Instant::now();
+    print!("{}", truth::HEAD);
     for cell in &cells {
         match truth::run(cell) {
             Ok(study) => {
                 eprintln!("{:>6.0} s  {}", begin.elapsed().as_secs_f64(), cell.name());
+                print!("{}", truth::rows(&study));
                 studies.push(study);
+                // A page of what is counted so far is one of fewer cells.
+                if let Err(why) = written(&studies, [value("--save"), value("--before"), value("--write")]) {
+                    eprintln!("{why}");
+                    return ExitCode::FAILURE;
+                }
             }
             Err(why) => {
                 eprintln!("{why}");
                 return ExitCode::FAILURE;
             }
         }
-    }
-    print!("{}", truth::markdown(&studies));
-    if let Err(why) = written(&studies, [value("--save"), value("--before"), value("--write")]) {
-        eprintln!("{why}");
-        return ExitCode::FAILURE;
     }
     // What is known is of the draws of the test.
     let known = if has("--quick") && !has("--all") { truth::KNOWN } else { &[] };

@@ -230,6 +230,9 @@ fn ranks(of_each: (usize, usize), most: usize) -> Vec<Cell> {
         of(Screen::Gate, 16, 400, Slow::Always(1.02)),
         of(Screen::Gate, 64, 1000, Slow::None),
         of(Screen::Run, 64, 1000, Slow::None),
+        of(Screen::Gate, 2, 20, Slow::None),
+        of(Screen::Gate, 64, 50, Slow::Always(1.05)),
+        of(Screen::Gate, 64, 50, Slow::Bursts(0.15, 5.0)),
     ];
     let dependent = Cell { law: base.ar(0.6), ..of(Screen::Run, 8, 50, Slow::None) };
     all.insert(3, dependent);
@@ -294,6 +297,7 @@ pub fn full() -> Vec<Cell> {
     let law = Law::of(GEV);
     let main = [law, Law::of(Base::LogNormal(0.5)), law.ar(0.3), law.ar(0.6), law.ar(0.9)];
     let mut all = cells(&[Screen::Fit], &laws, &[50, 400], (2000, 99));
+    all.extend(cells(&[Screen::Fit, Screen::Run], &main, &[20], (2000, 99)));
     all.extend(cells(&[Screen::Fit], &main, &[10_000], (2000, 99)));
     all.extend(cells(&[Screen::Run], &main, &[50, 400], (2000, 99)));
     all.extend(cells(&[Screen::Run], &changing(), &[400], (200, 99)));

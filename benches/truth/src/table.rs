@@ -48,36 +48,41 @@ impl Study {
     }
 }
 
+/// The head of the table.
+pub const HEAD: &str =
+    "| screen, law, values | row | stated | counted | 95 % | of | |\n|---|---|--:|--:|--:|--:|---|\n";
+
 /// The table of all studies.
 pub fn markdown(studies: &[Study]) -> String {
-    let mut text = String::from(
-        "| screen, law, values | row | stated | counted | 95 % | of | |\n|---|---|--:|--:|--:|--:|---|\n",
-    );
-    for study in studies {
-        for row in study.rows() {
-            let (lower, upper) = row.interval();
-            let stated = match row.bound {
-                Bound::AtMost(share) => format!("≤ {:.0} %", 100.0 * share),
-                Bound::AtLeast(share) => format!("≥ {:.0} %", 100.0 * share),
-                Bound::Between(least, most) => format!("{least} to {most}"),
-                Bound::Open => String::new(),
-            };
-            let counted = match row.mean {
-                Some((mean, error)) => {
-                    format!("{mean:.2} | {:.2} to {:.2}", mean - 1.96 * error, mean + 1.96 * error)
-                }
-                None => {
-                    format!("{:.1} % | {:.1} to {:.1}", 100.0 * row.share(), 100.0 * lower, 100.0 * upper)
-                }
-            };
-            text += &format!(
-                "| {} | {} | {stated} | {counted} | {} | {} |\n",
-                study.cell.name(),
-                row.name,
-                row.of,
-                if row.breaks() { "**outside**" } else { "" }
-            );
-        }
+    HEAD.to_owned() + &studies.iter().map(rows).collect::<String>()
+}
+
+/// The rows of one study.
+pub fn rows(study: &Study) -> String {
+    let mut text = String::new();
+    for row in study.rows() {
+        let (lower, upper) = row.interval();
+        let stated = match row.bound {
+            Bound::AtMost(share) => format!("≤ {:.0} %", 100.0 * share),
+            Bound::AtLeast(share) => format!("≥ {:.0} %", 100.0 * share),
+            Bound::Between(least, most) => format!("{least} to {most}"),
+            Bound::Open => String::new(),
+        };
+        let counted = match row.mean {
+            Some((mean, error)) => {
+                format!("{mean:.2} | {:.2} to {:.2}", mean - 1.96 * error, mean + 1.96 * error)
+            }
+            None => {
+                format!("{:.1} % | {:.1} to {:.1}", 100.0 * row.share(), 100.0 * lower, 100.0 * upper)
+            }
+        };
+        text += &format!(
+            "| {} | {} | {stated} | {counted} | {} | {} |\n",
+            study.cell.name(),
+            row.name,
+            row.of,
+            if row.breaks() { "**outside**" } else { "" }
+        );
     }
     text
 }

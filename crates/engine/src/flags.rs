@@ -51,6 +51,26 @@ const NAMES: [(&str, i32); 17] = [
     ("O_LARGEFILE", 0),
 ];
 
+/// The mode of `fallocate`: the table's words without their beginning, in lower case, joined by `|`; nothing is 0.
+///
+/// Errors name the word that is not known.
+pub fn allocation_mode(words: &str) -> Result<i32, String> {
+    const BEGINNING: &str = "FALLOC_FL_";
+    let set = operations::by_name(b"fallocate").and_then(operations::Entry::flags);
+    let known = set.map_or(&[][..], |(_, set)| set.0);
+    let name = |flag: &operations::Flag| flag.word.trim_start_matches(BEGINNING).to_lowercase();
+    let mut mode = 0;
+    for word in words.split('|').map(str::trim).filter(|word| !word.is_empty()) {
+        let flag = known.iter().find(|flag| name(flag) == word).ok_or_else(|| {
+            let names: Vec<_> = known.iter().map(name).collect();
+            format!("unknown mode \"{word}\" of fallocate: words of {}, joined by |", names.join(" "))
+        })?;
+        mode |= flag.x86.cast_signed();
+    }
+    // Linux takes no hole that changes the size.
+    if mode & libc::FALLOC_FL_PUNCH_HOLE != 0 { Ok(mode | libc::FALLOC_FL_KEEP_SIZE) } else { Ok(mode) }
+}
+
 /// Can a file opened like this change anything?
 pub fn writes(flags: i32) -> bool {
     flags & libc::O_ACCMODE != libc::O_RDONLY || flags & (libc::O_CREAT | libc::O_TRUNC) != 0
@@ -99,6 +119,17 @@ const ERRNOS: &[(i32, &str)] = errnos!(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_of_fallocate_are_those_of_the_table_and_a_hole_keeps_the_size() {
+        assert_eq!(allocation_mode(""), Ok(0));
+        let hole = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
+        assert_eq!(allocation_mode("punch_hole"), Ok(hole));
+        assert_eq!(allocation_mode("keep_size | punch_hole"), Ok(hole));
+        assert_eq!(allocation_mode("zero_range"), Ok(libc::FALLOC_FL_ZERO_RANGE));
+        assert_eq!(allocation_mode("insert_range"), Ok(libc::FALLOC_FL_INSERT_RANGE));
+        assert!(allocation_mode("punch").unwrap_err().contains("\"punch\""));
+    }
 
     #[test]
     fn modes_of_both_kinds_are_read() {

@@ -12,7 +12,7 @@ mod workloads;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-pub use choice::{Choice, TimeUnit, WithMore};
+pub use choice::{Choice, PinTo, ProgressKind, Record, TimeUnit, WithMore};
 pub use fit::{CompareArgs, FitArgs, Model};
 pub use shell::{CompletionsArgs, EchoArgs, ManArgs};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
@@ -108,7 +108,7 @@ pub enum Command {
     Man(ManArgs),
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[command(after_help = "Examples:\n  \
     lastrank run parallel_write\n  \
     lastrank run parallel_write --set size=512MiB --set dir=/mnt/lustre --set striped=yes\n  \
@@ -128,6 +128,9 @@ pub struct RunArgs {
     /// The text of the program, where lastrank made it and `program` is its name
     #[arg(skip)]
     pub made: Option<String>,
+    /// Where the command was given, where the program works elsewhere
+    #[arg(skip)]
+    pub began_in: Option<PathBuf>,
 }
 
 impl std::ops::Deref for RunArgs {
@@ -139,7 +142,7 @@ impl std::ops::Deref for RunArgs {
 }
 
 /// How any program is run, whether it came from a file or was made by `io` and its like.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct RunOptions {
     /// Number of ranks (processes on this machine) [default: what the program says, else 1]
     #[arg(short = 'n', long, value_name = "RANKS")]
@@ -154,6 +157,10 @@ pub struct RunOptions {
     /// (the values tell as much of p99 as 400 independent ones)
     #[arg(long, value_name = "CONDITION")]
     pub until: Option<String>,
+    /// Leave out what comes before the load is steady: `iops 5% over 30s` (each second of 30 s within 5 % of their mean,
+    /// and no slope above it); `--until steady` ends the run then
+    #[arg(long, value_name = "RULE")]
+    pub steady: Option<String>,
     /// Where the samples go [default: PROGRAM-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -209,6 +216,11 @@ pub struct RunOptions {
     /// Confine the program to this directory tree
     #[arg(long, value_name = "DIR")]
     pub root: Option<PathBuf>,
+    /// For a program that you do not trust at all: a new folder, DIR or one with a name of its own here, is all that it sees and
+    /// changes. No run where the kernel cannot keep that, or under an MPI launcher
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true)]
+    #[arg(conflicts_with_all = ["root", "allow", "allow_spawn", "fill", "unconfined"])]
+    pub room: Option<Option<PathBuf>>,
     /// Confine nothing: for a program of your own; opening and making files is then some 0.4 µs faster
     #[arg(long, conflicts_with_all = ["root", "require_confinement"])]
     pub unconfined: bool,
@@ -240,8 +252,8 @@ pub struct RunOptions {
     /// standard error
     #[arg(long)]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
-    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all `figures`, every rank (`ranks`), all `tables` of the page
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// Append one row for each part of the answer to a table of many runs: CSV, or JSON lines to `*.json` and `*.jsonl`
     #[arg(long, value_name = "FILE")]
@@ -263,37 +275,6 @@ pub struct RunOptions {
 pub struct RecoverArgs {
     /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
     pub directory: Option<PathBuf>,
-}
-
-/// Whether ranks are pinned to processors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum PinTo {
-    /// Several ranks are, where there is a processor for each
-    Auto,
-    /// Each rank to one, in turn where there are more ranks
-    Cores,
-    /// None is
-    None,
-}
-
-/// What is shown while a run runs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum ProgressKind {
-    /// Rates and the time to go in one line, where somebody watches
-    Auto,
-    /// One JSON object a line (schema lastrank.progress/1)
-    Json,
-    /// Nothing
-    None,
-}
-
-/// What is kept of the operations.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Record {
-    /// Every one: any analysis, 64 bytes each
-    Samples,
-    /// Quantiles within 0.4 % and the far tail, in constant memory: for runs of billions
-    Histogram,
 }
 
 #[derive(Debug, Args)]
@@ -409,8 +390,8 @@ pub struct ReportArgs {
     /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one
     #[arg(long, conflicts_with_all = ["verbose", "one_line"])]
     pub json: bool,
-    /// With more in the JSON: every value (`steps`), all figures (`figures`), every rank (`ranks`)
-    #[arg(long, value_enum, value_name = "steps,figures,ranks", value_delimiter = ',', requires = "json")]
+    /// With more in the JSON: every value (`steps`), all `figures`, every rank (`ranks`), all `tables` of the page
+    #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
     /// With the kernel's command line on the page
     #[arg(long)]

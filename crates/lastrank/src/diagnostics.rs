@@ -7,6 +7,10 @@ use serde::Serialize;
 
 use crate::output;
 
+/// Bytes of lines that are drawn in all. Drawing takes a microsecond a byte and more, of the whole line however little of it is
+/// shown: beyond, findings are told by their place alone.
+const MOST_DRAWN: usize = 256 << 10;
+
 /// Draw all findings, each with its lines of the program, of which so much is shown as fits into `columns`.
 pub fn render(source: &Source, diagnostics: &[Diagnostic], columns: Option<usize>, color: bool) -> String {
     let renderer = if color { Renderer::styled() } else { Renderer::plain() };
@@ -15,13 +19,21 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], columns: Option<usize
         None => renderer,
     };
     let mut out = String::new();
+    let mut left = MOST_DRAWN;
     for diagnostic in diagnostics {
+        let file = SourceFile::of(source, diagnostic.span);
+        match left.checked_sub(file.bytes_of_lines(diagnostic)) {
+            Some(rest) => left = rest,
+            None => {
+                out += &told(source, diagnostic);
+                continue;
+            }
+        }
         let level = match diagnostic.severity {
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
             Severity::Note => Level::NOTE,
         };
-        let file = SourceFile::of(source, diagnostic.span);
         let code = diagnostic.code.to_string();
         // What the program holds may command a terminal; of source lines the renderer takes care.
         let (message, path) = (visible(&diagnostic.message), visible(file.name));
@@ -43,6 +55,26 @@ pub fn render(source: &Source, diagnostics: &[Diagnostic], columns: Option<usize
         out.push_str("\n\n");
     }
     out
+}
+
+/// A finding without its line.
+fn told(source: &Source, diagnostic: &Diagnostic) -> String {
+    let severity = match diagnostic.severity {
+        Severity::Error => "error",
+        Severity::Warning => "warning",
+        Severity::Note => "note",
+    };
+    let at = source.position(diagnostic.span.start);
+    let help =
+        diagnostic.help.as_deref().map_or_else(String::new, |help| format!("\n  = help: {}", visible(help)));
+    format!(
+        "{severity}[{}]: {}\n --> {}:{}:{}{help}\n\n",
+        diagnostic.code,
+        visible(&diagnostic.message),
+        visible(&at.file),
+        at.line,
+        at.column
+    )
 }
 
 /// Draw findings on standard error.
@@ -139,10 +171,46 @@ impl<'a> SourceFile<'a> {
         (span.start as usize) >= self.start && (span.end as usize) <= self.start + self.text.len()
     }
 
+    /// Of the lines in which the finding and its labels lie.
+    fn bytes_of_lines(&self, diagnostic: &Diagnostic) -> usize {
+        let labels = diagnostic.labels.iter().map(|label| label.span).filter(|span| self.holds(*span));
+        let line = |span: Span| {
+            let range = self.range(span);
+            let (before, after) =
+                (self.text.as_bytes().get(..range.start), self.text.as_bytes().get(range.end..));
+            let is_end = |byte: &u8| *byte == b'\n';
+            let before =
+                before.and_then(|before| before.iter().rev().position(is_end)).unwrap_or(range.start);
+            let rest = self.text.len() - range.end;
+            before + range.len() + after.and_then(|after| after.iter().position(is_end)).unwrap_or(rest)
+        };
+        std::iter::once(diagnostic.span).chain(labels).map(line).sum()
+    }
+
     fn range(&self, span: Span) -> std::ops::Range<usize> {
         let last = self.text.len();
         let start = (span.start as usize).saturating_sub(self.start).min(last);
         let end = (span.end as usize).saturating_sub(self.start).clamp(start, last);
         start..end
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn findings_on_a_line_without_end_are_told_and_not_all_drawn() {
+        let text = format!("print({}1);", "1 . ".repeat(50_000));
+        let mut source = Source::new("long.ppl", &text);
+        let found = ppl::syntax::parse_with(&mut source, false, None).diagnostics;
+        assert!(found.len() > 50, "{}", found.len());
+        let drawn = render(&source, &found, Some(80), false);
+        // The line would be looked at a hundred times: it is shown once, and each finding has its place.
+        assert_eq!(drawn.matches("1 | ").count(), 1);
+        assert_eq!(drawn.matches("--> long.ppl:1:").count(), found.len());
+        let mut short = Source::new("short.ppl", "print(1 . 2);\nprint(3 . 4);");
+        let found = ppl::syntax::parse_with(&mut short, false, None).diagnostics;
+        assert_eq!(render(&short, &found, Some(80), false).matches(" | print").count(), found.len());
     }
 }

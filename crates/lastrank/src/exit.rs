@@ -92,14 +92,18 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
         Ok(status) => status.into(),
         Err(error) if is_broken_pipe(&error) => Status::Ok.into(),
         Err(error) => {
-            let mut said = error.to_string();
+            let mut said = in_words(&error.to_string());
             eprintln!("error: {said}");
-            for cause in error.chain().skip(1).map(ToString::to_string) {
+            let names_run = said.contains(".parquet");
+            for cause in error.chain().skip(1).map(|cause| in_words(&cause.to_string())) {
                 // Many errors carry their cause in their own words already.
                 if !said.contains(&cause) {
                     eprintln!("  because: {cause}");
                     said = cause;
                 }
+            }
+            if names_run && is_missing(&error) {
+                eprintln!("  help: `lastrank ls DIRECTORY` lists the runs that there are");
             }
             if error.is::<BrokenInput>() || error.is::<Misplaced>() {
                 Status::Incomplete.into()
@@ -110,8 +114,27 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     }
 }
 
+/// What the operating system said, without the number of its error where that is all that it adds.
+fn in_words(text: &str) -> String {
+    match text.rsplit_once(" (os error ") {
+        Some((words, number)) if number.trim_end_matches(')').parse::<i32>().is_ok() => words.to_owned(),
+        _ => text.to_owned(),
+    }
+}
+
 fn is_broken_pipe(error: &anyhow::Error) -> bool {
-    error.chain().any(|cause| {
-        cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
-    })
+    is_of(error, io::ErrorKind::BrokenPipe)
+}
+
+/// Is it about something that is not there?
+fn is_missing(error: &anyhow::Error) -> bool {
+    let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<store::Error>() {
+        Some(store::Error::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
+        _ => false,
+    };
+    is_of(error, io::ErrorKind::NotFound) || error.chain().any(of_store)
+}
+
+fn is_of(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
+    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind))
 }

@@ -24,13 +24,25 @@ fn write(value: &Value, indent: usize, column: usize, out: &mut String) {
     match value {
         Value::Object(fields) => {
             out.push('{');
+            // Fields that fit into a line together stand in one; those of the whole document each begin a line.
+            let mut line = None;
             for (number, (name, field)) in fields.iter().enumerate() {
                 out.push_str(if number > 0 { "," } else { "" });
+                let name = format!("{}: ", Value::from(name.as_str()));
+                let before = out.len();
+                if let Some(begin) = line.filter(|_| indent > 0) {
+                    out.push(' ');
+                    out.push_str(&name);
+                    if one_line(field, begin + WIDTH - inner, out) {
+                        continue;
+                    }
+                    out.truncate(before);
+                }
                 open(out);
-                let name = Value::from(name.as_str()).to_string();
+                let begin = out.len();
                 out.push_str(&name);
-                out.push_str(": ");
-                write(field, inner, inner + name.len() + 2, out);
+                write(field, inner, inner + name.len(), out);
+                line = (!out[begin..].contains('\n')).then_some(begin);
             }
             close(indent, '}', out);
         }
@@ -129,5 +141,18 @@ mod tests {
         assert!(text.contains("\n \"a\": {\"b\": [1, 2.5, null], \"c\": \"x\\ny\"},\n"), "{text}");
         assert!(text.lines().all(|line| line.len() <= WIDTH || line.contains("www")), "{text}");
         assert!(text.lines().count() < 20, "{text}");
+    }
+
+    #[test]
+    fn short_fields_share_lines_and_those_of_the_document_do_not() {
+        let row = json!({"a": 1, "b": [2, 3], "long": "z".repeat(50), "more": "y".repeat(30), "n": {"of": "x".repeat(84)}, "z": 9});
+        let text = laid_out(&json!({"first": 1, "rows": [row], "second": 2}));
+        assert_eq!(serde_json::from_str::<Value>(&text).unwrap()["rows"][0], row);
+        let lines: Vec<&str> = text.lines().map(str::trim).collect();
+        assert!(lines.contains(&"\"first\": 1,") && lines.contains(&"\"second\": 2"), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with("\"a\": 1, \"b\": [2, 3], \"long\": ")), "{text}");
+        assert!(lines.iter().any(|line| line.starts_with("\"more\": ") && line.ends_with("y\",")), "{text}");
+        assert!(lines.iter().any(|line| line.ends_with("}, \"z\": 9") || *line == "\"z\": 9"), "{text}");
+        assert!(text.lines().all(|line| line.len() <= WIDTH), "{text}");
     }
 }

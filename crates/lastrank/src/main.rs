@@ -9,6 +9,7 @@ macro_rules! eprintln {
     ($($words:tt)*) => { $crate::output::say(format_args!("{}\n", format_args!($($words)*))) };
 }
 
+mod asked;
 mod cli;
 mod commands;
 mod diagnostics;

@@ -79,7 +79,7 @@ pub fn error_columns() -> Option<usize> {
 }
 
 fn clamped(columns: Option<usize>) -> usize {
-    columns.unwrap_or(80).clamp(60, 160)
+    columns.unwrap_or(80).clamp(report::LEAST_COLUMNS, 160)
 }
 
 /// How wide a screen may be and whether it may have colours: what the terminal takes, or 80 columns without colours in

@@ -7,6 +7,7 @@ use report::{PlaceKey, Subject};
 use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
 
+use crate::asked::explained;
 use crate::cli::Choice;
 
 /// Numbers, what they are called, and whether they are durations in seconds.
@@ -34,7 +35,7 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
     }
     if !store::is_run(file) {
         reject_run_options(file, choice)?;
-        let numbers = store::numbers(file, choice.column())?;
+        let numbers = store::numbers(file, choice.column()).map_err(|error| explained(error, file))?;
         return Values::plain(numbers, file.display().to_string(), choice);
     }
     of_run(open(file)?, file, choice)
@@ -42,7 +43,16 @@ pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
 
 /// Read a run, and say on standard error where its file is not one of this version.
 pub fn open(file: &Path) -> anyhow::Result<Run> {
-    let run = store::read(file)?;
+    told(store::read(file), file)
+}
+
+/// As [`open`], with the warm-up.
+pub fn open_whole(file: &Path) -> anyhow::Result<Run> {
+    told(store::read_whole(file), file)
+}
+
+fn told(read: Result<Run, store::Error>, file: &Path) -> anyhow::Result<Run> {
+    let run = read.map_err(|error| explained(error, file))?;
     for warning in run.facts.warnings.iter().filter(|warning| warning.code == store::OTHER_FILE) {
         eprintln!("note: {}: {}", file.display(), warning.text);
     }
@@ -224,6 +234,33 @@ pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
     })
 }
 
+/// What disturbed the machine during either run, as its warnings tell.
+pub fn disturbed(one: &Values, other: &Values) -> Option<String> {
+    const DISTURBANCES: [&str; 7] = [
+        "processor-busy",
+        "io-busy",
+        "memory-pressure",
+        "memory-short",
+        "throttled",
+        "load-changed",
+        "stolen",
+    ];
+    let of = |values: &Values| -> Vec<String> {
+        let warnings = values.facts.iter().flat_map(|facts| &facts.warnings);
+        let codes = warnings.map(|warning| warning.code.as_str());
+        codes.filter(|code| DISTURBANCES.contains(code)).map(|code| code.replace('-', " ")).collect()
+    };
+    let (a, b) = (of(one), of(other));
+    let told = match (a.is_empty(), b.is_empty()) {
+        (true, true) => return None,
+        (false, true) => format!("{} ({})", one.name, a.join(", ")),
+        (true, false) => format!("{} ({})", other.name, b.join(", ")),
+        (false, false) if a == b => format!("both runs ({})", a.join(", ")),
+        (false, false) => format!("both runs ({}; {})", a.join(", "), b.join(", ")),
+    };
+    Some(format!("The machine was not idle during {told}: repeat when it is (lastrank machine)"))
+}
+
 /// Why times of opening and making files differ between the two by more than the systems do: one program was confined
 /// by the kernel and the other was not.
 pub fn confined_differently(one: &Values, other: &Values) -> Option<String> {
@@ -314,5 +351,29 @@ impl Values {
             }
         }
         warnings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::Warning;
+
+    #[test]
+    fn a_busy_machine_is_told_of_the_runs_that_saw_it() {
+        let of = |name: &str, codes: &[&str]| {
+            let warning = |code: &&str| Warning { code: (*code).into(), ..Warning::default() };
+            let facts = Facts { warnings: codes.iter().map(warning).collect(), ..Facts::default() };
+            let (numbers, name) = (Vec::new(), name.to_owned());
+            Values { numbers, name, seconds: true, subject: None, facts: Some(facts), rows: None }
+        };
+        let (idle, busy) = (of("a", &["page-cache"]), of("b", &["processor-busy", "load-changed"]));
+        assert_eq!(disturbed(&idle, &idle), None);
+        let told = disturbed(&idle, &busy).unwrap();
+        assert!(
+            told.starts_with("The machine was not idle during b (processor busy, load changed)"),
+            "{told}"
+        );
+        assert!(disturbed(&busy, &busy).unwrap().contains("during both runs (processor busy, load changed)"));
     }
 }

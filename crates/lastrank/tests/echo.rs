@@ -2,8 +2,10 @@
 
 mod common;
 
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpStream, UdpSocket};
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use common::{all, program};
 
@@ -67,14 +69,92 @@ fn an_end_that_is_not_there_fails_the_operation_and_says_how_to_start_it() {
     assert!(all(&done).contains("lastrank echo"), "{}", all(&done));
 }
 
+/// What a client says: words, then its token.
+fn asked(token: u8) -> Vec<u8> {
+    [b"\0lastrank echo: may I? 1".as_slice(), &[token; 16]].concat()
+}
+
+/// A socket that waits for an answer, and the connection that lets it have one.
+fn introduced(echo: &Echo, token: u8) -> (UdpSocket, TcpStream) {
+    let own = UdpSocket::bind("127.0.0.1:0").unwrap();
+    own.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut connection = TcpStream::connect(&echo.address).unwrap();
+    let mut granted = [0; 40];
+    // In two pieces, as networks may.
+    connection.write_all(&asked(token)[..9]).unwrap();
+    connection.write_all(&asked(token)[9..]).unwrap();
+    connection.read_exact(&mut granted).unwrap();
+    own.send_to(&asked(token), &echo.address).unwrap();
+    assert_eq!(own.recv(&mut granted).unwrap(), 40);
+    assert_eq!(granted[24..], [token; 16]);
+    (own, connection)
+}
+
 #[test]
 fn an_echo_answers_requests_and_no_answers() {
-    let (echo, own) = (Echo::start(), std::net::UdpSocket::bind("127.0.0.1:0").unwrap());
+    let echo = Echo::start();
+    let (own, _open) = introduced(&echo, 1);
     let mut bytes = [0; 16];
     // What another echo would send comes first: its answer would, too.
     own.send_to(&[0x81, 7], &echo.address).unwrap();
     own.send_to(&[0x01, 8], &echo.address).unwrap();
-    own.set_read_timeout(Some(std::time::Duration::from_secs(20))).unwrap();
     let got = own.recv(&mut bytes).unwrap();
     assert_eq!(bytes[..got], [0x81, 8]);
+}
+
+#[test]
+fn an_echo_answers_nobody_who_did_not_introduce_itself() {
+    let echo = Echo::start();
+    let stranger = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let (own, open) = introduced(&echo, 1);
+    let mut bytes = [0; 64];
+    // A forged address of another service looks like this to the echo: so does the token of somebody else from it, and one
+    // that nobody has.
+    for said in [vec![1, 2, 3], asked(1), asked(9)] {
+        stranger.send_to(&said, &echo.address).unwrap();
+    }
+    own.send_to(&[1, 8], &echo.address).unwrap();
+    assert_eq!(own.recv(&mut bytes).unwrap(), 2);
+    // Datagrams are taken in turn: what was sent before was looked at.
+    stranger.set_nonblocking(true).unwrap();
+    assert_eq!(stranger.recv(&mut bytes).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+    // Without the connection the token is worth nothing: a second one waits until the first is over.
+    drop(open);
+    let (other, _open) = introduced(&echo, 2);
+    for turn in 0.. {
+        own.send_to(&[1, 9], &echo.address).unwrap();
+        other.send_to(&[1, turn], &echo.address).unwrap();
+        assert_eq!(other.recv(&mut bytes).unwrap(), 2);
+        own.set_nonblocking(true).unwrap();
+        if own.recv(&mut bytes).is_err() {
+            break;
+        }
+        assert!(turn < 200, "still answered");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn two_echoes_cannot_be_made_to_talk_to_each_other() {
+    // This end stands for an echo whose address was forged: whatever it gets, a real one would send back.
+    let echo = Echo::start();
+    let (forged, _open) = introduced(&echo, 1);
+    let second = Echo::start();
+    let mut bytes = [0; 64];
+    forged.send_to(&[1, 2, 3], &echo.address).unwrap();
+    let got = forged.recv(&mut bytes).unwrap();
+    // The answer, and what lets a peer in, sent on to an echo, and to the same one: no answer.
+    let granted = [b"\x80lastrank echo: go on, 1".as_slice(), &[1; 16]].concat();
+    for to in [&second.address, &echo.address] {
+        forged.send_to(&bytes[..got], to).unwrap();
+        forged.send_to(&granted, to).unwrap();
+        forged.send_to(&asked(9), to).unwrap();
+    }
+    let (other, _second_open) = introduced(&second, 3);
+    other.send_to(&[4], &second.address).unwrap();
+    assert_eq!(other.recv(&mut bytes).unwrap(), 1);
+    forged.send_to(&[5, 6, 7, 8, 9], &echo.address).unwrap();
+    assert_eq!(forged.recv(&mut bytes).unwrap(), 5, "an answer to an answer");
+    forged.set_nonblocking(true).unwrap();
+    assert!(forged.recv(&mut bytes).is_err());
 }

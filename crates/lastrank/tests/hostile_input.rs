@@ -37,9 +37,22 @@ fn a_file_without_end_is_refused_soon() {
     // What could block is not opened, and what is no program does not come into a run file.
     std::fs::write(folder.path().join("notes.txt"), "print(1);\n").unwrap();
     std::fs::create_dir(folder.path().join("d.ppl")).unwrap();
-    for (name, why) in
-        [("notes.txt", "ends in .ppl"), ("d.ppl", "no ordinary file"), ("/proc/kmsg", "folder")]
-    {
+    let around = tempfile::tempdir().unwrap();
+    std::fs::write(around.path().join("secret.ppl"), "print(\"a secret\");\n").unwrap();
+    std::os::unix::fs::symlink(around.path().join("secret.ppl"), folder.path().join("out.ppl")).unwrap();
+    std::os::unix::fs::symlink("/dev/zero", folder.path().join("zero.ppl")).unwrap();
+    std::os::unix::fs::symlink("notes.txt", folder.path().join("text.ppl")).unwrap();
+    let made = std::process::Command::new("mkfifo").arg(folder.path().join("pipe.ppl")).status().unwrap();
+    assert!(made.success());
+    for (name, why) in [
+        ("notes.txt", "ends in .ppl"),
+        ("text.ppl", "ends in .ppl"),
+        ("d.ppl", "no ordinary file"),
+        ("pipe.ppl", "no ordinary file"),
+        ("zero.ppl", "folder"),
+        ("out.ppl", "folder"),
+        ("/proc/kmsg", "folder"),
+    ] {
         std::fs::write(folder.path().join("b.ppl"), format!("include \"{name}\";\n")).unwrap();
         refused(folder.path(), &["check", "b.ppl"], why);
     }

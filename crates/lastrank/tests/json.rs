@@ -184,3 +184,39 @@ fn the_document_is_of_the_size_of_an_answer_whatever_the_number_of_ranks() {
         assert_eq!(found["numbers"], all["numbers"]);
     }
 }
+
+/// Groups with patterns, of which some ranks find nothing to open.
+const GROUPS: &str = r#"
+define groups {"writers":D, "readers":D };
+define pattern {"level 2", 10, (100*1024), 2};
+master mkdir("d");
+barrier;
+group "writers" {
+    time["write"] repeat 10 append("d/$$rank", 10*1024);
+    time["pwrite"] pwrite("d/shared", "level 2");
+}
+barrier;
+group "readers" {
+    $fh = fopen("d/$$rank", "r+");
+    time["read"] repeat 100 fread($fh, 10*1024);
+    fclose($fh);
+    time["pread"] pread("d/shared", "level 2");
+}
+"#;
+
+/// The line that is read first and the table behind it speak of the same operations.
+#[test]
+fn the_head_counts_the_operations_that_the_rows_count() {
+    let folder = tempfile::tempdir().unwrap();
+    let done = program(folder.path(), GROUPS, &["-n", "4"]);
+    let asked = lastrank(folder.path(), &["report", "run.parquet", "--json"]);
+    let found: Value = serde_json::from_str(&asked.out).unwrap();
+    let rows = found["results"].as_array().unwrap().iter().filter(|row| row["kind"] == "operation");
+    let (good, failed) = rows.fold((0, 0), |(good, failed), row| {
+        (good + row["operations"].as_u64().unwrap(), failed + row["errors"].as_u64().unwrap())
+    });
+    // mkdir, 2 × 10 append, 2 pwrite, and of the readers 2 fopen, 2 × 100 fread, 2 fclose, 2 pread.
+    assert_eq!((good + failed, failed), (229, 204));
+    let head = format!("{failed} of {} operations failed", good + failed);
+    assert!(done.out.contains(&head), "{head}: {}", done.out);
+}

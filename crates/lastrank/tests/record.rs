@@ -3,32 +3,9 @@
 
 mod common;
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
-use common::lastrank;
-
-/// Names below a directory with their kind and size. Symbolic links are named by their text.
-fn tree(folder: &Path) -> BTreeMap<String, String> {
-    fn walk(folder: &Path, above: &str, all: &mut BTreeMap<String, String>) {
-        for entry in std::fs::read_dir(folder).unwrap() {
-            let entry = entry.unwrap();
-            let name = format!("{above}{}", entry.file_name().to_string_lossy());
-            let found = entry.path().symlink_metadata().unwrap();
-            if found.is_dir() {
-                all.insert(format!("{name}/"), String::new());
-                walk(&entry.path(), &format!("{name}/"), all);
-            } else if found.is_symlink() {
-                all.insert(name, std::fs::read_link(entry.path()).unwrap().to_string_lossy().into_owned());
-            } else {
-                all.insert(name, found.len().to_string());
-            }
-        }
-    }
-    let mut all = BTreeMap::new();
-    walk(folder, "", &mut all);
-    all
-}
+use common::{lastrank, tree};
 
 /// Records `command` in a directory that `prepare` fills, and compares its replay with it. Returns the program.
 fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
@@ -85,6 +62,22 @@ fn a_shell_with_commands_and_pipes_is_replayed() {
         ],
     );
     assert!(text.contains("rename("), "{text}");
+}
+
+#[test]
+fn holes_and_ranges_of_files_are_replayed() {
+    if !std::process::Command::new("fallocate").arg("-V").output().is_ok_and(|done| done.status.success()) {
+        println!("skipped: no fallocate");
+        return;
+    }
+    let script = "dd if=/dev/zero of=f bs=64k count=1 2>/dev/null; fallocate -p -l 32768 f; \
+                  fallocate -n -l 1048576 f; fallocate -z -o 65536 -l 8192 f; fallocate -l 100000 f";
+    let text = same(|_| {}, &["sh", "-c", script]);
+    for mode in
+        ["32768, 0, \"punch_hole\"", "1048576, 0, \"keep_size\"", "8192, 65536, \"zero_range\"", "100000, 0"]
+    {
+        assert!(text.contains(&format!(", {mode});")), "{mode}: {text}");
+    }
 }
 
 #[test]

@@ -81,6 +81,53 @@ fn the_quiet_recorder_leaves_an_application_alone_whose_disk_is_full() {
     assert!(done.err.contains("warning: these calls are missing; set TMPDIR"), "{}", done.err);
 }
 
+/// What neither recorder may pass over in silence: both have the same.
+#[test]
+fn extended_attributes_are_replayed_and_pipes_with_names_told_by_both_recorders() {
+    let script = "import os; open('f', 'w').close(); os.setxattr('f', 'user.k', b'v' * 9); file = os.open('f', os.O_RDWR)\n\
+                  os.setxattr(file, 'user.l', b'w' * 5); os.removexattr('f', 'user.k')\n\
+                  os.mkfifo('pipe'); os.mknod('node', 0o600)";
+    for how in RECORDERS {
+        let folder = tempfile::tempdir().unwrap();
+        let recorded = lastrank(folder.path(), &record(how, &["python3", "-I", "-S", "-c", script]));
+        if recorded.err.contains("Operation not supported") || recorded.err.contains("no program") {
+            println!("skipped: no Python, or a file system without attributes");
+            return;
+        }
+        assert_eq!(recorded.status, Some(3), "{how:?} {}", recorded.err);
+        assert!(recorded.err.contains("not repeated: 2 mknod"), "{how:?}: {}", recorded.err);
+        let imported = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", "."]);
+        let program = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
+        let calls = [
+            "setxattr(\"$dir/f\", \"user.k\", 9);",
+            ", \"user.l\", 5);",
+            "removexattr(\"$dir/f\", \"user.k\");",
+        ];
+        for call in calls {
+            assert!(program.contains(call), "{how:?} {call}: {}{program}", imported.err);
+        }
+        let asks = format!("{program}\n$size = getxattr(\"$dir/f\", \"user.l\"); print(\"$size bytes\");\n");
+        std::fs::write(folder.path().join("asks.ppl"), asks).unwrap();
+        let replayed =
+            lastrank(folder.path(), &["run", "asks.ppl", "-o", "run.parquet", "--set", "dir=there"]);
+        assert_eq!(replayed.status, Some(0), "{how:?}: {}{}\n{program}", replayed.out, replayed.err);
+        assert!(replayed.out.contains("5 bytes"), "{how:?}: {}", replayed.out);
+    }
+}
+
+/// Attributes of other name spaces give rights.
+#[test]
+fn a_program_sets_no_extended_attribute_that_gives_rights() {
+    let folder = tempfile::tempdir().unwrap();
+    for key in ["security.capability", "system.posix_acl_access", "trusted.k", "user"] {
+        let text = format!("create(\"f\");\nsetxattr(\"f\", \"{key}\", 20);\n");
+        std::fs::write(folder.path().join("rights.ppl"), text).unwrap();
+        let done = lastrank(folder.path(), &["run", "rights.ppl", "-o", "run.parquet"]);
+        assert!(!matches!(done.status, Some(0)), "{key}: {}{}", done.out, done.err);
+        assert!(done.err.contains("line 2") && done.err.contains("begin with"), "{key}: {}", done.err);
+    }
+}
+
 /// Programs that do what no recorder follows, and a reservation that fails.
 const OTHER_WAYS: &str = r#"
 #define _GNU_SOURCE
@@ -109,6 +156,16 @@ int main(int count, char **words) {
         int file = open("p.dat", O_RDONLY | O_CREAT, 0644);
         return posix_fallocate(file, 0, 4096) == 9 ? 0 : 1;
     }
+    // No function of the C library, and no read or write that is counted.
+    if (words[1][0] == 's') return syscall(SYS_mkdirat, AT_FDCWD, "raw", 0755);
+    if (words[1][0] == 'm') {
+        const size_t size = 8 << 20;
+        int file = open("mapped", O_RDWR | O_CREAT, 0644);
+        if (ftruncate(file, size)) return 1;
+        char *at = mmap(0, size, 3, MAP_SHARED, file, 0);
+        memset(at, 1, size);
+        return munmap(at, size) | close(file);
+    }
     uint32_t given[30] = {0};
     int ring = syscall(425, 8, given);
     if (ring < 0) return 77;
@@ -133,10 +190,16 @@ fn what_a_recorder_does_not_follow_is_told() {
         println!("skipped: no C compiler");
         return;
     }
-    let cases: [(&[&str], &str, &str); 3] = [
+    const MAPPED: &str =
+        "shared writable mappings, through which memory is stored without calls, 8388608 bytes";
+    let cases: [(&[&str], &str, &str); 7] = [
         (&[], "i", "calls of another architecture (32 bits), of which none is recorded"),
         (&["--quiet"], "u", "5 submissions to io_uring, or more, which --quiet counts and does not see"),
         (&["--quiet"], "p", ""),
+        (&[], "s", ""),
+        (&["--quiet"], "s", "1 files that changed although no recorded call did it"),
+        (&[], "m", MAPPED),
+        (&["--quiet"], "m", MAPPED),
     ];
     for (how, what, told) in cases {
         let recorded = lastrank(folder.path(), &record(how, &["./other", what]));
@@ -147,9 +210,24 @@ fn what_a_recorder_does_not_follow_is_told() {
         let expected = if told.is_empty() { 0 } else { 3 };
         assert_eq!(recorded.status, Some(expected), "{what}: {}", recorded.err);
         assert!(recorded.err.contains(told), "{what}: {}", recorded.err);
+        // As often as a recorder says so, it can be made again.
+        let _ = std::fs::remove_dir(folder.path().join("raw"));
         if what == "p" {
             // It failed for a reason that is not in the names: no program repeats it as one that worked.
             assert!(!verbatim(folder.path()).contains("fallocate("));
+        }
+        if what == "m" {
+            let imported =
+                lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", "."]);
+            let replayed =
+                lastrank(folder.path(), &["run", "app.ppl", "-o", "run.parquet", "--set", "dir=there"]);
+            let compared = lastrank(folder.path(), &["fidelity", "app.parquet", "run.parquet"]);
+            for (done, says) in [(&imported, &imported.err), (&compared, &compared.out)] {
+                assert_eq!(done.status, Some(3), "{}{}{}", done.out, done.err, replayed.err);
+                let says = says.split_whitespace().collect::<Vec<_>>().join(" ");
+                assert!(says.contains(MAPPED), "{}{}", done.out, done.err);
+            }
+            assert!(!compared.out.contains("the same bytes"), "{}", compared.out);
         }
     }
 }

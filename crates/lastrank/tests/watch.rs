@@ -54,6 +54,59 @@ fn a_slow_down_is_told_once_in_words_with_the_promise_before_it() {
 }
 
 #[test]
+fn runs_that_are_faster_are_told_as_compare_tells_them_and_are_no_alarm() {
+    let folder = folder();
+    std::fs::write(folder.path().join("new.txt"), values(100, 1.0 / 1.22, 4)).unwrap();
+    let done = lastrank(folder.path(), &["watch", "quiet.txt", "new.txt", "--unit", "ms"]);
+    let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(done.status == Some(0) && said.contains("fast since run 1"), "{said}");
+    assert!(said.contains("no alarm; the level is fast. Only slower runs are an alarm."), "{said}");
+    // One median: the value of rank 200 of 400, in both commands.
+    let mut quiet: Vec<f64> = values(400, 1.0, 1).lines().map(|line| line.parse().unwrap()).collect();
+    quiet.sort_by(f64::total_cmp);
+    let median = format!("median {:.1} ms", quiet[199]);
+    assert!(said.contains(&format!("400 quiet runs, {median}")), "{said}");
+    let compared = lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "--unit", "ms"]).out;
+    assert!(compared.contains("1.22 times faster") || compared.contains("times as fast"), "{compared}");
+    assert!(compared.contains(&median), "{compared}");
+}
+
+#[test]
+fn a_difference_that_no_change_of_level_shows_is_pointed_out() {
+    let folder = tempfile::tempdir().unwrap();
+    // Log-normal times over two decades: twenty-five runs of 0.8 times are no change by themselves.
+    let mut random = tail::Xoshiro::new(3);
+    let mut of = |n: usize, factor: f64| -> String {
+        (0..n).map(|_| format!("{:.5}\n", factor * (0.2 * random.normal()).exp())).collect()
+    };
+    std::fs::write(folder.path().join("quiet.txt"), of(400, 1.0)).unwrap();
+    std::fs::write(folder.path().join("new.txt"), of(25, 0.93)).unwrap();
+    let done = lastrank(folder.path(), &["watch", "quiet.txt", "new.txt", "--unit", "ms"]);
+    let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        said.contains("no alarm; the level is that of the baseline. The median of the last 25 runs is 0."),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_baseline_is_refused_for_the_reason_that_fit_gives() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gev::new(0.36, 0.03, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(11);
+    let moved: String = (0..400)
+        .map(|at| format!("{:.5}\n", law.sample(&mut random) * if at < 115 { 1.0 } else { 1.1 }))
+        .collect();
+    std::fs::write(folder.path().join("moved.txt"), moved).unwrap();
+    let words = |done: Done| all(&done).split_whitespace().collect::<Vec<_>>().join(" ");
+    let refused = words(lastrank(folder.path(), &["watch", "moved.txt", "moved.txt", "--unit", "ms"]));
+    let fitted = words(lastrank(folder.path(), &["fit", "moved.txt", "--unit", "ms"]));
+    let of_fit = fitted.split("Usable in parts: ").nth(1).unwrap().split('.').next().unwrap();
+    assert!(of_fit.starts_with("the level jumps up after value 1"), "{fitted}");
+    assert!(refused.contains(&format!("its level moves ({of_fit})")), "{refused}");
+}
+
+#[test]
 fn a_quiet_stream_ends_with_status_0_and_says_nothing_if_asked_to() {
     let folder = folder();
     let done = piped(folder.path(), &["watch", "quiet.txt", "-", "--quiet"], &values(200, 1.0, 5));

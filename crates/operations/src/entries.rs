@@ -14,7 +14,7 @@ pub enum At {
     Here(u8),
     /// The descriptor of a directory, and behind it a name that counts from there.
     Below(u8),
-    /// The text of a symbolic link.
+    /// The text of a symbolic link, or what an attribute is called.
     Text(u8),
     /// A number of bytes, a length, or the argument of a request.
     Length(u8),
@@ -205,12 +205,12 @@ entries! {
     "futimesat" [] 261 - Utimes [Below(0)];
     "utimes" [] 235 - Utimes [Here(0)];
     "utime" [] 132 - Utimes [Here(0)];
-    "setxattr" [] 188 5 SetAttribute [Here(0)];
-    "lsetxattr" [] 189 6 SetAttribute [Here(0)];
-    "fsetxattr" [] 190 7 SetAttributeOpen [File(0)];
-    "removexattr" [] 197 14 SetAttribute [Here(0)];
-    "lremovexattr" [] 198 15 SetAttribute [Here(0)];
-    "fremovexattr" [] 199 16 SetAttributeOpen [File(0)];
+    "setxattr" [] 188 5 SetAttribute [Here(0), Text(1), Length(3)];
+    "lsetxattr" [] 189 6 SetAttribute [Here(0), Text(1), Length(3), Fixed(0x100)];
+    "fsetxattr" [] 190 7 SetAttributeOpen [File(0), Text(1), Length(3)];
+    "removexattr" [] 197 14 RemoveAttribute [Here(0), Text(1)];
+    "lremovexattr" [] 198 15 RemoveAttribute [Here(0), Text(1), Fixed(0x100)];
+    "fremovexattr" [] 199 16 RemoveAttributeOpen [File(0), Text(1)];
     "getxattr" [] 191 8 GetAttribute [Here(0)] Never;
     "lgetxattr" [] 192 9 GetAttribute [Here(0)] Never;
     "fgetxattr" [] 193 10 GetAttributeOpen [File(0)] Never;

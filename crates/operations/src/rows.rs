@@ -87,17 +87,17 @@ rows! {
     /// Room is reserved, and the file may become longer.
     Allocate "fallocate" Changes "fallocate";
     /// Room is reserved, and the file keeps its length.
-    Reserve "fallocate with FALLOC_FL_KEEP_SIZE" Changes;
+    Reserve "fallocate with FALLOC_FL_KEEP_SIZE" Changes "fallocate";
     /// A range becomes a hole.
-    Punch "fallocate with FALLOC_FL_PUNCH_HOLE" Changes;
+    Punch "fallocate with FALLOC_FL_PUNCH_HOLE" Changes "fallocate";
     /// A range is taken out.
-    Collapse "fallocate with FALLOC_FL_COLLAPSE_RANGE" Changes;
+    Collapse "fallocate with FALLOC_FL_COLLAPSE_RANGE" Changes "fallocate";
     /// A range becomes zeros.
-    Zero "fallocate with FALLOC_FL_ZERO_RANGE" Changes;
+    Zero "fallocate with FALLOC_FL_ZERO_RANGE" Changes "fallocate";
     /// A range is put in.
-    Insert "fallocate with FALLOC_FL_INSERT_RANGE" Changes;
+    Insert "fallocate with FALLOC_FL_INSERT_RANGE" Changes "fallocate";
     /// Shared blocks become the file's own.
-    Unshare "fallocate with FALLOC_FL_UNSHARE_RANGE" Changes;
+    Unshare "fallocate with FALLOC_FL_UNSHARE_RANGE" Changes "fallocate";
     /// A descriptor gets a second number.
     Duplicate "dup" Nothing;
     /// A descriptor gets a second number, which `execve` may close.
@@ -144,10 +144,14 @@ rows! {
     ChownOpen "fchown" Attributes "chown";
     /// Times change.
     Utimes "utimensat" Attributes "utimes";
-    /// An extended attribute is set or removed.
-    SetAttribute "setxattr" Attributes;
-    /// An extended attribute of an open file is set or removed.
-    SetAttributeOpen "fsetxattr" Attributes;
+    /// An extended attribute is set.
+    SetAttribute "setxattr" Attributes "setxattr";
+    /// An extended attribute of an open file is set.
+    SetAttributeOpen "fsetxattr" Attributes "setxattr";
+    /// An extended attribute is removed.
+    RemoveAttribute "removexattr" Attributes "removexattr";
+    /// An extended attribute of an open file is removed.
+    RemoveAttributeOpen "fremovexattr" Attributes "removexattr";
     /// Extended attributes are read.
     GetAttribute "getxattr" Asks;
     /// Extended attributes of an open file are read.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::arithmetic;
-use crate::code::{Code, Expr, ExprIndex, spell};
+use crate::code::{Code, Expr, ExprIndex, Step, spell};
 use crate::commands::{Function, FunctionKind};
 use crate::plan::Plan;
 use crate::statistic::{Statistic, Times};
@@ -191,6 +191,17 @@ fn needs(code: &Code, index: ExprIndex) -> Needs {
 /// Whether the condition is a claim about samples that can be judged after the run.
 pub(crate) fn is_claim(code: &Code, condition: ExprIndex) -> bool {
     needs(code, condition) == Needs::Samples
+}
+
+/// All assertions of a program: the step of each and its text.
+pub fn assertions(code: &Code) -> Vec<(u32, String)> {
+    let asserted = |(at, step): (usize, &Step)| match step {
+        Step::Assert { condition, .. } => {
+            Some((at as u32, spell(code, *condition, false, &|_| "the variable".into())))
+        }
+        _ => None,
+    };
+    code.steps.iter().enumerate().filter_map(asserted).collect()
 }
 
 /// The largest parts of the condition that do not refer to samples, in the order of the text.

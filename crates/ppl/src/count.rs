@@ -264,7 +264,18 @@ impl<'p> Counter<'p> {
             }
             Effect::Extends => {
                 if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
-                    self.grow(&name, given(spec.offset()).saturating_add(given(spec.size())));
+                    let (size, end) =
+                        (given(spec.size()), given(spec.offset()).saturating_add(given(spec.size())));
+                    // Of `fallocate`; nothing else that extends has words.
+                    match arguments.text(3) {
+                        mode if mode.contains("insert_range") => {
+                            self.grow(&name, self.size_by_name(&name).saturating_add(size));
+                        }
+                        mode if ["keep_size", "punch_hole", "collapse_range"]
+                            .iter()
+                            .any(|word| mode.contains(word)) => {}
+                        _ => self.grow(&name, end),
+                    }
                 }
             }
             Effect::Seeks => {

@@ -156,6 +156,10 @@ const CASES: &[Case] = &[
         "$f = pfopen(\"f\", \"cw\");\nfclose($f);\nfwrite($f, 4k);\nfsync($f);\npfclose($f);",
     ),
     case("nul in name", "delete(\"a\0b\");"),
+    case(
+        "shorter name",
+        "$file = \"x\"; $filename = \"y\"; $i = 1;\nprint(\"$filenam\");\nprint(\"$idx $idx ${i}dx $i-x $ia\");",
+    ),
     case("nul in text", "$f = \"a\0b\";\nwrite($f, 4k);"),
     case("leading comma", "print(,1);"),
     case("bare time", "sleep 0.5;"),

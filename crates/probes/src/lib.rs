@@ -22,6 +22,7 @@ mod calls;
 mod crew;
 mod disk;
 mod error;
+pub mod introduction;
 mod kernel;
 mod loaded;
 mod measure;

@@ -6,6 +6,7 @@ use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use crate::error::Error;
+use crate::introduction::{TOKEN, introduce};
 use crate::kernel::Probe;
 
 /// How long an answer may take before the operation fails with ETIMEDOUT.
@@ -23,7 +24,7 @@ const MOST: usize = 1 << 20;
 pub enum Transport {
     /// A connection, without delay (`TCP_NODELAY`).
     Tcp,
-    /// Datagrams.
+    /// Datagrams. The echo answers them while a connection to the same port is open ([`introduction`](crate::introduction)).
     Udp,
     /// A stream socket of this machine, by its path.
     Unix,
@@ -32,7 +33,11 @@ pub enum Transport {
 #[derive(Debug)]
 enum Socket {
     Tcp(TcpStream),
-    Udp(UdpSocket),
+    /// And the connection that lets it have answers.
+    Udp {
+        socket: UdpSocket,
+        _open: TcpStream,
+    },
     Unix(UnixStream),
 }
 
@@ -62,20 +67,17 @@ impl NetPingPong {
             refused(format!("{error}; the other end is `lastrank echo {address}`, and it must be running"))
         };
         let socket = match transport {
-            Transport::Tcp => {
-                let stream = TcpStream::connect_timeout(&numeric(address)?, PATIENCE).map_err(failed)?;
-                stream.set_nodelay(true).map_err(failed)?;
-                stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-                stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
-                Socket::Tcp(stream)
-            }
+            Transport::Tcp => Socket::Tcp(connected(numeric(address)?).map_err(failed)?),
             Transport::Udp => {
                 let to = numeric(address)?;
                 let any = if to.is_ipv4() { "0.0.0.0:0" } else { "[::]:0" };
                 let socket = UdpSocket::bind(any).map_err(failed)?;
                 socket.connect(to).map_err(failed)?;
                 socket.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
-                Socket::Udp(socket)
+                let mut connection = connected(to).map_err(failed)?;
+                let given_up = Instant::now() + PATIENCE;
+                introduce(&mut connection, &socket, token().map_err(failed)?, given_up).map_err(failed)?;
+                Socket::Udp { socket, _open: connection }
             }
             Transport::Unix => {
                 let stream = UnixStream::connect(address).map_err(failed)?;
@@ -104,11 +106,30 @@ impl NetPingPong {
             Socket::Unix(stream) => {
                 stream.write_all(&self.bytes).and_then(|()| stream.read_exact(&mut self.answer))
             }
-            Socket::Udp(socket) => return datagram(socket, &self.bytes, &mut self.answer),
+            Socket::Udp { socket, .. } => return datagram(socket, &self.bytes, &mut self.answer),
         };
         self.is_lost = done.is_err();
         done
     }
+}
+
+fn connected(to: SocketAddr) -> std::io::Result<TcpStream> {
+    let stream = TcpStream::connect_timeout(&to, PATIENCE)?;
+    stream.set_nodelay(true)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    Ok(stream)
+}
+
+/// A number that nobody else knows.
+fn token() -> std::io::Result<[u8; TOKEN]> {
+    let mut token = [0; TOKEN];
+    // SAFETY: the bytes are valid to write; so few come whole or not at all.
+    let got = unsafe { libc::getrandom(token.as_mut_ptr().cast(), token.len(), 0) };
+    if got != TOKEN as isize {
+        return Err(std::io::Error::last_os_error());
+    }
+    Ok(token)
 }
 
 /// The address in numbers: names are not asked for, since a confined rank may not read what that needs.
@@ -168,6 +189,7 @@ mod tests {
     use std::os::unix::net::UnixListener;
 
     use super::*;
+    use crate::introduction::{MESSAGE, granted, token_of};
 
     /// Echoes one connection until it closes.
     fn echo(mut stream: impl Read + Write) {
@@ -179,19 +201,63 @@ mod tests {
         }
     }
 
+    /// An echo of datagrams that has a port for connections, too: who comes is let in.
+    struct Datagrams {
+        tcp: TcpListener,
+        udp: UdpSocket,
+    }
+
+    impl Datagrams {
+        fn new() -> Self {
+            let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+            let udp = UdpSocket::bind(tcp.local_addr().expect("an address")).expect("the same port");
+            Self { tcp, udp }
+        }
+
+        fn address(&self) -> String {
+            self.tcp.local_addr().expect("an address").to_string()
+        }
+
+        /// The connection of the one who was let in.
+        fn let_in(&self) -> TcpStream {
+            let mut asked = [0; MESSAGE];
+            let mut stream = self.tcp.accept().expect("a connection").0;
+            stream.read_exact(&mut asked).expect("an introduction");
+            let token = token_of(&asked).expect("a token");
+            stream.write_all(&granted(token)).expect("an answer");
+            let (_, from) = self.udp.recv_from(&mut asked).expect("a datagram");
+            assert_eq!(token_of(&asked), Some(token));
+            self.udp.send_to(&granted(token), from).expect("an answer");
+            stream
+        }
+    }
+
+    #[test]
+    fn an_echo_of_an_older_version_is_told_by_what_it_sends_back() {
+        let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let at = tcp.local_addr().expect("an address").to_string();
+        std::thread::scope(|scope| {
+            scope.spawn(|| echo(tcp.accept().expect("a connection").0));
+            let said = NetPingPong::new(Transport::Udp, &at, 8).expect_err("an old echo").to_string();
+            assert!(said.contains("older version of lastrank"), "{said}");
+        });
+    }
+
     #[test]
     fn bytes_go_there_and_come_back_by_each_transport() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("echo");
         let tcp = TcpListener::bind("127.0.0.1:0").expect("a port");
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
+        let datagrams = Datagrams::new();
+        let udp = &datagrams.udp;
         let unix = UnixListener::bind(&path).expect("a socket");
         let tcp_at = tcp.local_addr().expect("an address").to_string();
-        let udp_at = udp.local_addr().expect("an address").to_string();
+        let udp_at = datagrams.address();
         std::thread::scope(|scope| {
             scope.spawn(|| echo(tcp.accept().expect("a connection").0));
             scope.spawn(|| echo(unix.accept().expect("a connection").0));
             scope.spawn(|| {
+                let _open = datagrams.let_in();
                 for _ in 0..3 {
                     let mut bytes = [0; 128];
                     let (got, from) = udp.recv_from(&mut bytes).expect("a datagram");
@@ -236,10 +302,12 @@ mod tests {
 
     #[test]
     fn the_late_answer_to_an_earlier_trip_is_not_taken_for_this_one() {
-        let udp = UdpSocket::bind("127.0.0.1:0").expect("a port");
-        let at = udp.local_addr().expect("an address").to_string();
-        let mut trip = NetPingPong::new(Transport::Udp, &at, 64).expect("an echo");
+        let datagrams = Datagrams::new();
+        let udp = &datagrams.udp;
         std::thread::scope(|scope| {
+            let let_in = scope.spawn(|| datagrams.let_in());
+            let mut trip = NetPingPong::new(Transport::Udp, &datagrams.address(), 64).expect("an echo");
+            let _open = let_in.join().expect("an introduction");
             scope.spawn(|| {
                 let mut bytes = [0; 64];
                 let (_, from) = udp.recv_from(&mut bytes).expect("a datagram");
@@ -251,8 +319,8 @@ mod tests {
                 udp.send_to(&bytes, from).expect("an answer");
             });
             assert_eq!(trip.run(1), 0);
+            assert_eq!(trip.answer[1..], trip.bytes[1..]);
         });
-        assert_eq!(trip.answer[1..], trip.bytes[1..]);
     }
 
     #[test]

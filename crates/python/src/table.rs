@@ -108,13 +108,13 @@ impl SampleTable {
     /// Reads a run file, or a directory of parts.
     ///
     /// # Errors
-    /// As [`store::scan`].
+    /// As [`store::scan_whole`].
     pub fn read(path: &Path) -> Result<SampleTable, store::Error> {
         let mut narrow: [Vec<i32>; NARROW.len()] = Default::default();
         let mut wide: [Vec<i64>; WIDE.len()] = Default::default();
         let mut iterations = Vec::new();
         let mut next: HashMap<(u32, u32), i64> = HashMap::new();
-        let run = store::scan(path, &mut |samples| {
+        let run = store::scan_whole(path, &mut |samples| {
             for (column, (_, number)) in narrow.iter_mut().zip(NARROW) {
                 column.extend(samples.iter().map(number));
             }

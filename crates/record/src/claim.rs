@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, FlockOperation, OFlags, fstat, statat, unlinkat};
 use rustix::io::Errno;
 
-use crate::private::private;
+use crate::private::own;
 
 /// A name that one run at a time writes to. Released, and its file removed, when it is dropped or the process dies.
 #[derive(Debug)]
@@ -23,10 +23,23 @@ impl Claim {
     /// # Errors
     /// As open(2).
     pub fn of(path: &Path) -> io::Result<Option<Self>> {
+        Self::opened(path, OFlags::CREATE)
+    }
+
+    /// Removes what a process that was killed left of its claim of `path`, where nobody claims it now.
+    pub fn remove_left(path: &Path) {
+        drop(Self::opened(path, OFlags::empty()));
+    }
+
+    fn opened(path: &Path, how: OFlags) -> io::Result<Option<Self>> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let lock = path.with_file_name(format!(".{}.running", name.to_string_lossy()));
         loop {
-            let file = private(CWD, &lock, OFlags::RDWR | OFlags::CREATE)?;
+            let file = own(CWD, &lock, OFlags::RDWR | how)?;
+            if fstat(&file)?.st_size != 0 {
+                let what = format!("{} holds something: it is no claim of lastrank", lock.display());
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
+            }
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
                 Err(Errno::WOULDBLOCK) => return Ok(None),
                 result => result?,
@@ -59,5 +72,26 @@ mod tests {
         drop(first);
         assert!(Claim::of(&path).expect("a place").is_some());
         assert_eq!(std::fs::read_dir(home.path()).expect("there").count(), 0);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_and_nothing_else() {
+        let home = tempfile::tempdir().expect("a directory");
+        let (path, lock) = (home.path().join("run.parquet"), home.path().join(".run.parquet.running"));
+        Claim::remove_left(&path);
+        assert!(!lock.exists());
+        // As a process that is killed does.
+        std::fs::File::create(&lock).expect("a file");
+        let held = Claim::of(&path).expect("a place").expect("a claim");
+        Claim::remove_left(&path);
+        assert!(lock.exists(), "somebody claims it");
+        drop(held);
+        std::fs::write(&lock, "the user's").expect("a file");
+        Claim::remove_left(&path);
+        assert!(Claim::of(&path).is_err());
+        assert_eq!(std::fs::read(&lock).expect("there"), b"the user's");
+        std::fs::write(&lock, "").expect("a file");
+        Claim::remove_left(&path);
+        assert!(!lock.exists());
     }
 }

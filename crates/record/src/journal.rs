@@ -43,6 +43,8 @@ pub enum Entry {
     },
     /// An `assert` that did not hold (exit status 1).
     Assertion(FailedAssertion),
+    /// An `assert` that was not evaluated, because the run was ended before.
+    Unevaluated(FailedAssertion),
     /// An `assert` about samples: those of all ranks decide.
     Claim {
         /// What it says.

@@ -37,10 +37,17 @@ impl Default for ReportOptions {
     }
 }
 
+/// Where the time of each rank went. Of a run whose warm-up is left out nobody knows how much of its pauses lies in it.
+fn time_of_ranks(run: &Run) -> Vec<samples::TimeUse> {
+    let is_cut = run.facts.steady.as_ref().is_some_and(|steady| steady.warm_up_ns.is_some());
+    if run.facts.spans.is_empty() || is_cut { Vec::new() } else { samples::time_use(run) }
+}
+
 /// Analyses a run.
 pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let found = run.judgements().into_owned();
     let mut warnings = words::judgement::warnings(&found);
+    warnings.extend(run.facts.steady.as_ref().and_then(words::steady::warning));
     // Files of earlier versions tell of short transfers twice.
     let told = warnings.iter().any(|one| one.code == words::judgement::SHORT_TRANSFER);
     let is_news = |one: &&Warning| !told || one.code != words::judgement::SHORT_TRANSFER;
@@ -70,14 +77,15 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     };
     let subject = main.as_ref().map(|main| &main.subject);
     warnings.extend(views::unknown(run).map(of_unknown_view));
-    let time = if run.facts.spans.is_empty() { Vec::new() } else { samples::time_use(run) };
+    let time = time_of_ranks(run);
     let seen = views::Seen::of(run);
     let answer = declared_answer(&seen, &results, options, &mut warnings);
     let (mut chapters, further) = views::chapters(&seen, &time);
     drop(seen);
     let mut durations =
         Chapter::new("durations", "All durations", "Every place of the program that was timed.")
-            .with([], [table::sites(run, main.as_ref())]);
+            .with([], [table::sites(run, main.as_ref())])
+            .repeating();
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
     let gate = subject.is_some_and(|subject| subject.gate);
@@ -124,11 +132,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
-    let title = if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() };
     Report {
-        title,
+        title: title(run),
         facts: run.facts.clone(),
         judgements: found,
+        unwritten: Vec::new(),
         warnings,
         numbers,
         results,
@@ -140,6 +148,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// What the program is called.
+fn title(run: &Run) -> String {
+    if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() }
 }
 
 /// The numbers of the answer. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
@@ -201,14 +214,17 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
             "run it with `--record samples` to keep every one",
         ));
     }
-    let (chapters, brief) = views::counted(run);
     let results = results::of_run(run);
+    let numbers = numbers(&results, None, &run.facts, options);
+    // The sentence is about the row that the numbers are of.
+    let (chapters, brief) = views::counted(run, numbers.parts.first().map(|part| &results[part.row]));
     Report {
-        title: if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() },
+        title: title(run),
         facts: run.facts.clone(),
         judgements: run.judgements().into_owned(),
+        unwritten: Vec::new(),
         warnings,
-        numbers: numbers(&results, None, &run.facts, options),
+        numbers,
         results,
         main: None,
         answer: None,

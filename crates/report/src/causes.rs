@@ -101,7 +101,8 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
     let lead = "What was seen while an operation ran slow; nothing is guessed.";
     let row = |one: &Slowness| CauseShares { name: name(run, one.site), shares: one.shares.clone() };
     let figure = stacks(found.iter().map(row).collect(), "the slowest hundredth of every operation");
-    let chapter = Chapter::new("causes", "Why the slow ones were slow", lead).with(figure, tables);
+    let chapter =
+        Chapter::new("causes", "Why the slow ones were slow", lead).with(figure, tables).repeating();
     (!found.is_empty()).then_some(chapter)
 }
 

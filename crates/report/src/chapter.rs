@@ -33,6 +33,9 @@ pub struct Chapter {
     /// Whether it stands in the contents of a page under the chapter before it.
     #[serde(skip)]
     pub(crate) is_part: bool,
+    /// Whether the numbers of its tables have fields of their own in JSON; there its tables stand only where they are asked for.
+    #[serde(skip)]
+    pub(crate) repeats: bool,
     /// What it shows, in one sentence for the head of a report; may be empty.
     pub brief: String,
 }
@@ -49,6 +52,12 @@ impl Chapter {
     ) -> Chapter {
         self.figures.extend(figures);
         self.tables.extend(tables);
+        self
+    }
+
+    /// The chapter, whose tables say in words and rounded numbers what other fields of a document hold.
+    pub(crate) fn repeating(mut self) -> Chapter {
+        self.repeats = true;
         self
     }
 

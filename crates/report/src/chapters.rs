@@ -15,6 +15,8 @@ impl Analysis {
         chapters.push(self.far_tail(prefix, "Beyond a threshold"));
         chapters.push(self.ranks(prefix));
         chapters.retain(|chapter| !chapter.is_empty());
+        // Only the first analysis of a report has fields of its own.
+        chapters.iter_mut().for_each(|chapter| chapter.repeats = prefix.is_empty());
         chapters
     }
 

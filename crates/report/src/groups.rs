@@ -21,9 +21,12 @@ pub fn groups_answer(found: &Groups, by: &str) -> String {
         found.groups.iter().filter(|group| group.finding == finding).collect()
     };
     if tested < 2 {
+        let large = found.groups.iter().filter(|group| group.n >= tail::groups::FEWEST).count();
         return format!(
-            "Too few values in each {by} for a comparison: {} groups, of which {tested} have at least {} values.",
+            "Too few values in each {by} for a comparison: {} group{}, of which {large} {} at least {} values.",
             found.groups.len(),
+            if found.groups.len() == 1 { "" } else { "s" },
+            if large == 1 { "has" } else { "have" },
             tail::groups::FEWEST
         );
     }
@@ -63,8 +66,8 @@ fn than_others(group: &Group) -> Option<String> {
     Some(format!("{by} % {word} than the others ({lower} to {upper} %)"))
 }
 
-/// Which ranks are slow, as one sentence of a first screen; none where no rank was tested.
-pub fn ranks_answer(found: &Groups) -> Option<String> {
+/// Which ranks are slow, as one sentence of a first screen; none where no rank was tested. `name` says what a rank is called.
+pub fn ranks_answer(found: &Groups, name: &dyn Fn(&str) -> String) -> Option<String> {
     let tested = found.groups.iter().filter(|group| group.p_adjusted.is_some()).count();
     if tested < 2 {
         return None;
@@ -77,8 +80,8 @@ pub fn ranks_answer(found: &Groups) -> Option<String> {
     let by = than_others(worst)?;
     let by = if tested == 2 { by.replace("the others", "the other") } else { by };
     Some(match slow.len() {
-        1 => format!("Rank {} is {by}.", worst.name),
-        n => format!("{n} ranks are slower than the others, most of all rank {}: {by}.", worst.name),
+        1 => format!("Rank {} is {by}.", name(&worst.name)),
+        n => format!("{n} ranks are slower than the others, most of all rank {}: {by}.", name(&worst.name)),
     })
 }
 

@@ -23,6 +23,7 @@ mod causes;
 mod chapter;
 mod chapters;
 pub mod comparison;
+mod digits;
 pub mod figures;
 mod fit_page;
 mod groups;
@@ -34,6 +35,7 @@ mod plain_fit;
 mod replay_page;
 mod report;
 mod screen;
+pub mod shell;
 mod stretches;
 mod subject;
 mod summary;
@@ -61,7 +63,7 @@ pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::Report;
 pub use screen::{
     AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
-    fit_width,
+    are_shown, fit_width,
 };
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};
@@ -71,4 +73,4 @@ pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
 pub use views::{AffineFit, AgainstNormal, QuantileRanges, SizeCurve, Sizes, TimeShares};
-pub use wrap::set_text_width;
+pub use wrap::{LEAST_COLUMNS, set_text_width};

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::report::Report;
-use crate::{bounded, page, text};
+use crate::{bounded, digits, page, text};
 
 /// Stretches that a document tells, the newest: a long run may have hundreds.
 const MOST_STRETCHES: usize = 8;
@@ -17,15 +17,22 @@ pub struct With {
     pub figures: bool,
     /// Every rank where a rank has an entry, every row of tables, and series in fine bins; without it the slowest ranks.
     pub ranks: bool,
+    /// The tables of the page whose numbers have fields of their own too.
+    pub tables: bool,
 }
 
 impl With {
     /// All there is.
-    pub const ALL: With = With { steps: true, figures: true, ranks: true };
+    pub const ALL: With = With { steps: true, figures: true, ranks: true, tables: true };
 
     /// What it has, by name.
     fn names(self) -> Vec<&'static str> {
-        let all = [(self.steps, "steps"), (self.figures, "figures"), (self.ranks, "ranks")];
+        let all = [
+            (self.steps, "steps"),
+            (self.figures, "figures"),
+            (self.ranks, "ranks"),
+            (self.tables, "tables"),
+        ];
         all.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect()
     }
 }
@@ -49,22 +56,28 @@ impl Report {
 
     /// The report as JSON, schema `lastrank.report/1`: the answer, of a size that depends neither on the number of
     /// samples nor on that of ranks, and what `with` names. Durations are in seconds, but for the `plot` of a figure, whose axes name
-    /// their unit.
+    /// their unit. Numbers that were computed have as many digits as mean something ([`digits`]); facts, steps and figures are
+    /// as they are.
     pub fn json(&self, with: With) -> Value {
         let mut value = json!({"schema": "lastrank.report/1", "with": with.names()});
         if let (Some(out), Ok(Value::Object(all))) = (value.as_object_mut(), serde_json::to_value(self)) {
             out.extend(all);
         }
-        match &self.main {
-            Some(main) if with.steps => value["subject"]["steps"] = json!(main.subject.steps),
-            _ => {
-                if let Some(stretches) = value.get_mut("stretches").and_then(Value::as_array_mut) {
-                    stretches.truncate(MOST_STRETCHES);
-                }
-            }
+        if !with.steps
+            && let Some(stretches) = value.get_mut("stretches").and_then(Value::as_array_mut)
+        {
+            stretches.truncate(MOST_STRETCHES);
+        }
+        if !with.tables {
+            self.leave_out_tables(&mut value);
         }
         if !with.ranks {
-            bounded::bound(&mut value);
+            let answer: Vec<usize> = self.numbers.parts.iter().map(|part| part.row).collect();
+            bounded::bound(&mut value, &answer);
+        }
+        digits::shorten(&mut value);
+        if let Some(main) = self.main.as_ref().filter(|_| with.steps) {
+            value["subject"]["steps"] = json!(main.subject.steps);
         }
         if with.figures {
             for (chapter, out) in
@@ -74,5 +87,14 @@ impl Report {
             }
         }
         value
+    }
+
+    /// Takes tables out whose numbers have fields of their own.
+    fn leave_out_tables(&self, document: &mut Value) {
+        let chapters = document.get_mut("chapters").and_then(Value::as_array_mut).into_iter().flatten();
+        for (chapter, out) in self.chapters.iter().zip(chapters).filter(|(chapter, _)| chapter.repeats) {
+            out["tables"] = json!([]);
+            out["tables_left_out"] = chapter.tables.len().into();
+        }
     }
 }

@@ -21,6 +21,9 @@ pub struct Report {
     pub facts: Facts,
     /// What was found in it: failures, wrong content, assertions that do not hold, lost ranks.
     pub judgements: Judgements,
+    /// What of the run could not be written: `the run file`. No screen says that all is well then.
+    #[serde(skip)]
+    pub unwritten: Vec<String>,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
     pub warnings: Vec<Warning>,
     /// What was measured, a row for each path of labels and operation.

@@ -29,7 +29,7 @@ pub(crate) fn chapter(rows: &[ResultRow], main: Option<&ResultRow>) -> Option<Ch
         "Throughput",
         "Successful operations and bytes by wall time, over all ranks together; latencies beside them.",
     );
-    Some(chapter.with(main.and_then(rates::figure), tables))
+    Some(chapter.with(main.and_then(rates::figure), tables).repeating())
 }
 
 /// A number, or a dash.

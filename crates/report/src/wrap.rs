@@ -7,10 +7,13 @@ use unicode_width::UnicodeWidthStr;
 /// Columns of the terminal.
 static COLUMNS: AtomicUsize = AtomicUsize::new(usize::MAX);
 
-/// From now on sentences wrap at so many columns, at least 60, where they are narrower than the text would be. For a
+/// Fewest columns that lines are laid out for.
+pub const LEAST_COLUMNS: usize = 40;
+
+/// From now on sentences wrap at so many columns, at least 40, where they are narrower than the text would be. For a
 /// program that knows its terminal, once and before it writes.
 pub fn set_text_width(columns: usize) {
-    COLUMNS.store(columns.max(60), Ordering::Relaxed);
+    COLUMNS.store(columns.max(LEAST_COLUMNS), Ordering::Relaxed);
 }
 
 /// Columns for text that takes so many at most.
@@ -41,7 +44,9 @@ fn glued(text: &str) -> String {
         let begins = word.trim_start_matches('(');
         let group = begins.len() >= 3 && begins.bytes().take(3).all(|byte| byte.is_ascii_digit());
         if !out.is_empty() {
-            let joined = after_number && (is_unit(word) || (group && word == begins));
+            // `p < 0.001` is one thing.
+            let compares = word == "<" || out.ends_with('<');
+            let joined = compares || after_number && (is_unit(word) || (group && word == begins));
             out.push(if joined { GLUE } else { ' ' });
         }
         out.push_str(word);

@@ -105,7 +105,7 @@ proptest! {
         let row = lines.iter().find(|line| line.contains("write / fwrite 64 KiB")).expect("its row");
         let answer = lines.iter().find(|line| line.contains("fwrite/s")).expect("the answer");
         let in_short = report.one_line();
-        let cells = answer_cells(&report.numbers);
+        let cells = answer_cells(&report.numbers, &report.judgements);
         let page = report.terminal_text();
         let page_row = page.lines().find(|line| line.trim_start().starts_with("write / fwrite ")).expect("its row");
 

@@ -3,7 +3,7 @@
 use samples::{Facts, SiteKind};
 use serde::Serialize;
 
-use crate::choice::{READS, WRITES, choose, is_set_up};
+use crate::choice::{READS, WRITES, choose, is_pause, is_set_up};
 use crate::interval::QuantileInterval;
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
@@ -12,11 +12,19 @@ use crate::row::ResultRow;
 /// Most parts of an answer.
 const MOST_PARTS: usize = 8;
 
+/// The label of what fills files before they are measured, in programs that this project makes.
+const LAYING_OUT: &str = "lay out";
+
 /// A block that fills less of the elapsed time is said to be what its rate is of.
 const FILLED: f64 = 0.9;
 
 /// Operations that end what a phase was measured for.
 const CLOSES: [&str; 4] = ["close", "fclose", "pfclose", "free"];
+
+/// Whether an operation removes what has a name.
+fn is_removal(operation: &str) -> bool {
+    matches!(operation, "delete" | "unlink" | "rmdir" | "pdelete")
+}
 
 /// The share of the time from which on a run is about the operations that were found, without a word of its program.
 const MOST_OF_IT: f64 = 0.5;
@@ -39,7 +47,8 @@ pub struct AnswerNumbers {
     /// Operations a second of all parts that went on at the same time; `None` where they did not, and of one part. Bytes
     /// of reads and writes are never added up.
     pub operations_per_second: Option<f64>,
-    /// Operations that succeeded, of all that was asked for: without laying out and removing files.
+    /// Operations that succeeded, of all that the run measured. Out of it stay pauses, what fills files before (below the
+    /// label `lay out`) and what removes files outside of all labels of a program that has some, unless one of them failed.
     pub operations: u64,
     /// Bytes of these.
     pub bytes: u64,
@@ -50,6 +59,9 @@ pub struct AnswerNumbers {
     /// The rows that were asked for, and those of which an operation failed.
     #[serde(skip)]
     pub shown: Vec<usize>,
+    /// The rows whose operations are counted.
+    #[serde(skip)]
+    pub counted: Vec<usize>,
 }
 
 /// The numbers of one row of an answer.
@@ -124,17 +136,25 @@ impl AnswerNumbers {
         let parts: Vec<AnswerPart> =
             chosen.iter().map(|one| AnswerPart::of(rows, *one, facts)).take(MOST_PARTS).collect();
         let shown = shown(rows, &parts, declared && wish.of.is_none());
-        let asked = || shown.iter().map(|at| &rows[*at]);
-        let operations = || rows.iter().filter(|row| row.kind == SiteKind::Operation);
+        let counted = counted(rows, &parts);
+        let measured = || counted.iter().map(|at| &rows[*at]);
+        // A failure counts, whether the run was warm by then or not.
+        let left_out_failed = facts.steady.as_ref().map_or(0, |steady| steady.left_out_failed);
         AnswerNumbers {
             operations_per_second: together(rows, &parts),
-            operations: asked().map(|row| row.operations.unwrap_or(row.timings)).sum(),
-            bytes: asked().map(|row| row.bytes).sum(),
-            errors: operations().map(|row| row.errors).sum(),
-            failed_as_expected: operations().map(|row| row.failed_as_expected).sum(),
+            operations: measured().map(succeeded).sum(),
+            bytes: measured().map(|row| row.bytes).sum(),
+            errors: measured().map(|row| row.errors).sum::<u64>() + left_out_failed,
+            failed_as_expected: measured().map(|row| row.failed_as_expected).sum(),
             parts,
             shown,
+            counted,
         }
+    }
+
+    /// Operations that were done, whether they succeeded or not.
+    pub fn attempts(&self) -> u64 {
+        self.operations + self.errors + self.failed_as_expected
     }
 
     /// The one part of an answer that has no other.
@@ -197,7 +217,7 @@ fn with_directions(rows: &[ResultRow], found: Vec<Chosen>) -> Vec<Chosen> {
 /// The operation with the most time of each phase, where several phases follow each other: whatever its share, a
 /// benchmark with phases was asked for each of them.
 fn phases(rows: &[ResultRow]) -> Option<Vec<Chosen>> {
-    let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(0.0);
+    let busy = ResultRow::time_at_work;
     let of_phase = |phase: &ResultRow| {
         (0..rows.len())
             .filter(|at| rows[*at].kind == SiteKind::Operation && rows[*at].labels == phase.labels)
@@ -252,11 +272,37 @@ fn shown(rows: &[ResultRow], parts: &[AnswerPart], declared: bool) -> Vec<usize>
     if found.iter().any(|at| rows[*at].timings > 0) { found } else { operations }
 }
 
+/// Operations of a row that succeeded.
+fn succeeded(row: &ResultRow) -> u64 {
+    row.operations.unwrap_or(row.timings)
+}
+
+/// The rows whose operations count: see [`AnswerNumbers::operations`].
+fn counted(rows: &[ResultRow], parts: &[AnswerPart]) -> Vec<usize> {
+    let labelled = rows.iter().any(|row| !row.labels.is_empty());
+    let stays_out = |row: &ResultRow| match row.labels.first() {
+        _ if is_pause(&row.operation) => true,
+        Some(label) => label == LAYING_OUT,
+        None => labelled && is_removal(&row.operation),
+    };
+    let operations: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].kind == SiteKind::Operation).collect();
+    let failed = |row: &ResultRow| row.errors + row.failed_as_expected > 0;
+    let is_part = |at: usize| parts.iter().any(|part| part.row == at);
+    let counts = |at: &usize| is_part(*at) || failed(&rows[*at]) || !stays_out(&rows[*at]);
+    let found: Vec<usize> = operations.iter().copied().filter(counts).collect();
+    // Where there is nothing else, that is what was measured.
+    if found.iter().any(|at| rows[*at].timings > 0) || parts.iter().any(|part| part.operations > 0) {
+        found
+    } else {
+        operations
+    }
+}
+
 impl AnswerPart {
     /// Of a row: of a block with the rates of the operation that has the most time in it.
     fn of(rows: &[ResultRow], chosen: Chosen, facts: &Facts) -> AnswerPart {
         let main = &rows[chosen.row];
-        let busy = |at: &usize| rows[*at].busy_seconds.unwrap_or(0.0);
+        let busy = |at: &usize| rows[*at].time_at_work();
         let inside =
             |at: &usize| rows[*at].kind == SiteKind::Operation && rows[*at].labels.starts_with(&main.labels);
         let operation = match main.is_block() {
@@ -267,7 +313,10 @@ impl AnswerPart {
             false => chosen.row,
         };
         let row = &rows[operation];
-        let elapsed = if facts.elapsed_s > 0.0 { Some(facts.elapsed_s) } else { row.span_seconds };
+        // What warmed up is no part of the run that the rates are of.
+        let warm_up = facts.steady.as_ref().map_or(0.0, samples::SteadyFacts::warm_up_seconds);
+        let elapsed =
+            if facts.elapsed_s > 0.0 { Some((facts.elapsed_s - warm_up).max(0.0)) } else { row.span_seconds };
         let steps = main.steps.as_ref().filter(|_| chosen.gate);
         let (value, count, quantiles, intervals) = match (steps, &main.safe, &main.response_quantiles_seconds)
         {
@@ -289,7 +338,7 @@ impl AnswerPart {
             value,
             count,
             ranks: row.ranks,
-            operations: row.operations.unwrap_or(row.timings),
+            operations: succeeded(row),
             operations_per_second: row.operations_per_second,
             bytes_per_second: row.bytes_per_second.filter(|rate| *rate > 0.0),
             wall_seconds: row.wall_seconds,
@@ -304,9 +353,22 @@ impl AnswerPart {
         }
     }
 
+    /// Its name with what the quantiles are of, where that is not the operation: `write / fwrite, until safe`.
+    pub fn told(&self) -> String {
+        match self.value {
+            AnswerValue::Safe => format!("{}, until safe", self.name),
+            AnswerValue::Operation | AnswerValue::Response | AnswerValue::Step => self.name.clone(),
+        }
+    }
+
     /// Whether operations of several sizes are in it.
     pub fn has_several_sizes(&self) -> bool {
         self.value != AnswerValue::Step && self.bytes_per_operation.is_some_and(|[least, most]| least != most)
+    }
+
+    /// Whether a quantile's interval has no upper end: it may be any longer.
+    pub fn is_open(&self, probability: f64) -> bool {
+        self.interval(probability).is_some_and(|found| found.upper_seconds.is_none())
     }
 
     /// The interval of one of the quantiles.

@@ -40,7 +40,12 @@ const PAUSES: [&str; 2] = ["sleep", "think"];
 
 /// Whether an operation prepares or tidies up, or waits because the program says so.
 pub(crate) fn is_set_up(operation: &str) -> bool {
-    SET_UP.contains(&operation) || PAUSES.contains(&operation)
+    SET_UP.contains(&operation) || is_pause(operation)
+}
+
+/// Whether an operation waits because the program says so.
+pub(crate) fn is_pause(operation: &str) -> bool {
+    PAUSES.contains(&operation)
 }
 
 /// The row that a run is about, chosen without a hint by the program or its user.
@@ -69,7 +74,7 @@ impl Choice {
 /// together several times. Set-up, pauses and rows of few timings are chosen only where there is nothing else; a block
 /// only in place of the operations inside. `None` of a run without an operation that succeeded.
 pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
-    let timed = |row: &ResultRow| row.timings > 0 && row.busy_seconds.is_some_and(|busy| busy > 0.0);
+    let timed = |row: &ResultRow| row.timings > 0 && row.time_at_work() > 0.0;
     let operations: Vec<usize> =
         (0..rows.len()).filter(|&at| rows[at].kind == SiteKind::Operation && timed(&rows[at])).collect();
     let is = |list: &[&str], at: usize| list.contains(&rows[at].operation.as_str());
@@ -86,7 +91,7 @@ pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
         let found: Vec<usize> = operations.iter().copied().filter(|at| wish(*at)).collect();
         (!found.is_empty()).then_some(found)
     })?;
-    let busy = |at: usize| rows[at].busy_seconds.unwrap_or(0.0);
+    let busy = |at: usize| rows[at].time_at_work();
     let total: f64 = eligible.iter().map(|at| busy(*at)).sum();
     let mut order = eligible;
     // Stable: of equal ones the first in the program.

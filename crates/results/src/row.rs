@@ -101,6 +101,13 @@ fn is_zero(count: &u64) -> bool {
 }
 
 impl ResultRow {
+    /// The time in which at least one of its operations was under way, in seconds; the sum of their durations in a run that
+    /// counts, which knows no other.
+    pub fn time_at_work(&self) -> f64 {
+        let sum = || self.mean_seconds.map_or(0.0, |mean| mean * self.timings as f64);
+        self.busy_seconds.unwrap_or_else(sum)
+    }
+
     /// Whether the series goes on over pauses between passes, which the rates of the whole leave out, so that its rates are
     /// lower.
     pub fn series_counts_pauses(&self) -> bool {

@@ -19,6 +19,7 @@ mod site;
 mod time_use;
 pub mod units;
 mod visible;
+mod warm_up;
 
 use std::borrow::Cow;
 
@@ -30,8 +31,9 @@ pub use facts::{
     Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Judgement, JudgementExample,
     JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
     MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
-    Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, Tier, TimingCheck, TourFacts, UntilFacts,
-    Virtualisation, Warning,
+    Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts, SteadyLimit, SteadyOutcome,
+    SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts, UntilFacts, Virtualisation,
+    Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};
@@ -41,6 +43,7 @@ pub use sample::Sample;
 pub use site::{Site, SiteKind};
 pub use time_use::{RankSpan, TimeUse, time_use};
 pub use visible::{commands_a_terminal, visible, visible_in_colour, visible_json};
+pub use warm_up::WarmUp;
 
 /// One execution: its samples, their sites and its facts.
 #[derive(Clone, Debug, Default)]

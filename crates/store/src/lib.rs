@@ -41,21 +41,57 @@ pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};
 pub use write::{Writer, arrange, write};
 
-/// Reads a run: a run file, or a directory of parts as one logical run.
+/// Reads a run: a run file, or a directory of parts as one logical run. What its facts call a warm-up is left out.
 ///
 /// # Errors
 /// An [`Error`] that says whether the file is missing, not Parquet, cut short, from another tool,
 /// from a newer lastrank, or damaged (a checksum over all data is checked).
 pub fn read(path: &std::path::Path) -> Result<samples::Run, Error> {
+    let mut run = read_whole(path)?;
+    run.leave_out_warm_up();
+    Ok(run)
+}
+
+/// As [`read`], with the warm-up: all samples that the file has.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_whole(path: &std::path::Path) -> Result<samples::Run, Error> {
     if path.is_dir() { parts::read(path, None) } else { read::read_file(path) }
 }
 
 /// Reads a run in pieces: `each` gets its samples as they come, a row group at a time, with the sites of the run that
-/// is returned, which has none. So a run need not fit into memory.
+/// is returned, which has none. So a run need not fit into memory. What its facts call a warm-up is left out.
 ///
 /// # Errors
 /// As [`read`]; what `each` was given until then is not to be used.
 pub fn scan(path: &std::path::Path, each: &mut dyn FnMut(&[samples::Sample])) -> Result<samples::Run, Error> {
+    let warm_up = match path.is_dir() {
+        // Parts of a run are not judged.
+        true => None,
+        // Damage is told by the reader below.
+        false => read::facts_of_file(path).ok().and_then(|facts| samples::WarmUp::of(&facts)),
+    };
+    match warm_up {
+        None => scan_whole(path, each),
+        Some(warm_up) => read::read_file_into(
+            path,
+            Some(&mut |sites, samples| {
+                let kept = warm_up.sift(sites, samples);
+                each(&samples[..kept]);
+            }),
+        ),
+    }
+}
+
+/// As [`scan`], with the warm-up: all samples that the file has.
+///
+/// # Errors
+/// As [`scan`].
+pub fn scan_whole(
+    path: &std::path::Path,
+    each: &mut dyn FnMut(&[samples::Sample]),
+) -> Result<samples::Run, Error> {
     if path.is_dir() {
         parts::read(path, Some(each))
     } else {

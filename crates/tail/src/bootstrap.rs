@@ -141,17 +141,12 @@ impl Refit {
 /// Parametric bootstrap: samples of the fitted law, refitted. The default for extremes: it keeps its coverage
 /// where the non-parametric one falls short (Kyselý 2008).
 pub fn parametric(fit: &GevFit, replicates: usize, seed: u64) -> Replicates {
-    parametric_sized(fit, fit.n, replicates, seed)
-}
-
-/// [`parametric`] with samples of `size` values: the effective size, if the data are autocorrelated.
-pub fn parametric_sized(fit: &GevFit, size: usize, replicates: usize, seed: u64) -> Replicates {
     // The sample's own scale makes standardised units.
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
-    let laws = run(replicates, size, |refit, index| {
+    let laws = run(replicates, fit.n, |refit, index| {
         let mut random = Xoshiro::stream(seed, index);
-        refit.draw(start, size, &mut random);
+        refit.draw(start, fit.n, &mut random);
         refit.fit(start, crate::gev::fit::SHAPE_MAX)
     });
     collect(laws, center, spread, 0, seed)

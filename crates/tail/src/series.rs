@@ -80,9 +80,14 @@ impl Series {
     }
 
     /// A threshold or centre for a method, by linear interpolation of order statistics; NaN when empty. A quantile of the
-    /// sample that is told is the measured one (`SampleSummary`).
+    /// sample that is told is [`Series::measured`].
     pub fn quantile(&self, p: f64) -> f64 {
         sorted_quantile(&self.sorted, p)
+    }
+
+    /// The quantile of the sample as it is told ([`measured_quantile`]): a value that was measured; NaN when empty.
+    pub fn measured(&self, p: f64) -> f64 {
+        measured_quantile(&self.sorted, p)
     }
 
     /// Number of finite values.

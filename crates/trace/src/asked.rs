@@ -39,16 +39,15 @@ pub fn asked<'a>(
     if flat.beyond != 0
         && let Some(place) = place_of_strange(&flat, path, to)
     {
-        let bytes = match flat.operation {
-            Operation::Read | Operation::Write => u64::try_from(told.result).unwrap_or(0),
-            Operation::Allocate => length,
-            _ => 0,
-        };
+        let bytes = bytes_of_strange(&flat, told.result);
         let what = with_flags(entry, flat.beyond);
         return Some(Asked::Unrepeated { what, place, changes: true, count: 1, bytes });
     }
     if let Some(changed) = changed(&flat, path) {
         return Some(changed);
+    }
+    if let Some(extended) = extended(&flat, path, told) {
+        return Some(extended);
     }
     if let Some(named) = named(&flat, (path, to), told) {
         return Some(named);
@@ -85,24 +84,23 @@ pub fn asked<'a>(
         }
         Operation::Truncate => Asked::Truncate { descriptor, length },
         Operation::TruncateName => Asked::TruncateName { path, length },
-        Operation::Allocate => Asked::Allocate { descriptor, offset: flat.offset.unwrap_or(0), length },
-        Operation::Reserve
+        Operation::Allocate
+        | Operation::Reserve
         | Operation::Punch
         | Operation::Collapse
         | Operation::Zero
         | Operation::Insert
-        | Operation::Unshare
-        | Operation::SyncRange => return unrepeated(Concerns::File(descriptor), 1, length),
+        | Operation::Unshare => {
+            let offset = flat.offset.unwrap_or(0);
+            Asked::Allocate { descriptor, offset, length, mode: flat.flags }
+        }
+        Operation::SyncRange => return unrepeated(Concerns::File(descriptor), 1, length),
         Operation::SyncAll => return unrepeated(Concerns::Unknown, 1, 0),
         Operation::Duplicate => Asked::Duplicate { descriptor, close_on_exec: false },
         Operation::DuplicateOnExec => Asked::Duplicate { descriptor, close_on_exec: true },
         Operation::Descriptor => return of_descriptor(descriptor, flat.mode, length),
-        Operation::MakeNode | Operation::SetAttribute | Operation::GetAttribute => {
-            return unrepeated(Concerns::Name(path), 1, 0);
-        }
-        Operation::SetAttributeOpen | Operation::GetAttributeOpen => {
-            return unrepeated(Concerns::File(descriptor), 1, 0);
-        }
+        Operation::MakeNode | Operation::GetAttribute => return unrepeated(Concerns::Name(path), 1, 0),
+        Operation::GetAttributeOpen => return unrepeated(Concerns::File(descriptor), 1, 0),
         Operation::Map if descriptor >= 0 => {
             Asked::Map { descriptor, length, shared_write: registers[3] & 1 != 0 && registers[2] & 2 != 0 }
         }
@@ -124,6 +122,26 @@ pub fn asked<'a>(
         // These are told otherwise, or mean nothing.
         _ => return None,
     })
+}
+
+/// A change of an extended attribute. A program changes those of users alone: others give rights.
+fn extended<'a>(flat: &operations::Asked, path: Given<'a>, told: &Told<'a>) -> Option<Asked<'a>> {
+    let (is_open, sets) = match flat.operation {
+        Operation::SetAttribute => (false, true),
+        Operation::SetAttributeOpen => (true, true),
+        Operation::RemoveAttribute => (false, false),
+        Operation::RemoveAttributeOpen => (true, false),
+        _ => return None,
+    };
+    let (key, descriptor) = (told.names[usize::from(!is_open)], flat.files[0]);
+    if !key.starts_with(b"user.") {
+        let what = format!("{} of a name that does not begin with user.", flat.operation.row().words);
+        let place = if is_open { Concerns::File(descriptor) } else { Concerns::Name(path) };
+        return Some(Asked::Unrepeated { what: what.into(), place, changes: false, count: 1, bytes: 0 });
+    }
+    let size = sets.then_some(flat.length);
+    let follow = flat.flags & NO_FOLLOW == 0;
+    Some(Asked::Extended { path: (!is_open).then_some(path), descriptor, follow, key, size })
 }
 
 /// What asks about names, or changes them.
@@ -174,6 +192,21 @@ fn place_of_strange<'a>(flat: &operations::Asked, path: Given<'a>, to: Given<'a>
         Operation::Link | Operation::LinkOpen => Some(Concerns::Names(path, to)),
         Operation::Unlink | Operation::Rmdir => Some(Concerns::Name(path)),
         _ => None,
+    }
+}
+
+/// The bytes that it moves or changes.
+fn bytes_of_strange(flat: &operations::Asked, result: i64) -> u64 {
+    match flat.operation {
+        Operation::Read | Operation::Write => u64::try_from(result).unwrap_or(0),
+        Operation::Allocate
+        | Operation::Reserve
+        | Operation::Punch
+        | Operation::Collapse
+        | Operation::Zero
+        | Operation::Insert
+        | Operation::Unshare => flat.length,
+        _ => 0,
     }
 }
 

@@ -118,7 +118,15 @@ impl FirstUses<'_> {
                     }
                 }
             }
-            Op::Lookup | Op::Chmod | Op::Chown | Op::Utimes | Op::Unlink if exists => {
+            Op::Lookup
+            | Op::Chmod
+            | Op::Chown
+            | Op::Utimes
+            | Op::SetAttribute
+            | Op::RemoveAttribute
+            | Op::Unlink
+                if exists =>
+            {
                 self.existed(call.path, name.clone(), Was::File(0), None);
                 if call.op == Op::Lookup {
                     self.led_somewhere(&name, false);

@@ -57,7 +57,7 @@ ops! {
         DataSync "fdatasync" "fdatasync"
         /// `file` became `bytes` long.
         Truncate "ftruncate" "ftruncate"
-        /// `bytes` from `offset` on were reserved.
+        /// `bytes` from `offset` on were reserved, or what `flags` (the mode of `fallocate`) says was done with them.
         Allocate "fallocate" "fallocate"
         /// Attributes of `path`; `bytes`: its size, `offset`: its mode (`st_mode`).
         Stat "stat" "stat"
@@ -83,6 +83,10 @@ ops! {
         Chown "chown" "chown"
         /// The times of `path` were set.
         Utimes "utimes" "utimes"
+        /// The extended attribute `other` of `path` got a value of `bytes`.
+        SetAttribute "setxattr" "setxattr"
+        /// The extended attribute `other` of `path` was removed.
+        RemoveAttribute "removexattr" "removexattr"
     }
     only_orders {
         /// Where the symbolic link `path` leads was read: to `other`.
@@ -181,6 +185,14 @@ impl Call {
     /// Whether it is the read, or the write, of a copy from file to file by one call of the system.
     pub fn is_copy(&self, half: Op) -> bool {
         self.op == half && matches!(half, Op::Read | Op::Write) && self.flags & COPY != 0
+    }
+
+    /// Its second name, where that is one of a file.
+    pub fn second(&self) -> u32 {
+        match self.op {
+            Op::Symlink | Op::SetAttribute | Op::RemoveAttribute => NONE,
+            _ => self.other,
+        }
     }
 
     /// The command of the language that repeats it. That of the read of a copy does the write as well.

@@ -139,6 +139,13 @@ impl Calls {
         }
     }
 
+    /// Through the mapping at `at` nothing was stored: it is as one that is only read.
+    pub fn only_reads(&mut self, at: usize) {
+        if self.columns[column::OP].get(at) == Op::Map as u64 {
+            self.columns[column::FLAGS].set(at, 0);
+        }
+    }
+
     /// Whether the recorder told how long it stopped the threads.
     pub fn tell_of_stops(&self) -> bool {
         self.columns[column::HELD].constant().is_none_or(|held| held != 0) && !self.is_empty()

@@ -152,10 +152,12 @@ fn expected_entry(
             Some(bits) => entry(word, &[file], &[i64::from(bits)]),
             None => on_file(word),
         },
+        Verb::Extended(word) => entry(word, &[&names[0], &names[1]], numbers),
+        Verb::ExtendedOpen(word) => entry(word, &[file, &names[0]], numbers),
         Verb::Sync => on_file("fsync"),
         Verb::DataSync => on_file("fdatasync"),
         Verb::Truncate => on_file("ftruncate"),
-        Verb::Allocate => on_file("fallocate"),
+        Verb::Allocate => entry("fallocate", &[file, &flags::allocation_mode(shape.flags)], numbers),
         Verb::Name(word) => entry(word, &[&names[0]], &[]),
         Verb::NameAndMode(word) => {
             let bits = i64::from(shape.permissions.unwrap_or(0));

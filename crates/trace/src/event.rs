@@ -80,8 +80,8 @@ pub enum Asked<'a> {
     Truncate { descriptor: i32, length: u64 },
     /// `truncate` by name.
     TruncateName { path: Given<'a>, length: u64 },
-    /// `fallocate`
-    Allocate { descriptor: i32, offset: u64, length: u64 },
+    /// `fallocate`; `mode` by the numbers of Linux.
+    Allocate { descriptor: i32, offset: u64, length: u64, mode: u32 },
     /// `dup` and its kin; the result is the new number.
     Duplicate { descriptor: i32, close_on_exec: bool },
     /// `fcntl(F_SETFD)`
@@ -116,6 +116,8 @@ pub enum Asked<'a> {
     Change { path: Given<'a>, follow: bool, change: AttributeChange },
     /// `fchmod`, `fchown`, `futimens`
     ChangeOpen { descriptor: i32, change: AttributeChange },
+    /// `setxattr`, `removexattr` and their kin; by a name or a descriptor, with the size of the value that is set.
+    Extended { path: Option<Given<'a>>, descriptor: i32, follow: bool, key: &'a [u8], size: Option<u64> },
     /// `mmap` of a file.
     Map { descriptor: i32, length: u64, shared_write: bool },
     /// `chdir`

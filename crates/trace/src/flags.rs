@@ -96,6 +96,19 @@ fn access(flags: u32) -> &'static str {
     }
 }
 
+/// The mode of `fallocate`, as the language spells it; nothing for 0.
+pub fn allocation_mode(bits: u32) -> String {
+    const HOLE: u32 = 3;
+    let set = operations::by_name(b"fallocate").and_then(operations::Entry::flags);
+    let mut words = Vec::new();
+    // A hole keeps the size in any case.
+    let bits = if bits & HOLE == HOLE { bits & !1 } else { bits };
+    if let Some((_, set)) = set {
+        set.words(bits, |word| words.push(word.trim_start_matches("FALLOC_FL_").to_lowercase()));
+    }
+    words.join("|")
+}
+
 /// Whether such an open writes.
 pub fn writes(flags: u32) -> bool {
     flags & 3 != 0

@@ -81,6 +81,7 @@ impl Joined {
         self.whole.elapsed_ns = self.whole.elapsed_ns.max(ended);
         self.whole.recorded += about.recorded;
         self.whole.counted += about.counted;
+        self.whole.tree = self.whole.tree.max(about.tree);
         self.whole.command = about.command;
     }
 

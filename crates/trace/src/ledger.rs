@@ -62,6 +62,8 @@ pub struct Ledger {
     pub elsewhere: u64,
     /// Reads and writes that were recorded, and those that Linux counted, where it did.
     pub counted: Option<(u64, u64)>,
+    /// How many names of the directory were compared before and after, where they were.
+    pub tree: Option<u64>,
 }
 
 impl Ledger {
@@ -92,7 +94,7 @@ impl Ledger {
         let line = |((fate, missing, what), (calls, bytes))| LedgerLine { fate, missing, what, calls, bytes };
         let mut lines: Vec<LedgerLine> = maker.sums.into_iter().map(line).collect();
         lines.sort_by_key(|line| std::cmp::Reverse((line.fate, line.missing, line.calls)));
-        Self { lines, elsewhere: maker.elsewhere, counted }
+        Self { lines, elsewhere: maker.elsewhere, counted, tree: about.tree }
     }
 
     /// Calls and bytes of a fate.
@@ -152,7 +154,7 @@ impl LedgerMaker<'_> {
 
     /// Whether a call is about a file that counts; of one whose file is not known, that cannot be excluded.
     fn counts(&self, call: &Call) -> bool {
-        let names = [call.path, if call.op == Op::Symlink { NONE } else { call.other }];
+        let names = [call.path, call.second()];
         let mut known = names.into_iter().filter(|name| *name != NONE).peekable();
         known.peek().is_none() || known.any(|name| self.wanted.get(name as usize).copied().unwrap_or(false))
     }

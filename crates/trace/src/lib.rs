@@ -19,7 +19,7 @@
 //! holds more of a trace that repeats itself than some bytes a call.
 //!
 //! [`ledger`] tells what becomes of each call: repeated exactly, nearly, or not.
-//! [`recording`] keeps the model in a Parquet file, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
+//! [`recording`] keeps the model in a Parquet file, [`journal`] in bytes while it grows, [`join`] makes one trace of the recordings of MPI ranks, [`fidelity`] compares an application with its replay.
 //! Pure: no file, clock, environment or system call; threads of its own where steps do not need each other.
 #![forbid(unsafe_code)]
 
@@ -44,8 +44,10 @@ pub mod formats;
 pub mod import;
 pub mod input;
 pub mod join;
+pub mod journal;
 pub mod lanes;
 pub mod ledger;
+
 mod maps;
 pub mod model;
 pub mod moments;

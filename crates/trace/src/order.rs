@@ -316,6 +316,7 @@ fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Tou
             add(above(call.other), false);
         }
         Op::Stat | Op::Lookup | Op::Chmod | Op::Chown | Op::Utimes | Op::Readdir => add(call.path, false),
+        Op::SetAttribute | Op::RemoveAttribute => add(call.path, false),
         Op::Read
         | Op::Write
         | Op::Seek

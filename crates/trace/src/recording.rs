@@ -85,6 +85,9 @@ pub struct About {
     /// When it began, in nanoseconds since 1970; 0 in recordings of earlier versions.
     #[serde(default)]
     pub began_ns: u64,
+    /// How many names of its directory were compared before and after; `None` where none was.
+    #[serde(default)]
+    pub tree: Option<u64>,
 }
 
 /// Why a recording cannot be read or written.
@@ -407,8 +410,14 @@ mod tests {
         (call.path, call.file, call.bytes, call.held) = (odd, 3, UNKNOWN, 11);
         trace.calls.push(call);
         trace.calls.push(Call::new(Op::Exit, 0, 50, 0));
-        let about =
-            About { command: vec!["app".into()], elapsed_ns: 1, recorded: 2, counted: 3, began_ns: 4 };
+        let about = About {
+            command: vec!["app".into()],
+            elapsed_ns: 1,
+            recorded: 2,
+            counted: 3,
+            began_ns: 4,
+            tree: Some(5),
+        };
         let mut out = Vec::new();
         write(&mut out, &trace, &about).unwrap();
         assert!(detect(&out));

@@ -141,9 +141,7 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
         if call.op == Op::Readdir && call.flags & AGAIN != 0 {
             continue;
         }
-        // Another name of a symbolic link is a text, not a file.
-        let second = if call.op == Op::Symlink { Ok(()) } else { of(call.other) };
-        let by_name = of(call.path).and(second);
+        let by_name = of(call.path).and(of(call.second()));
         if call.file != NONE && (call.op == Op::Open && call.errno == 0 || known & (WANTED | UNWANTED) == 0) {
             want(&mut files, call.file, by_name.is_ok());
         }

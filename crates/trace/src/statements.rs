@@ -46,13 +46,17 @@ pub enum Verb {
     StatOpen,
     /// A change of an attribute of an open file: its word.
     ChangeOpen(&'static str),
+    /// A change of an extended attribute, by its name, of a name: its word.
+    Extended(&'static str),
+    /// The same of an open file.
+    ExtendedOpen(&'static str),
     /// `fsync($f);`
     Sync,
     /// `fdatasync($f);`
     DataSync,
     /// `ftruncate($f, bytes);`
     Truncate,
-    /// `fallocate($f, bytes, offset);`
+    /// `fallocate($f, bytes, offset);`, with its mode in the flags of the shape.
     Allocate,
     /// A command that takes a name: its word.
     Name(&'static str),
@@ -77,7 +81,7 @@ pub struct Shape {
     pub variable: u32,
     /// Of a copy: the number of the variable of the file that it goes to.
     pub target: u32,
-    /// Flags of an open.
+    /// Flags of an open, or the mode of `fallocate`.
     pub flags: u32,
     /// Permissions that it gives, where they are not the usual ones.
     pub permissions: Option<u32>,
@@ -415,6 +419,7 @@ impl Maker<'_> {
             }
             Op::Stat | Op::Lookup | Op::Readdir => return self.asked(call, gap),
             Op::Chmod | Op::Chown | Op::Utimes => return self.changed(call, gap),
+            Op::SetAttribute | Op::RemoveAttribute => return self.extended(call, gap),
             Op::Unlink => self.push(Shape { errno, ..plain(Verb::Name("unlink")) }, name, [0; 2], gap),
             Op::Rmdir => self.push(Shape { errno, ..plain(Verb::Name("rmdir")) }, name, [0; 2], gap),
             Op::Mkdir => {
@@ -475,7 +480,9 @@ impl Maker<'_> {
         ];
         let submitted = is_modelled && call.flags >> DEPTH_SHIFT > 0;
         let depth = if submitted { self.facts.depth.get(&call.file).copied().unwrap_or(0) } else { 0 };
-        self.push(Shape { variable, numbers, drawn, depth, ..plain(verb) }, [NONE; 2], values, gap);
+        let flags = if verb == Verb::Allocate { call.flags } else { 0 };
+        let shape = Shape { variable, numbers, drawn, depth, flags, ..plain(verb) };
+        self.push(shape, [NONE; 2], values, gap);
         self.out.calls += 1;
     }
 }

@@ -22,6 +22,16 @@ mod of_processor {
     pub const GETCWD: c_long = 79;
     pub const NEWFSTATAT: c_long = 262;
     pub const READLINKAT: c_long = 267;
+    // These are recorded.
+    pub const SETXATTR: i64 = 188;
+    pub const LSETXATTR: i64 = 189;
+    pub const FSETXATTR: i64 = 190;
+    pub const REMOVEXATTR: i64 = 197;
+    pub const LREMOVEXATTR: i64 = 198;
+    pub const FREMOVEXATTR: i64 = 199;
+    pub const MKNODAT: i64 = 259;
+    pub const SYNCFS: i64 = 306;
+    pub const SYNC_FILE_RANGE: i64 = 277;
 }
 
 #[cfg(target_arch = "aarch64")]
@@ -44,4 +54,14 @@ mod of_processor {
     pub const GETCWD: c_long = 17;
     pub const NEWFSTATAT: c_long = 79;
     pub const READLINKAT: c_long = 78;
+    // These are recorded.
+    pub const SETXATTR: i64 = 5;
+    pub const LSETXATTR: i64 = 6;
+    pub const FSETXATTR: i64 = 7;
+    pub const REMOVEXATTR: i64 = 14;
+    pub const LREMOVEXATTR: i64 = 15;
+    pub const FREMOVEXATTR: i64 = 16;
+    pub const MKNODAT: i64 = 33;
+    pub const SYNCFS: i64 = 267;
+    pub const SYNC_FILE_RANGE: i64 = 84;
 }

@@ -22,6 +22,7 @@ mod clone;
 mod inherited;
 mod life;
 mod number;
+mod others;
 mod older;
 mod reserve;
 mod sight;
@@ -142,6 +143,8 @@ enum Kind {
     TruncateName,
     /// So many transfers were submitted that complete later.
     Submitted,
+    /// A system call by its number (`others.rs`).
+    Entry,
 }
 
 #[repr(C)]

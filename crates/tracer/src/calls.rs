@@ -13,6 +13,9 @@ pub const SLEEPS: [libc::c_long; 2] = [libc::SYS_nanosleep, libc::SYS_clock_nano
 /// Calls by which a thread works with processors. They are not recorded.
 pub const PROCESSORS: [libc::c_long; 2] = [libc::SYS_sched_getaffinity, libc::SYS_sched_setaffinity];
 
+/// What debuggers and other recorders call. It is not recorded.
+pub const TRACES: libc::c_long = libc::SYS_ptrace;
+
 /// Calls in which a thread sleeps so if it waits for no descriptor.
 #[cfg(target_arch = "x86_64")]
 pub const SELECTS: &[libc::c_long] = &[libc::SYS_select, libc::SYS_pselect6];

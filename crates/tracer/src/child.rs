@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::calls::{CLONES, PROCESSORS, SELECTS, SLEEPS, listed};
+use crate::calls::{CLONES, PROCESSORS, SELECTS, SLEEPS, TRACES, listed};
 use crate::signals::SignalsPassedOn;
 
 #[cfg(target_arch = "x86_64")]
@@ -26,8 +26,8 @@ fn step(code: u16, k: u32, yes: u8, no: u8) -> libc::sock_filter {
     libc::sock_filter { code, jt: yes, jf: no, k }
 }
 
-/// The filter: calls of other architectures, listed calls, sleeps and those that work with processors stop, `mmap` of memory without a file does not, and of
-/// `ioctl` only clones do; all others run freely.
+/// The filter: calls of other architectures, listed calls, sleeps, those that work with processors and those of tracers stop, `mmap`
+/// of memory without a file does not, and of `ioctl` only clones do; all others run freely.
 pub fn filter() -> Vec<libc::sock_filter> {
     let allow = step(RETURN, libc::SECCOMP_RET_ALLOW, 0, 0);
     let stop = step(RETURN, libc::SECCOMP_RET_TRACE, 0, 0);
@@ -50,7 +50,7 @@ pub fn filter() -> Vec<libc::sock_filter> {
     let clones = CLONES.iter().zip((1..=CLONES.len() as u8).rev());
     all.extend(clones.map(|(request, behind)| step(EQUAL, *request as u32, behind, 0)));
     all.extend([allow, stop]);
-    for number in listed().map(libc::c_long::from).chain(SLEEPS).chain(PROCESSORS) {
+    for number in listed().map(libc::c_long::from).chain(SLEEPS).chain(PROCESSORS).chain([TRACES]) {
         all.push(step(EQUAL, number as u32, 0, 1));
         all.push(stop);
     }

@@ -13,7 +13,7 @@ use std::time::Duration;
 pub const MEMORY: &str = "/dev/shm";
 
 /// How the names of these directories begin.
-const PREFIX: &str = "lastrank-record-";
+pub const PREFIX: &str = "lastrank-record-";
 
 /// No manifest is longer.
 const LONGEST_MANIFEST: u64 = 64 << 20;
@@ -23,6 +23,13 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 /// What tells of a recording for whom its recorder is gone.
 const MANIFEST: &str = "manifest.json";
+
+/// What nobody can guess.
+pub fn random() -> io::Result<[u8; 16]> {
+    let mut random = [0; 16];
+    File::open("/dev/urandom")?.read_exact(&mut random)?;
+    Ok(random)
+}
 
 /// A directory that goes when this does. Where this process is killed it stays if it has a manifest, for [`left`]; otherwise the
 /// next recording of the same user removes it.
@@ -42,15 +49,6 @@ impl SpoolFolder {
         let name = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         let around = place.join(format!("{PREFIX}{}", name(shown)));
         let path = around.join(name(hidden));
-        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
-        if path.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
-            let what = format!(
-                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
-                 another directory",
-                place.display()
-            );
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
-        }
         std::fs::DirBuilder::new().mode(0o700).create(&around)?;
         let lock = File::open(&around)?;
         lock.lock()?;
@@ -179,11 +177,16 @@ fn is_mapped(around: &Path) -> bool {
 
 /// Whether a directory lies in a file system in memory.
 pub fn lies_in_memory(directory: &Path) -> bool {
-    let Ok(name) = CString::new(directory.as_os_str().as_bytes()) else { return false };
+    kind_of_file_system(directory) == Some(libc::TMPFS_MAGIC)
+}
+
+/// What the file system of a directory is, by its number in `statfs`.
+pub fn kind_of_file_system(directory: &Path) -> Option<libc::__fsword_t> {
+    let name = CString::new(directory.as_os_str().as_bytes()).ok()?;
     // SAFETY: all bits zero are a value of this structure.
     let mut found: libc::statfs = unsafe { std::mem::zeroed() };
     // SAFETY: the name ends in NUL, and the structure is ours.
-    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 && found.f_type == libc::TMPFS_MAGIC }
+    unsafe { libc::statfs(name.as_ptr(), &raw mut found) == 0 }.then_some(found.f_type)
 }
 
 #[cfg(test)]

@@ -1,4 +1,5 @@
-//! What killed recorders left: the records of the preloaded library, which go on while the application does.
+//! What killed recorders left: the records of the preloaded library, which go on while the application does, and what the complete
+//! recorder wrote.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::ffi::{OsStr, OsString};
@@ -7,8 +8,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::folder::{self, LeftFolder, MEMORY};
+use crate::look::look_after;
 use crate::manifest::Manifest;
-use crate::{Recorded, quiet, spool};
+use crate::recorded::{Kept, Seen};
+use crate::{Recorded, live, quiet, spool};
 
 /// A recording whose recorder was killed.
 pub struct LeftRecording {
@@ -75,6 +78,9 @@ impl LeftRecording {
     pub fn read(&self) -> io::Result<Recorded> {
         let inner: Vec<PathBuf> = self.folders.iter().map(LeftFolder::inner).collect::<Result<_, _>>()?;
         let inner: Vec<&Path> = inner.iter().map(PathBuf::as_path).collect();
+        if let Some(cost_ns) = self.manifest.complete {
+            return completely(&inner, cost_ns);
+        }
         let files = spool::files::read(&inner)?;
         Ok(quiet::made_of(&files, &self.manifest.directory, 0))
     }
@@ -83,4 +89,26 @@ impl LeftRecording {
     pub fn remove(self) {
         self.folders.into_iter().for_each(LeftFolder::remove);
     }
+}
+
+/// What the complete recorder wrote until it was killed, and its application with it.
+fn completely(folders: &[&Path], cost_ns: u64) -> io::Result<Recorded> {
+    let (mut trace, is_cut) = live::read(folders)?;
+    look_after(&mut trace);
+    trace.cost_ns = Some(cost_ns);
+    let elapsed_ns = trace.calls.iter().map(|call| call.end()).max().unwrap_or(0);
+    // Linux's counts went with the threads.
+    let seen = Seen { recorded: 0, counted: 0 };
+    let cut = u64::from(is_cut);
+    Ok(Recorded {
+        trace,
+        seen,
+        unseen: 0,
+        cut,
+        cost_ns,
+        elapsed_ns,
+        status: libc::SIGKILL,
+        tree: None,
+        kept: Kept::default(),
+    })
 }

@@ -12,6 +12,7 @@ mod calls;
 mod child;
 mod folder;
 pub mod left;
+mod live;
 mod look;
 mod manifest;
 mod memory;
@@ -25,6 +26,8 @@ mod signals;
 pub mod spool;
 mod state;
 mod stops;
+mod task;
+mod tree;
 
 pub use manifest::Manifest;
 pub use quiet::record as record_quietly;

@@ -19,11 +19,14 @@ pub struct Manifest {
     pub(crate) directory: Vec<u8>,
     /// Where directories on a disk are.
     pub(crate) place: Vec<u8>,
+    /// What a call of the complete recorder cost, in nanoseconds; `None` of the quiet one.
+    #[serde(default)]
+    pub(crate) complete: Option<u64>,
 }
 
 impl Manifest {
-    /// Of a recording that begins now.
-    pub fn new(command: &[OsString], output: &Path, directory: &Path) -> Self {
+    /// Of a recording that begins now; `complete`: what a call costs, where the recorder is the complete one.
+    pub(crate) fn new(command: &[OsString], output: &Path, directory: &Path, complete: Option<u64>) -> Self {
         let place = std::env::temp_dir();
         let place = std::path::absolute(&place).unwrap_or(place);
         let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -33,7 +36,13 @@ impl Manifest {
             output: output.as_os_str().as_bytes().to_vec(),
             directory: directory.as_os_str().as_bytes().to_vec(),
             place: place.into_os_string().into_vec(),
+            complete,
         }
+    }
+
+    /// Whether the application ended with its recorder.
+    pub fn is_of_complete_recorder(&self) -> bool {
+        self.complete.is_some()
     }
 
     /// The file that the recording was to have.

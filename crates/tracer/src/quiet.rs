@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{File, Permissions};
-use std::io::{self, Read};
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -10,12 +10,13 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::child;
-use crate::folder::{MEMORY, SpoolFolder, lies_in_memory};
+use crate::folder::{self, MEMORY, SpoolFolder, lies_in_memory};
 use crate::look::{links_before, look_after};
 use crate::manifest::Manifest;
 use crate::recorded::{Kept, RecordError, Recorded, Unseen};
 use crate::signals::{Handled, SignalsPassedOn};
 use crate::spool;
+use crate::tree::TreeBefore;
 
 /// The library, as the build made it; empty where it cannot be used.
 static LIBRARY: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preload.so"));
@@ -38,10 +39,11 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     }
     let directory = std::env::current_dir().unwrap_or_default();
     let spool = Spool::new().map_err(RecordError::Spool)?;
-    spool.keep(&Manifest::new(command, output, &directory)).map_err(RecordError::Spool)?;
+    spool.keep(&Manifest::new(command, output, &directory, None)).map_err(RecordError::Spool)?;
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
+    let tree = TreeBefore::of(&directory, output);
     let signals = SignalsPassedOn::begin();
     let counter = counter();
     let begun = Instant::now();
@@ -52,8 +54,9 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
     let files = spool::files::read(&spool.folders()).map_err(RecordError::Spool)?;
     let load_ns = if matters(&files, elapsed_ns) { load_ns(counter.as_deref()) } else { None };
-    let recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
-    Ok(Recorded { elapsed_ns, status, kept: Kept(spool.into_folders()), ..recorded })
+    let mut recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
+    let tree = tree.compare(&mut recorded.trace);
+    Ok(Recorded { elapsed_ns, status, tree, kept: Kept(spool.into_folders()), ..recorded })
 }
 
 /// What the files of all threads hold; how long the application ran, and how it ended, is not known from them.
@@ -66,7 +69,7 @@ pub fn made_of(files: &[spool::ThreadFile], directory: &[u8], load_ns: u64) -> R
     trace.cost_ns = Some(cost_ns);
     let elapsed_ns =
         trace.calls.iter().map(|call| call.start.saturating_add(call.duration)).max().unwrap_or(0);
-    Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status: 0, kept: Kept::default() }
+    Recorded { trace, seen, unseen, cut, cost_ns, elapsed_ns, status: 0, tree: None, kept: Kept::default() }
 }
 
 /// Waits until no child is left; the status of the first one.
@@ -97,9 +100,17 @@ struct Spool {
 
 impl Spool {
     fn new() -> io::Result<Self> {
-        let mut random = [0; 16];
-        File::open("/dev/urandom")?.read_exact(&mut random)?;
-        let disk = SpoolFolder::new(&std::env::temp_dir(), &random)?;
+        let (place, random) = (std::env::temp_dir(), folder::random()?);
+        // In LD_PRELOAD these end a name: what is before them would be loaded, and others can write to /tmp.
+        if place.as_os_str().as_bytes().iter().any(|byte| matches!(byte, b' ' | b':')) {
+            let what = format!(
+                "{} has a space or a colon in its name, where the dynamic linker takes a name to end; set TMPDIR to \
+                 another directory",
+                place.display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
+        }
+        let disk = SpoolFolder::new(&place, &random)?;
         let library = disk.path.join("lastrank.so");
         std::fs::write(&library, LIBRARY)?;
         // SAFETY: a plain call.
@@ -252,7 +263,7 @@ fn unseen(path: &Path, depth: u32) -> io::Result<Option<Unseen>> {
     })
 }
 
-fn has_capabilities(path: &Path) -> bool {
+pub fn has_capabilities(path: &Path) -> bool {
     let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
     // SAFETY: both strings end in NUL; no value is read.
     unsafe { libc::getxattr(path.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0) > 0 }

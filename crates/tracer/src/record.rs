@@ -3,26 +3,32 @@
 use std::ffi::{CString, OsString};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Instant;
 
-use crate::calls::PROCESSORS;
+use crate::calls::{PROCESSORS, TRACES};
 use crate::child::{self, MOST_ARGUMENTS, Task};
+use crate::live::Live;
 use crate::look::look_after;
+use crate::manifest::Manifest;
 use crate::one_processor::OneProcessor;
 use crate::ptrace::{self, Change, Stopped};
 use crate::recorded::{Kept, RecordError, Recorded, Seen};
 use crate::signals::SignalsPassedOn;
 use crate::state::State;
 use crate::stops::{StopCost, StopCosts, Stops};
+use crate::tree::TreeBefore;
 
 /// Calls that the calibration makes.
 const CALIBRATION: u32 = 2000;
 
-/// Runs a command until it and all its children have ended, and records their calls. Its input and output are ours.
+/// Runs a command until it and all its children have ended, and records their calls. Its input and output are ours. `output`: the
+/// file for which it is done; where this process is killed the command is as well, and [`crate::left::recordings`] finds what
+/// was recorded. `tell` is told of programs that do not do under it what they would do alone, when they begin.
 ///
 /// # Errors
 /// Where it cannot be started or traced.
-pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
+pub fn record(command: &[OsString], output: &Path, tell: fn(&str)) -> Result<Recorded, RecordError> {
     let threads = std::fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
     if threads != 1 {
         return Err(RecordError::Threads(threads));
@@ -42,23 +48,34 @@ pub fn record(command: &[OsString]) -> Result<Recorded, RecordError> {
     let (together, one) = calibrated(&filter, OneProcessor::new(), bare)?;
     let (apart, other) = calibrated(&filter, OneProcessor::none(), bare)?;
     let costs = StopCosts { together, apart };
+    let directory = std::env::current_dir().unwrap_or_default();
+    let tree = TreeBefore::of(&directory, output);
+    let live = Live::begin(&Manifest::new(command, output, &directory, Some(one)));
+    if live.is_none() {
+        tell(
+            "neither TMPDIR nor /dev/shm can be written to: what is recorded is lost where this recorder is killed",
+        );
+    }
     let signals = SignalsPassedOn::begin();
     let begun = Instant::now();
     let task = Task::Command(&file, &words, &signals);
-    let done = run(&task, &filter, Some(costs), OneProcessor::new());
+    let done =
+        run(&task, &filter, State::new(&directory, Some(costs), OneProcessor::new()).keeping(live, tell));
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     drop(signals);
-    let (state, status) = done?;
+    let (mut state, status) = done?;
     if !state.started {
         let errno = io::Error::from_raw_os_error(libc::WEXITSTATUS(status));
         return Err(RecordError::Start(shown, errno));
     }
     let cost_ns = state.mean_cost(one, other);
-    let seen = Seen { recorded: state.transfers, counted: state.counted.saturating_sub(state.own) };
+    let seen = Seen { recorded: state.transfers, counted: state.counted };
+    let kept = Kept(state.live.take().map_or_else(Vec::new, Live::into_folders));
     let mut trace = state.follower.finish();
     look_after(&mut trace);
+    let tree = tree.compare(&mut trace);
     trace.cost_ns = Some(cost_ns);
-    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status, kept: Kept::default() })
+    Ok(Recorded { trace, seen, unseen: 0, cut: 0, cost_ns, elapsed_ns, status, tree, kept })
 }
 
 /// What a stop costs of its thread, and a call of two stops in all, in nanoseconds, where recorder and thread run on these
@@ -68,7 +85,8 @@ fn calibrated(
     processor: OneProcessor,
     bare: (u64, u64),
 ) -> Result<(StopCost, u64), RecordError> {
-    let stops: Stops = run(&Task::Calibration(CALIBRATION), filter, None, processor)?.0.stops;
+    let state = State::new(Path::new("/"), None, processor);
+    let stops: Stops = run(&Task::Calibration(CALIBRATION), filter, state)?.0.stops;
     let call_ns = 2 * stops.last.saturating_sub(stops.first.unwrap_or(0)) / stops.count.max(1);
     Ok((stops.cost(bare), call_ns))
 }
@@ -87,16 +105,8 @@ fn bare() -> (u64, u64) {
     (least(child::call), least(child::work))
 }
 
-/// Runs a task to its end; returns what was recorded, and its status. `costs`: what a stop costs, unless the task tells
-/// that.
-fn run(
-    task: &Task<'_>,
-    filter: &[libc::sock_filter],
-    costs: Option<StopCosts>,
-    processor: OneProcessor,
-) -> Result<(State, i32), RecordError> {
-    let directory = std::env::current_dir().unwrap_or_default();
-    let mut state = State::new(directory.as_os_str().as_bytes(), costs, processor);
+/// Runs a task to its end; returns what was recorded, and its status.
+fn run(task: &Task<'_>, filter: &[libc::sock_filter], mut state: State) -> Result<(State, i32), RecordError> {
     // SAFETY: this process has one thread; the child makes system calls alone.
     let main = unsafe { libc::fork() };
     if main < 0 {
@@ -153,9 +163,10 @@ fn stop(state: &mut State, thread: libc::pid_t, signal: i32, event: i32) {
         (libc::SIGTRAP, libc::PTRACE_EVENT_SECCOMP) => match ptrace::stopped_at(thread) {
             Stopped::OtherArchitecture => state.other_architecture(thread),
             Stopped::Entry(number, arguments) if !state.begin(thread, number, arguments) => {
-                match PROCESSORS.iter().any(|known| *known as u64 == number) {
-                    true => state.leave_processors_alone(),
-                    false => state.stops.sleeps(thread),
+                match number as libc::c_long {
+                    TRACES => state.traces(),
+                    known if PROCESSORS.contains(&known) => state.leave_processors_alone(),
+                    _ => state.stops.sleeps(thread),
                 }
             }
             _ => {}

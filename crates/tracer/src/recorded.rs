@@ -104,6 +104,8 @@ pub struct Recorded {
     pub elapsed_ns: u64,
     /// Its status as wait gives it.
     pub status: i32,
+    /// How many names of its directory were compared before and after; `None` where none was.
+    pub tree: Option<u64>,
     /// The records, until the recording has its file.
     pub kept: Kept,
 }

@@ -34,7 +34,7 @@ kinds! {
     Begin Forked Thread ThreadEnd End Executes Inherit Sight Open Close Read Write Copy Seek Sync Truncate Allocate
     Duplicate CloseOnExec Stat StatOpen Lookup Unlink Rmdir Mkdir Readdir Rename Link Symlink Readlink Chmod ChmodOpen
     Map Chdir ChdirOpen Wait Pipe Socket CloseRange Spawn Calibration SocketPair Bind Own Chown ChownOpen Utimes UtimesOpen Clone
-    TruncateName Submitted
+    TruncateName Submitted Entry
 }
 
 impl RecordKind {

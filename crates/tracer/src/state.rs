@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Instant;
 
 use operations::Operation;
@@ -10,11 +11,13 @@ use trace::event::{Asked, Concerns, Event, Given};
 use trace::follow::Follower;
 
 use crate::calls::{self, Begun, Submitted};
+use crate::live::{self, Live};
 use crate::look::look;
 use crate::one_processor::OneProcessor;
 use crate::ptrace;
 use crate::rings::{Entered, Rings};
 use crate::stops::{StopCosts, Stops};
+use crate::task::{closes_on_exec, counts, group_of, loses_rights};
 
 /// What is known while the application runs.
 pub struct State {
@@ -28,17 +31,15 @@ pub struct State {
     pub early: HashSet<libc::pid_t>,
     /// Threads whose start was reported.
     pub known: HashSet<libc::pid_t>,
-    /// Calls that read or write, recorded and as Linux counted them.
+    /// Calls that read or write of threads that ended, recorded and as Linux counted them.
     pub transfers: u64,
     pub counted: u64,
-    /// Reads that Linux itself did to start programs.
-    pub own: u64,
     /// The counts of threads that are in `execve`.
     before_exec: HashMap<libc::pid_t, u64>,
     /// Whether the application was started: its first `execve` succeeded.
     pub started: bool,
     sighted: HashSet<u32>,
-    /// Transfers in flight, by process and context of AIO.
+    /// OfThread in flight, by process and context of AIO.
     in_flight: HashMap<(u32, u64), u32>,
     rings: Rings,
     /// What threads are submitting to io_uring.
@@ -51,6 +52,22 @@ pub struct State {
     processor: OneProcessor,
     /// `None`: a calibration finds out.
     costs: Option<StopCosts>,
+    /// What is left where this process is killed.
+    pub live: Option<Live>,
+    /// Whether a thread may have another name since that was kept.
+    renamed: bool,
+    /// Is told of programs that do not do under a recorder what they would do alone.
+    tell: fn(&str),
+    told_of_tracers: bool,
+    /// Reads and writes of each thread that were recorded, and those that Linux did for it.
+    of_thread: HashMap<libc::pid_t, OfThread>,
+}
+
+/// Calls of a thread that read or write.
+#[derive(Clone, Copy, Debug, Default)]
+struct OfThread {
+    recorded: u64,
+    own: u64,
 }
 
 /// When a call began and ended, for how long its thread had been held until it began, and by how much the recorder made the
@@ -65,13 +82,13 @@ struct Times {
 
 impl State {
     /// Nothing happened yet. Without `costs` this is a calibration. `processor`: where recorder and application run.
-    pub fn new(directory: &[u8], costs: Option<StopCosts>, processor: OneProcessor) -> Self {
+    pub fn new(directory: &Path, costs: Option<StopCosts>, processor: OneProcessor) -> Self {
         Self {
             stops: Stops::new(costs.map(|costs| costs.apart)),
             together: 0,
             processor,
             costs,
-            follower: Follower::new("lastrank record", Some(directory)),
+            follower: Follower::new(live::FORMAT, Some(directory.as_os_str().as_bytes())),
             begun: Instant::now(),
             under_way: HashMap::new(),
             interrupted: HashMap::new(),
@@ -79,7 +96,6 @@ impl State {
             known: HashSet::new(),
             transfers: 0,
             counted: 0,
-            own: 0,
             before_exec: HashMap::new(),
             started: false,
             sighted: HashSet::new(),
@@ -87,6 +103,23 @@ impl State {
             rings: Rings::default(),
             entered: HashMap::new(),
             groups: HashMap::new(),
+            live: None,
+            renamed: false,
+            tell: |_| {},
+            told_of_tracers: false,
+            of_thread: HashMap::new(),
+        }
+    }
+
+    /// Keeps what is recorded for a recorder that is killed, and tells at once what is not as without it.
+    pub fn keeping(self, live: Option<Live>, tell: fn(&str)) -> Self {
+        Self { live, tell, ..self }
+    }
+
+    /// What is recorded is kept: before the application goes on, so that it has nothing that a kill of the recorder loses.
+    fn keep(&mut self) {
+        if let Some(live) = &mut self.live {
+            live.keep(&self.follower.trace, std::mem::take(&mut self.renamed));
         }
     }
 
@@ -97,6 +130,7 @@ impl State {
 
     /// Resumes a thread that stopped; at the end of its call it stops again.
     pub fn resume(&mut self, thread: libc::pid_t, signal: i32) {
+        self.keep();
         let in_call = self.under_way.contains_key(&thread);
         self.stops.end(thread, self.now(), in_call);
         self.together += u64::from(self.processor.is_shared());
@@ -180,6 +214,9 @@ impl State {
         let path = self.follower.trace.names.get(name).to_vec();
         let sighting = look(&path, &mut self.follower.trace.names);
         self.follower.sight(name, sighting);
+        if let Some(live) = &mut self.live {
+            live.sighted(&self.follower.trace, name, sighting);
+        }
     }
 
     /// A call ended.
@@ -188,17 +225,24 @@ impl State {
         let Some(call) = self.under_way.remove(&thread) else { return };
         let longer = self.stops.until(thread, end).saturating_sub(call.held);
         let times = Times { start: call.start, end, held: call.held, longer };
+        let transfers = match call.entry.operation {
+            // Linux counts none of what is not open.
+            Operation::Read | Operation::Write => u64::from(result != -i64::from(libc::EBADF)),
+            // It counts a read and a write if bytes were copied.
+            Operation::Copy if result > 0 => 2,
+            _ => 0,
+        };
+        let of_thread = self.of_thread.entry(thread).or_default();
+        of_thread.recorded += transfers;
+        // What Linux read of a program that it did not start then.
+        if let (Operation::Exec, Some(before)) = (call.entry.operation, self.before_exec.remove(&thread)) {
+            of_thread.own += counts(thread).saturating_sub(before);
+        }
         // The kernel restarts a call that a signal interrupted (ERESTARTSYS and similar).
         if (-516..=-512).contains(&result) {
             self.interrupted.insert(thread, call);
             return;
         }
-        self.transfers += match call.entry.operation {
-            Operation::Read | Operation::Write => 1,
-            // Linux counts a read and a write if bytes were copied.
-            Operation::Copy if result > 0 => 2,
-            _ => 0,
-        };
         match (call.entry.operation, u32::try_from(result)) {
             (Operation::Submit | Operation::Reap, Ok(count)) => {
                 return self.submitted(thread, &call, count, times);
@@ -224,7 +268,7 @@ impl State {
         self.take(thread, times, (result, errno), asked);
     }
 
-    /// Transfers that were submitted, or have completed.
+    /// OfThread that were submitted, or have completed.
     fn submitted(&mut self, thread: libc::pid_t, call: &Begun, count: u32, times: Times) {
         let context = (self.group(thread), call.arguments[0]);
         let in_flight = self.in_flight.entry(context).or_default();
@@ -239,7 +283,7 @@ impl State {
         }
     }
 
-    /// Transfers that were submitted to io_uring.
+    /// OfThread that were submitted to io_uring.
     fn entered(&mut self, thread: libc::pid_t, call: &Begun, (entered, count): (Entered, u32), times: Times) {
         let process = self.group(thread);
         self.rings.entered(process, call.arguments[0] as i32, count);
@@ -322,17 +366,50 @@ impl State {
         let before = ptrace::message(thread) as libc::pid_t;
         if before != thread {
             self.under_way.remove(&before);
+            if let Some(of_thread) = self.of_thread.remove(&before) {
+                self.of_thread.insert(thread, of_thread);
+            }
         }
         let earlier = self.before_exec.remove(&before).or_else(|| self.before_exec.remove(&thread));
-        self.own += earlier.map_or(0, |earlier| counts(thread).saturating_sub(earlier));
+        self.of_thread.entry(thread).or_default().own +=
+            earlier.map_or(0, |earlier| counts(thread).saturating_sub(earlier));
         let name = std::fs::read_link(format!("/proc/{thread}/exe")).unwrap_or_default();
         self.take(thread, now, (0, 0), Asked::Exec { path: name.as_os_str().as_bytes() });
+        self.renamed = true;
+        if loses_rights(&name) {
+            let shown = name.display();
+            (self.tell)(&format!(
+                "{shown} runs without the rights of its owner or its capabilities while it is recorded"
+            ));
+        }
+    }
+
+    /// A program traces others.
+    pub fn traces(&mut self) {
+        if !std::mem::replace(&mut self.told_of_tracers, true) {
+            (self.tell)(
+                "a program calls ptrace, as debuggers and recorders do: Linux lets it trace no process that is recorded",
+            );
+        }
     }
 
     /// Handles a thread that is about to end: Linux still has its counts.
     pub fn ending(&mut self, thread: libc::pid_t) {
-        self.under_way.remove(&thread);
-        self.counted += counts(thread);
+        let under_way = self.under_way.remove(&thread).map(|call| call.entry.operation);
+        let OfThread { recorded, own } = self.of_thread.remove(&thread).unwrap_or_default();
+        let mut counted = counts(thread).saturating_sub(own);
+        // What a thread did that was killed in a call is not told to it: the call counts where it had its effect, as far as it
+        // did, and what Linux read of the program that it was about to start is no read of its own.
+        let of_the_last = match under_way {
+            Some(Operation::Read | Operation::Write) => 1,
+            Some(Operation::Copy) => 2,
+            Some(Operation::Exec) => u64::MAX,
+            _ => 0,
+        };
+        counted -= counted.saturating_sub(recorded).min(of_the_last);
+        self.before_exec.remove(&thread);
+        self.transfers += recorded;
+        self.counted += counted;
     }
 
     /// A thread ended.
@@ -346,6 +423,7 @@ impl State {
         self.stops.forget(thread);
         if self.known.remove(&thread) {
             self.take(thread, now, (0, 0), Asked::Exit);
+            self.keep();
             self.processor.ended(thread);
             if let (1, Some(left)) = (self.known.len(), self.known.iter().next().copied()) {
                 self.alone(left);
@@ -358,26 +436,13 @@ impl State {
         self.known.insert(thread);
         for entry in std::fs::read_dir(format!("/proc/{thread}/fd")).into_iter().flatten().flatten() {
             let number = entry.file_name().to_str().and_then(|name| name.parse().ok());
-            if let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path())) {
+            if let (Some(number), Ok(target)) = (number, std::fs::read_link(entry.path()))
+                && !closes_on_exec(thread, number)
+            {
                 self.follower.inherit(thread as u32, number, target.as_os_str().as_bytes());
             }
         }
     }
-}
-
-/// Calls of a thread that read or write, as Linux counts them.
-fn counts(thread: libc::pid_t) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{thread}/task/{thread}/io")).unwrap_or_default();
-    let count = |name: &str| -> u64 {
-        text.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok()).unwrap_or(0)
-    };
-    count("syscr:") + count("syscw:")
-}
-
-/// The process of a thread.
-fn group_of(thread: libc::pid_t) -> Option<u32> {
-    let text = std::fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    text.lines().find_map(|line| line.strip_prefix("Tgid:")?.trim().parse().ok())
 }
 
 #[cfg(test)]
@@ -392,7 +457,7 @@ mod tests {
         const THREAD: libc::pid_t = libc::pid_t::MAX;
         let (none, read) = (StopCost::default(), libc::SYS_read as u64);
         let costs = StopCosts { together: none, apart: none };
-        let mut state = State::new(b"/", Some(costs), OneProcessor::none());
+        let mut state = State::new(Path::new("/"), Some(costs), OneProcessor::none());
         state.follower.thread(THREAD as u32);
         state.follower.inherit(THREAD as u32, 3, b"pipe:[5]");
         let mut stops = |argument: u64, wait: u64, result: i64| {

@@ -85,6 +85,31 @@ fn a_job_file_of_one_job_has_the_form_of_io() {
 }
 
 #[test]
+fn a_job_that_is_to_be_steady_ends_by_its_rule() {
+    let program = |rest: &str| {
+        let text = format!("[a]\nrw=randread\nsize=1m\ntime_based\nruntime=60\n{rest}");
+        JobFile::read(&text).and_then(|file| file.program("x"))
+    };
+    let rule = "\"steady\": \"bw slope 9% over 30s each 1s after 5s\", \"until\": \"steady\"";
+    for more in ["", "ioengine=libaio\niodepth=4\n", "loops=2\n", "nrfiles=2\n"] {
+        let found = program(&format!("ss=bw_slope:0.3%\nss_dur=30s\nss_ramp=5s\n{more}")).expect(more);
+        let joined = checked(found).split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(joined.contains(rule), "{joined}");
+    }
+    assert!(!program("").expect("a program").contains("steady"));
+    for (rest, said) in [
+        ("ss=iops:5%\n", "ss_dur"),
+        ("ss_dur=30s\n", "ss_dur goes with ss"),
+        ("ss=iops:5%\nss_dur=2s\n", "at least 3s"),
+        ("ss=lat:5%\nss_dur=30s\n", "a criterion and its limit"),
+        ("ss=iops:5%\nss_dur=30s\n[b]\nrw=read\nsize=1m\n", "a file of its own"),
+    ] {
+        let why = program(rest).expect_err(rest).to_string();
+        assert!(why.contains(said), "{rest}: {why}");
+    }
+}
+
+#[test]
 fn what_a_job_file_cannot_say_is_refused_by_section() {
     let mut said = String::new();
     for line in [

@@ -19,6 +19,13 @@ fn rarity(read: &Read, asked: &Asked) -> Judged {
     Sentence(!asked.is_gev() || (1.0 / RARITY..RARITY).contains(&(said / truth)))
 }
 
+/// The longest is due once in so many or more.
+fn rarity_at_least(read: &Read, asked: &Asked) -> Judged {
+    let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let truth = 1.0 / asked.survival(longest);
+    Sentence(!asked.is_gev() || read.value(2) < RARITY * truth)
+}
+
 /// An interval of a quantile between two slots; without an end, the number of the other.
 fn quantile(read: &Read, asked: &Asked, (lower, upper): (Option<usize>, Option<usize>), p: f64) -> bool {
     let (value, off) = (asked.quantile(p), asked.law().rounding());
@@ -90,11 +97,15 @@ fn verdicts() -> Vec<Clause> {
             "The slow {what} look natural: {}, the longest of {}, is due once in {} {what}",
             rarity,
         ),
-        neutral(
+        sentence(
             "natural",
-            "The slow {what} look natural: {}, the longest of {}, is about the longest there can be",
+            "The slow {what} look natural: {}, the longest of {}, is due once in {} {what} or more",
+            rarity_at_least,
         ),
-        neutral("too few", "{} {what} are too few to say how rare slower ones are"),
+        neutral(
+            "too few",
+            "{} {what} are too few to say how rare slower ones are; 100 are enough for a verdict",
+        ),
         neutral("usable in parts", "Usable in parts"),
         sentence("usable in parts", "these {what} are not repetitions of one experiment", |_, asked| {
             Sentence(!asked.law().is_independent())
@@ -130,24 +141,23 @@ fn verdicts() -> Vec<Clause> {
 
 fn intervals() -> Vec<Clause> {
     vec![
-        neutral("without a law", "Without any law"),
-        neutral("without a law", "What holds all the same"),
+        neutral("without a law", "Measured"),
         Clause {
             name: "median",
-            words: "median {} ({} to {})",
+            words: "median {} (95 %: {} to {})",
             judge: |read, asked| covers(read, asked, "median", (Some(1), Some(2))),
         },
         Clause {
             name: "median",
-            words: "median {} ({} or more)",
+            words: "median {} (95 %: {} or more)",
             judge: |read, asked| covers(read, asked, "median", (Some(1), None)),
         },
         Clause {
             name: "median",
-            words: "median {} (up to {})",
+            words: "median {} (95 %: up to {})",
             judge: |read, asked| covers(read, asked, "median", (None, Some(1))),
         },
-        neutral("median", "median {} (open)"),
+        neutral("median", "median {} (too few for an interval)"),
         Clause {
             name: "p99",
             words: "p99 {} ({} to {})",
@@ -163,6 +173,6 @@ fn intervals() -> Vec<Clause> {
             words: "p99 {} (up to {})",
             judge: |read, asked| covers(read, asked, "p99, upper end", (None, Some(1))),
         },
-        neutral("p99", "p99 {} (open)"),
+        neutral("p99", "p99 {} (too few for an interval)"),
     ]
 }

@@ -4,9 +4,6 @@ use super::{neutral, sentence};
 use crate::Judged::{Interval, Rate, Sentence};
 use crate::{Asked, Clause};
 
-/// A planned number of runs is false where it is off by more than this factor.
-const RUNS: f64 = 2.0;
-
 /// The clauses of a baseline of `watch`: accepted with its rates, or refused.
 pub(super) fn watch() -> Vec<Clause> {
     let mut all = vec![
@@ -100,11 +97,14 @@ fn slowest(read: &crate::Read, asked: &Asked, p: f64) -> crate::Judged {
 /// The clauses of the answer of `plan-runs`.
 pub(super) fn plan() -> Vec<Clause> {
     vec![
+        neutral("answer", "{} runs are needed ({} to {} by what this pilot knows)"),
         neutral("answer", "{} runs are needed"),
         neutral("answer", "{} more than measured"),
         neutral("answer", "enough are measured"),
-        sentence("runs needed", "runs that are needed beside the truth: {}", |read, _| {
-            Sentence((1.0 / RUNS..RUNS).contains(&read.value(0)))
-        }),
+        Clause {
+            name: "runs needed",
+            words: "runs that are needed beside the truth: {} to {}",
+            judge: |read, _| Interval("runs needed", read.holds((0, 1), 1.0)),
+        },
     ]
 }

@@ -64,7 +64,7 @@ pub(super) fn compare() -> Vec<Clause> {
         interval("p99 {} (up to {})", |read, asked| {
             Interval("factor of p99", read.not_above(1, asked.cell.factor))
         }),
-        neutral("factor", "p99 {} (open)"),
+        neutral("factor", "p99 {} (too few)"),
         neutral("trusted", "By the law of maxima, which one factor turns into that of the new values"),
         neutral(
             "trusted",

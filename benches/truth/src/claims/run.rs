@@ -49,9 +49,13 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("p99", "{} are too few for an upper end"),
         sentence(
             "slow ones together",
-            "slow ones come together, and {} count as {}, too few for an upper end",
-            together,
+            "slow ones come together, and about {} would give an upper end",
+            |read, asked| match together(read, asked) {
+                Sentence(true) => would_settle(read, asked),
+                other => other,
+            },
         ),
+        sentence("slow ones together", "slow ones come together, too few for an upper end", together),
         neutral("table", "/s {*}"),
         neutral("table", "p50 {*}"),
         neutral("picture", "fwrite/s  {*}"),
@@ -60,11 +64,11 @@ pub(super) fn clauses() -> Vec<Clause> {
         sentence("next", "about {} of them would settle p99", would_settle),
         sentence("next", "about {} are enough", would_settle),
         neutral("next", "lastrank fit run.parquet"),
-        neutral("next", "· all tables: -v"),
         neutral("next", "lastrank report run.parquet"),
         neutral("next", "more of them: p99 needs at least 368 independent ones"),
         neutral("next", "lastrank fit run.parquet · lastrank compare run.parquet ANOTHER"),
-        neutral("all tables", "all tables: -v"),
+        neutral("marks", "95 % interval: of p99"),
+        neutral("marks", "? too few to say how much larger it may be"),
         neutral("file", "Run:  run.parquet"),
         sentence("no slow rank", "No rank stands out", |_, _| Sentence(true)),
         sentence("no slow rank", "No rank is slower than the others", |_, _| Sentence(true)),
@@ -115,9 +119,8 @@ fn steps() -> Vec<Clause> {
         neutral("last rank", "there {} later than the other"),
         sentence(
             "last rank",
-            "The ranks are not last equally often (p {}): rank {} was last in {} % of the {what} ({} to {} %), an equal \
-             share is {} %. The maximum is then not one of equals",
-            |read, asked| Sentence(is_last(read, asked, 1)),
+            "Rank {} was last in {} % of the {what} ({} to {} %); an equal share is {} % (p {})",
+            |read, asked| Sentence(is_last(read, asked, 0)),
         ),
         neutral("picture", "write  {*}"),
     ]

@@ -1,15 +1,7 @@
-//! What a rank knows of files: their numbers, who wrote what is in them.
-
-use std::collections::HashMap;
-use std::ffi::{CStr, OsStr};
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
-use std::sync::Arc;
+//! What a rank knows of one file: its number, who wrote what is in it.
 
 use super::ranges::Ranges;
 use super::sector::{Dials, Lying, Name};
-use crate::names::last_slash;
-use crate::recent::RecentDirectories;
 use ranks::layout::Layout;
 
 /// What stands in a file's sectors for the file.
@@ -19,11 +11,13 @@ pub struct FileName {
     pub id: u64,
     /// The end of its path.
     pub name: Name,
+    /// Which of the files that had this path one after the other. No content says it: knowledge of files is kept by it.
+    pub life: u32,
 }
 
 impl Default for FileName {
     fn default() -> Self {
-        Self { id: START, name: Name::default() }
+        Self { id: START, name: Name::default(), life: 0 }
     }
 }
 
@@ -31,7 +25,7 @@ const START: u64 = 0xcbf2_9ce4_8422_2325;
 
 impl FileName {
     /// What is called `name` in this directory (FNV-1a; Fowler, Noll and Vo 1991).
-    fn inside(&self, name: &[u8]) -> Self {
+    pub(super) fn inside(&self, name: &[u8]) -> Self {
         let id = name.iter().chain(b"/");
         let id = id.fold(self.id, |id, byte| (id ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3));
         // The last bytes of the directory, a slash and the name.
@@ -45,7 +39,7 @@ impl FileName {
                 end[before..].copy_from_slice(name);
             }
         }
-        Self { id, name: end }
+        Self { id, name: end, ..*self }
     }
 
     /// Of memory that a rank took: the `number`-th.
@@ -72,6 +66,8 @@ pub struct Known {
     pub cut: Ranges,
     /// Content was moved to other places, or appended at places that are not known.
     pub shifted: bool,
+    /// It has the content of a file of another name, and another rank may have renamed that.
+    pub renamed_by_others: bool,
     /// Something could not be verified.
     pub unverified: bool,
     /// By what pattern, of how many ranks, as which of them this rank wrote it.
@@ -148,139 +144,9 @@ impl Known {
     }
 }
 
-/// The files that a rank has to do with.
-#[derive(Clone, Default)]
-pub struct Catalogue {
-    /// Directories by how the program writes them,
-    directories: HashMap<Box<[u8]>, FileName>,
-    /// and those of them that were looked up last.
-    recent: RecentDirectories<FileName>,
-    /// The file that was opened last: many programs open one again and again.
-    opened: Option<(Arc<CStr>, FileName)>,
-    /// Names under which things were written, by what they are called now.
-    renamed: HashMap<u64, FileName>,
-    known: HashMap<u64, Known>,
-    /// Bytes that this rank appended to files without knowing where.
-    appended: HashMap<u64, u64>,
-}
-
-impl Catalogue {
-    /// The number and name of the file `path`; `local`: links in it are resolved on this machine. A directory is looked
-    /// up once.
-    pub fn file(&mut self, path: &CStr, local: bool) -> FileName {
-        let file = self.called(path, local);
-        self.now(file)
-    }
-
-    /// As [`Catalogue::file`], of a file that is opened, with its path to keep.
-    #[inline]
-    pub fn opened(&mut self, path: &CStr, local: bool) -> (Arc<CStr>, FileName) {
-        match &self.opened {
-            Some((last, name)) if **last == *path => (Arc::clone(last), *name),
-            _ => self.opened_first(path, local),
-        }
-    }
-
-    #[inline(never)]
-    fn opened_first(&mut self, path: &CStr, local: bool) -> (Arc<CStr>, FileName) {
-        let opened = (Arc::from(path), self.file(path, local));
-        self.opened.insert(opened).clone()
-    }
-
-    /// As [`Catalogue::file`], whatever was renamed to it.
-    fn called(&mut self, path: &CStr, local: bool) -> FileName {
-        let path = path.to_bytes();
-        let path = path.strip_suffix(b"/").unwrap_or(path);
-        let slash = last_slash(path).map_or(0, |slash| slash + 1);
-        let (directory, name) = path.split_at(slash);
-        match self.recent.get(directory) {
-            Some(around) => around.inside(name),
-            None => self.look_up(directory, local).inside(name),
-        }
-    }
-
-    #[inline(never)]
-    fn look_up(&mut self, directory: &[u8], local: bool) -> FileName {
-        let around = match self.directories.get(directory) {
-            Some(around) => *around,
-            None => {
-                let around = self.directory(directory, local);
-                self.directories.insert(directory.into(), around);
-                around
-            }
-        };
-        self.recent.keep(directory, around);
-        around
-    }
-
-    fn now(&self, file: FileName) -> FileName {
-        self.renamed.get(&file.id).copied().unwrap_or(file)
-    }
-
-    fn directory(&self, path: &[u8], local: bool) -> FileName {
-        let written = Path::new(OsStr::from_bytes(if path.is_empty() { b"." } else { path }));
-        let real = if local { written.canonicalize().ok() } else { None };
-        let real: PathBuf = real.unwrap_or_else(|| written.to_owned());
-        let names = real.components().filter_map(|part| match part {
-            Component::Normal(name) => Some(name.as_bytes()),
-            _ => None,
-        });
-        names.fold(FileName::default(), |around, name| self.now(around.inside(name)))
-    }
-
-    /// What was written as `from` is called `to` now, or `to` as well: it keeps the name under which it was written.
-    pub fn renamed(&mut self, from: FileName, to: &CStr, local: bool) {
-        let place = self.called(to, local);
-        self.renamed.insert(place.id, from);
-        self.directories.clear();
-        self.recent.clear();
-        self.opened = None;
-    }
-
-    /// Nothing is called `path` any more.
-    pub fn removed(&mut self, path: &CStr, local: bool) {
-        if self.known.is_empty() && self.renamed.is_empty() && self.appended.is_empty() {
-            return;
-        }
-        let place = self.called(path, local);
-        self.opened = None;
-        let file = self.renamed.remove(&place.id).unwrap_or(place);
-        self.known.remove(&file.id);
-        self.appended.remove(&file.id);
-    }
-
-    /// Counts `length` bytes that are appended to a file without knowing where; how many were before.
-    pub fn append(&mut self, file: FileName, length: u64) -> u64 {
-        let so_far = self.appended.entry(file.id).or_default();
-        std::mem::replace(so_far, so_far.saturating_add(length))
-    }
-
-    /// What is known of a file.
-    pub fn of(&mut self, file: FileName) -> &mut Known {
-        self.known.entry(file.id).or_default()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_that_is_opened_again_has_the_name_that_it_has_now() {
-        let mut catalogue = Catalogue::default();
-        let (path, other) = (c"a/f", c"a/g");
-        let written = catalogue.file(path, false);
-        assert_eq!(catalogue.opened(path, false), (Arc::from(path), written));
-        // Opened again, and another one.
-        assert_eq!(catalogue.opened(path, false).1, written);
-        let theirs = catalogue.opened(other, false).1;
-        assert_ne!(theirs, written);
-        // What is called so now was written under another name, until it is removed.
-        catalogue.renamed(written, other, false);
-        assert_eq!(catalogue.opened(other, false).1, written);
-        catalogue.removed(other, false);
-        assert_eq!(catalogue.opened(other, false).1, theirs);
-    }
 
     #[test]
     fn the_end_of_a_path_is_kept_however_long_its_name_is() {

@@ -1,8 +1,10 @@
 //! Content that describes itself: what is written, and whether what is read is it.
 //!
-//! `sector` makes and reads the bytes, `known` keeps what a rank knows of files (`ranges`: the parts that it wrote),
+//! `sector` makes and reads the bytes, `known` keeps what a rank knows of a file (`ranges`: the parts that it wrote),
+//! `catalogue` which file a path leads to,
 //! `verify` compares, `wrong` says what was found instead.
 
+mod catalogue;
 mod known;
 mod mask;
 mod place;
@@ -15,7 +17,8 @@ mod vectors;
 mod verify;
 mod wrong;
 
-pub use known::{Catalogue, FileName, Known};
+pub use catalogue::Catalogue;
+pub use known::{FileName, Known};
 pub use place::{Destined, LastRead};
 pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR, Writer};
 pub use verify::{Reader, verify};
@@ -44,7 +47,7 @@ impl Author {
 
     /// Who reads in this run; `owner` wrote all of it.
     pub fn reader(&self, owner: Option<u32>) -> Reader {
-        Reader { run: self.run, dials: self.dials, ranks: self.ranks, owner }
+        Reader { run: self.run, dials: self.dials, ranks: self.ranks, owner, others_rename: false }
     }
 }
 

@@ -163,12 +163,11 @@ fn a_renamed_file_keeps_the_name_under_which_it_was_written() {
     let mut catalogue = Catalogue::default();
     let path = |text: &str| std::ffi::CString::new(text).expect("no NUL");
     let old = catalogue.file(&path("d/old"), false);
-    catalogue.renamed(old, &path("d/new"), false);
+    catalogue.renamed(&path("d/old"), &path("d/new"), false);
     assert_eq!(catalogue.file(&path("./d/new"), false), old);
     // A directory takes what lies in it along.
     let inside = catalogue.file(&path("d/sub/f"), false);
-    let directory = catalogue.file(&path("d/sub"), false);
-    catalogue.renamed(directory, &path("e"), false);
+    catalogue.renamed(&path("d/sub"), &path("e"), false);
     assert_eq!(catalogue.file(&path("e/f"), false), inside);
     catalogue.removed(&path("d/new"), false);
     assert_ne!(catalogue.file(&path("d/new"), false), old);

@@ -24,6 +24,8 @@ pub struct Reader {
     pub ranks: u32,
     /// The rank that wrote all of it, where that is certain.
     pub owner: Option<u32>,
+    /// Other ranks give files other names, of which this one knows nothing.
+    pub others_rename: bool,
 }
 
 /// What is compared, and by which rules.
@@ -101,7 +103,7 @@ impl Comparison<'_> {
     }
 
     fn placed(&self, run: u64, dials: Dials) -> Lying {
-        let FileName { id, name } = self.written_as();
+        let FileName { id, name, .. } = self.written_as();
         Lying { stream: ContentStream { run, file: id, name, kind: ContentKind::Placed, dials }, shift: 0 }
     }
 
@@ -289,7 +291,9 @@ impl Comparison<'_> {
         let in_memory = stream.kind == ContentKind::Memory;
         // A later run may find the tree elsewhere: moved, or mounted at another place.
         let moved = !own && self.known.may_be_moved() && last_part(&stream.name) == last_part(&written.name);
-        let is_file = in_memory || stream.file == written.id || moved;
+        // By another rank of this run: the first bytes of a read say which file it is, and the others must be of it.
+        let renamed = own && self.reader.others_rename && at == 0 && !self.known.own.has(x);
+        let is_file = in_memory || stream.file == written.id || moved || renamed;
         let in_place = match stream.kind {
             ContentKind::Placed => lying.shift == 0,
             ContentKind::Repeated => lying.shift.is_multiple_of(REPEAT),
@@ -316,7 +320,8 @@ impl Comparison<'_> {
             self.known.run = Some((stream.run, stream.dials));
         }
         if !in_memory && stream.file != written.id {
-            self.known.written_as = Some(FileName { id: stream.file, name: stream.name });
+            self.known.renamed_by_others |= renamed;
+            self.known.written_as = Some(FileName { id: stream.file, name: stream.name, life: 0 });
         }
         Ok(())
     }

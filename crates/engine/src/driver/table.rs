@@ -207,6 +207,16 @@ pub trait Driver: Send {
         unsupported()
     }
 
+    /// Asks for an extended attribute; the value is its size.
+    fn attribute(&mut self, path: &CStr, key: &CStr) -> Outcome {
+        unsupported()
+    }
+
+    /// As [`Driver::attribute`], of an open file.
+    fn attribute_open(&mut self, file: Handle, key: &CStr) -> Outcome {
+        unsupported()
+    }
+
     /// Reads a directory; the value is the number of names in it, `.` and `..` left out.
     fn readdir(&mut self, path: &CStr) -> Outcome {
         unsupported()

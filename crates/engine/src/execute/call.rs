@@ -60,10 +60,14 @@ pub enum Call<'a> {
     StatOpen { file: u32 },
     /// `access(F_OK)`.
     Lookup { path: &'a CStr },
-    /// `chmod`, `chown` or `utimensat`.
-    Change { path: &'a CStr, change: AttributeChange },
-    /// `fchmod`, `fchown` or `futimens`.
-    ChangeOpen { file: u32, change: AttributeChange },
+    /// `chmod`, `chown`, `utimensat`, `setxattr` or `removexattr`.
+    Change { path: &'a CStr, change: AttributeChange<'a> },
+    /// `fchmod`, `fchown`, `futimens`, `fsetxattr` or `fremovexattr`.
+    ChangeOpen { file: u32, change: AttributeChange<'a> },
+    /// `getxattr`; the value is the size of the attribute.
+    Attribute { path: &'a CStr, key: &'a CStr },
+    /// `fgetxattr`; the value is the size of the attribute.
+    AttributeOpen { file: u32, key: &'a CStr },
     /// `ftruncate`.
     Truncate { file: u32, length: u64 },
     /// `fallocate`.

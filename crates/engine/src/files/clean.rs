@@ -1,5 +1,6 @@
 //! Removes what a run created, and only that.
 
+use std::collections::HashSet;
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -38,12 +39,22 @@ pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
     wanted.sort_by_key(|entry| std::cmp::Reverse(entry.path.components().count()));
     let mut cleaned = Cleaned::default();
     let (mut directories, mut files) = (Vec::new(), Vec::new());
+    let mut in_time = HashSet::new();
+    let (mut theirs, mut late) = (Vec::new(), Vec::new());
     for entry in wanted {
         let Ok(path) = CString::new(entry.path.as_os_str().as_bytes()) else { continue };
         let Some(found) = look(&path) else { continue };
-        if entry.born.is_some_and(|born| !found.born.is_some_and(|moment| moment.is_within(born))) {
-            continue;
+        let is_late = |born| !found.born.is_some_and(|moment| moment.is_within(born));
+        if entry.born.is_some_and(is_late) {
+            late.push((entry, found));
+        } else {
+            in_time.insert(found.identity());
+            theirs.push((entry, found));
         }
+    }
+    // A second name of what the run made, by a link whose call was cut short, was born before that call.
+    theirs.extend(late.into_iter().filter(|(_, found)| in_time.contains(&found.identity())));
+    for (entry, found) in theirs {
         if entry.done && own.is_some_and(|own| !own.is_made(found.object())) {
             continue;
         }

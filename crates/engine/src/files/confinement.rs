@@ -23,6 +23,8 @@ pub struct Confinement {
     places: Vec<Place>,
     /// `--root`: its directory is the only place.
     rooted: bool,
+    /// `--room`: no option would allow more.
+    in_room: bool,
     /// Everything is allowed: the user owns the program.
     free: bool,
     /// May programs be started and files be made executable?
@@ -52,6 +54,7 @@ impl Confinement {
         Self {
             places,
             rooted: false,
+            in_room: false,
             free: false,
             spawns: false,
             fills: false,
@@ -99,6 +102,12 @@ impl Confinement {
     /// Everything is allowed.
     pub fn free() -> Self {
         Self { free: true, spawns: true, ..Self::new(&[], &[]) }
+    }
+
+    /// With `yes`, refusals name no option that would allow it.
+    #[must_use]
+    pub fn in_room(self, yes: bool) -> Self {
+        Self { in_room: yes, ..self }
     }
 
     /// Programs may be started, and files made executable.
@@ -470,7 +479,7 @@ impl Confinement {
             real: real.into(),
             reason,
             places: places.join(", "),
-            option: format!("{flag} {}", directory.display()),
+            option: if self.in_room { String::new() } else { format!("{flag} {}", directory.display()) },
         }
     }
 }

@@ -58,6 +58,10 @@ impl Entry {
         self.set_born_before(born.1);
     }
 
+    pub(super) fn set_born_after(&self, moment: Moment) {
+        self.born_after.store(moment.ns as u64, Ordering::Relaxed);
+    }
+
     pub(super) fn set_born_before(&self, moment: Moment) {
         self.born_before.store(moment.ns as u64, Ordering::Relaxed);
     }
@@ -89,12 +93,25 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
             // SAFETY: the path was written before the state was released and lies inside the entry.
             let bytes = unsafe { std::slice::from_raw_parts(base.add(offset + HEAD).as_ptr(), length) };
             let (by_birth, born) = entry.evidence();
+            let born = if state == INTENDED && !is_of_a_kernel(bytes) { soon(born) } else { born };
             let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
             found.push(Created { path, born: by_birth.then_some(born), done: state == CREATED });
         }
         offset += span;
     }
     found
+}
+
+/// When it was born that a call made in which the rank died: at latest a second after the call began. What is born later may be
+/// the user's; where the call took longer, what it made stays.
+fn soon((from, to): (Moment, Moment)) -> (Moment, Moment) {
+    const SOON_NS: i64 = 1_000_000_000;
+    (from, to.min(Moment { ns: from.ns.saturating_add(SOON_NS) }))
+}
+
+/// Is it a name that lastrank drew for the file of a kernel, which makes it over and over?
+fn is_of_a_kernel(path: &[u8]) -> bool {
+    path.rsplit(|byte| *byte == b'/').next().is_some_and(|name| name.starts_with(b".lastrank-names-"))
 }
 
 /// What lies at a path.
@@ -135,10 +152,14 @@ impl FoundFile {
         self.born.is_some_and(|born| born >= begun)
     }
 
+    /// What tells it from any other object.
+    pub(super) fn identity(&self) -> ((u32, u32), u64, i64) {
+        (self.object.device, self.object.inode, self.object.born_ns)
+    }
+
     /// Is it the same object?
     pub fn is(&self, other: &Self) -> bool {
-        let what = |found: &Self| (found.object.device, found.object.inode, found.object.born_ns);
-        what(self) == what(other)
+        self.identity() == other.identity()
     }
 
     /// Is it a directory?

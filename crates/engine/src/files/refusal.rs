@@ -35,7 +35,7 @@ pub struct Refusal {
     pub reason: Reason,
     /// The allowed places in words.
     pub places: String,
-    /// The option that would allow it, where it is one of a directory.
+    /// The option that would allow it, where it is one of a directory; none in a room.
     pub option: String,
 }
 
@@ -51,6 +51,12 @@ impl Refusal {
     fn because(&self) -> String {
         let Self { places, option, .. } = self;
         match self.reason {
+            Reason::Outside if option.is_empty() => format!("with --room the program has nothing but {places}"),
+            Reason::Hidden if option.is_empty() => "with --room no name may begin with a dot".into(),
+            Reason::NotMade if option.is_empty() => "with --room a program changes only what it made".into(),
+            Reason::Executable | Reason::Starts if option.is_empty() => {
+                "with --room a program may start no others and make no file executable".into()
+            }
             Reason::Outside => {
                 format!("the program may only touch files below {places}; to allow it, add {option}")
             }

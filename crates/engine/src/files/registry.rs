@@ -200,6 +200,13 @@ impl Registry {
         entry.state.store(CREATED, Ordering::Release);
     }
 
+    /// `path` is another name of what this run made at any time before.
+    pub fn linked(&self, path: &CStr) {
+        if let Some(&offset) = self.known.get(path.to_bytes()) {
+            self.entry(offset).set_born_after(self.begun);
+        }
+    }
+
     /// `from` is called `to` now: so is what was created in it. A thing that this rank did not make is ours only
     /// where its birth time can say so (`birth_times`).
     pub fn renamed(&mut self, from: &CStr, to: &CStr, birth_times: bool) {

@@ -94,6 +94,43 @@ fn what_was_replaced_since_is_left_alone() {
 }
 
 #[test]
+fn a_second_name_of_what_was_made_long_before_is_removed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let (first, second) = (home.path().join("first"), home.path().join("second"));
+    let (region, begun) = (region(), Moment::now());
+    let mut registry = Registry::new(&region, begun);
+    std::fs::write(&first, "ours").expect("write");
+    a_while();
+    registry.intend(&c(&second), Evidence::Birth);
+    std::fs::hard_link(&first, &second).expect("link");
+    registry.settle(&c(&second), 0);
+    assert_eq!(clean(&created(&region), None).removed, 0);
+    registry.linked(&c(&second));
+    assert_eq!(clean(&created(&region), None).removed, 1);
+    assert!(first.exists() && !second.exists());
+}
+
+#[test]
+fn a_second_name_whose_link_was_cut_short_is_known_by_the_first() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = |name: &str| home.path().join(name);
+    let (region, begun) = (region(), Moment::now());
+    let mut registry = Registry::new(&region, begun);
+    std::fs::write(path("user"), "theirs").expect("write");
+    registry.intend(&c(&path("first")), Evidence::Birth);
+    std::fs::write(path("first"), "ours").expect("write");
+    registry.settle(&c(&path("first")), 0);
+    a_while();
+    for (from, to) in [("first", "second"), ("user", "third")] {
+        registry.intend(&c(&path(to)), Evidence::Birth);
+        std::fs::hard_link(path(from), path(to)).expect("link");
+    }
+    // Nobody says that the calls are over.
+    assert_eq!(clean(&created(&region), None).removed, 2);
+    assert!(path("user").exists() && path("third").exists() && !path("second").exists());
+}
+
+#[test]
 fn only_an_errno_that_says_so_takes_a_path_back() {
     let (region, begun) = (region(), Moment::now());
     let mut registry = Registry::new(&region, begun);

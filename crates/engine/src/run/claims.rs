@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use ppl::claim::{self, Claim};
 use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
+use ranks::RankEnd;
 use samples::{Judgement, JudgementExample, JudgementKind, Sample};
 
 use super::RunOutcome;
@@ -28,6 +29,10 @@ struct Case {
 /// Judges all of them, and keeps those that do not hold.
 pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
     let claims = std::mem::take(&mut outcome.claims);
+    let was_ended = outcome.ends.iter().any(|end| matches!(end, RankEnd::Stopped(_)));
+    if was_ended && outcome.run.samples.is_empty() {
+        return none_evaluated(plan, outcome);
+    }
     if claims.is_empty() {
         return;
     }
@@ -77,6 +82,11 @@ pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
                 let evidence = claim::words(&evidence);
                 (JudgementKind::AssertionFailed, format!("{at}: the assertion does not hold: {evidence}{of}"))
             }
+            // The run was ended before there was anything to judge.
+            Err(why) if was_ended => (
+                JudgementKind::AssertionNotEvaluated,
+                format!("{at}: the assertion was not evaluated: the run was ended before it; {why}"),
+            ),
             Err(why) => {
                 (JudgementKind::ProgramAtFault, format!("{at}: the assertion cannot be judged: {why}"))
             }
@@ -98,6 +108,27 @@ pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
         };
         if !outcome.judgements().found.iter().any(has) {
             outcome.judged(judgement);
+        }
+    }
+}
+
+/// Tells all assertions as not evaluated: the run was ended before it did anything.
+fn none_evaluated(plan: &Plan, outcome: &mut RunOutcome) {
+    for (step, claimed) in claim::assertions(&plan.code) {
+        let place = plan.place(step);
+        let at = format!("{}:{}:{}", place.file, place.line, place.column);
+        let text = format!("{at}: the assertion was not evaluated: the run was ended before it");
+        let is_told =
+            outcome.judgements().of(JudgementKind::AssertionNotEvaluated).any(|one| one.line == place.line);
+        if !is_told {
+            outcome.judged(Judgement {
+                kind: JudgementKind::AssertionNotEvaluated,
+                line: place.line,
+                what: claimed,
+                count: 1,
+                examples: vec![JudgementExample { text, ..JudgementExample::default() }],
+                ..Judgement::default()
+            });
         }
     }
 }

@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use samples::{
-    ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, Judgements, MpiFacts,
-    MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, JudgementKind, Judgements,
+    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -95,6 +95,7 @@ pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known
     outcome.run.facts = Facts {
         ranks: found.ranks,
         communicator: found.communicator,
+        hosts: found.hosts,
         elapsed_s: found.elapsed_s,
         clock_offsets: found.clock_offsets,
         spans: found.spans,
@@ -146,6 +147,7 @@ fn together(
         ranks,
         backend: options.backend.to_string(),
         communicator: std::mem::take(&mut together.communicator),
+        hosts: together.judge.hosts(ranks),
         mpi: together.mpi.take(),
         job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },
         hints: Some(MpiHints { used: std::mem::take(&mut together.hints), ..MpiHints::default() }),
@@ -240,7 +242,12 @@ impl Together {
                 Entry::Failure { of, example } => self.judge.example(rank, global(of.site), of, example),
                 Entry::Failures { of, count } => self.judge.counted(global(of.site), of, count),
                 Entry::Stop { usage, by, .. } => self.judge.stopped(rank, usage, by),
-                Entry::Assertion(failed) => self.judge.assertion(rank, failed),
+                Entry::Assertion(failed) => {
+                    self.judge.assertion(rank, (JudgementKind::AssertionFailed, failed));
+                }
+                Entry::Unevaluated(one) => {
+                    self.judge.assertion(rank, (JudgementKind::AssertionNotEvaluated, one));
+                }
                 Entry::Host(host) => self.judge.host(rank, host),
                 Entry::Warning(warning) => {
                     if !self.noted.contains(&warning) {

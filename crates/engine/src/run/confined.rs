@@ -13,8 +13,13 @@ use crate::files::{Confinement, Ownership};
 const READ_OF_THE_SYSTEM: [&str; 6] =
     ["/proc/self/task", "/proc/self/fd", "/proc/self/cgroup", "/sys/devices", "/sys/fs/cgroup", "/dev/zero"];
 
+/// Takes what nobody wants.
+const WRITTEN_OF_THE_SYSTEM: &str = "/dev/null";
 /// Written by the command that empties the page cache, which only root may do.
-const WRITTEN_OF_THE_SYSTEM: [&str; 2] = ["/dev/null", "/proc/sys/vm/drop_caches"];
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// The version of Landlock from which on it rules everything that changes a file by its name (Linux 6.2).
+const LEAST_OF_A_ROOM: u32 = 3;
 
 /// Variables by which Open MPI and PMIx name the folder of one job.
 const SESSION_DIRECTORIES: [&str; 3] = ["PMIX_SERVER_TMPDIR", "OMPI_FILE_LOCATION", "PMIX_NSDIR"];
@@ -26,20 +31,22 @@ pub(super) struct Decided {
     pub(super) facts: ConfinementFacts,
     /// An MPI library works on the same thread, and keeps what it needs.
     beside_mpi: bool,
+    /// [`Options::room`]
+    room: bool,
 }
 
 /// How ranks are to be confined. `in_mpi`: by a thread that also calls an MPI library, which needs more than a program
 /// may have; the kernel then confines it only where that is required.
 ///
 /// # Errors
-/// [`RunError::Unconfined`] where the kernel must confine them and cannot.
+/// [`RunError::Unconfined`] where the kernel must confine them and cannot, [`RunError::Room`] where it cannot keep them in a room.
 pub(super) fn decide(options: &Options, in_mpi: bool) -> Result<Decided, RunError> {
-    let facts = facts(options, in_mpi)?;
+    let facts = if options.room { facts_of_a_room(options, in_mpi)? } else { facts(options, in_mpi)? };
     let beside_mpi = in_mpi && facts.by == ConfinedBy::Kernel;
     if beside_mpi {
         do_without_memory_of_others();
     }
-    Ok(Decided { facts, beside_mpi })
+    Ok(Decided { facts, beside_mpi, room: options.room })
 }
 
 /// A confined thread may not read the memory of other processes, by which MPI libraries copy long messages on one machine:
@@ -57,6 +64,14 @@ fn do_without_memory_of_others() {
         // SAFETY: no rank was forked and no thread was started, so nobody reads the environment.
         unsafe { std::env::set_var(name, value) };
     }
+}
+
+/// Can ranks be confined as they must be? Without an effect, for an error before anything is made.
+///
+/// # Errors
+/// As a run would fail.
+pub fn can_confine(options: &Options, in_mpi: bool) -> Result<(), RunError> {
+    if options.room { facts_of_a_room(options, in_mpi) } else { facts(options, in_mpi) }.map(drop)
 }
 
 fn facts(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> {
@@ -89,6 +104,28 @@ fn facts(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> 
     Ok(found)
 }
 
+/// As [`facts`], of a program that must be confined by the kernel in all that it does to files.
+fn facts_of_a_room(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, RunError> {
+    let cannot = |why: &str| RunError::Room { why: why.to_owned() };
+    if in_mpi {
+        return Err(cannot(
+            "under an MPI launcher the MPI library shares the program's thread, and reads and writes elsewhere; start it \
+             without the launcher, with -n RANKS",
+        ));
+    }
+    if options.backend.capabilities().virtual_time {
+        return Err(cannot("a simulated run touches nothing: leave it out"));
+    }
+    let found = facts(&Options { confine: Confine::BestEffort, ..options.clone() }, in_mpi)?;
+    match (found.by, found.landlock) {
+        (ConfinedBy::Kernel, LEAST_OF_A_ROOM..) => Ok(ConfinementFacts { why: "--room".into(), ..found }),
+        (ConfinedBy::Kernel, version) => Err(cannot(&format!(
+            "version {version} of Landlock does not rule all that changes a file; Linux 6.2 has the version that does"
+        ))),
+        (ConfinedBy::Paths | ConfinedBy::Nobody, _) => Err(cannot(&found.why)),
+    }
+}
+
 /// The checks of names that go with it.
 pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
     let confinement = match (&options.root, decided.facts.by) {
@@ -96,8 +133,8 @@ pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
         (Some(root), _) => Confinement::rooted(Path::new(root)),
         (None, _) => Confinement::new(&options.named, &options.allow),
     };
-    let confinement = confinement.spawning(options.allow_spawn).filling(options.fill);
-    confinement.by_descriptor(decided.facts.by != ConfinedBy::Kernel || decided.beside_mpi)
+    let confinement = confinement.spawning(options.allow_spawn).filling(options.fill).in_room(decided.room);
+    confinement.by_descriptor(decided.facts.by != ConfinedBy::Kernel || decided.beside_mpi || decided.room)
 }
 
 /// What a run owns when it begins. One that nobody confines is asked nothing.
@@ -133,7 +170,10 @@ pub(super) fn enter(confinement: &Confinement, decided: &Decided) -> Result<(), 
     }
     let mut rules = confinement.rules();
     rules.read.extend(READ_OF_THE_SYSTEM.map(PathBuf::from));
-    rules.write.extend(WRITTEN_OF_THE_SYSTEM.map(PathBuf::from));
+    rules.write.push(WRITTEN_OF_THE_SYSTEM.into());
+    if !decided.room {
+        rules.write.push(DROP_CACHES.into());
+    }
     if decided.beside_mpi {
         // Its libraries, devices and peers; what it shares with them.
         rules.read.push("/".into());

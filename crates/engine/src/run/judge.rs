@@ -31,6 +31,15 @@ impl Judge {
         self.hosts.insert(rank, host);
     }
 
+    /// The host of each of so many ranks, where they are of several.
+    pub(super) fn hosts(&self, ranks: u32) -> Vec<String> {
+        let hosts = (0..ranks).map(|rank| self.hosts.get(&rank).cloned().unwrap_or_default());
+        let hosts: Vec<String> = hosts.collect();
+        let known: std::collections::HashSet<&String> =
+            hosts.iter().filter(|host| !host.is_empty()).collect();
+        if known.len() > 1 { hosts } else { Vec::new() }
+    }
+
     fn on(&self, rank: u32, example: JudgementExample) -> JudgementExample {
         let host = self.hosts.get(&rank).cloned().unwrap_or_default();
         JudgementExample { rank: Some(rank), host, ..example }
@@ -90,12 +99,12 @@ impl Judge {
         self.stopped.insert(rank, (usage, by));
     }
 
-    /// An assertion did not hold on a rank.
-    pub(super) fn assertion(&mut self, rank: u32, failed: FailedAssertion) {
+    /// An assertion did not hold on a rank, or was not evaluated on it.
+    pub(super) fn assertion(&mut self, rank: u32, (kind, failed): (JudgementKind, FailedAssertion)) {
         let FailedAssertion { line, claim, text } = failed;
         let example = self.on(rank, JudgementExample { text, ..JudgementExample::default() });
         self.assertions.push(Judgement {
-            kind: JudgementKind::AssertionFailed,
+            kind,
             line,
             what: claim,
             count: 1,
@@ -165,5 +174,20 @@ impl Judge {
         }
         self.ends.into_iter().chain(self.assertions).for_each(|judgement| all.add(judgement));
         all
+    }
+}
+
+#[cfg(test)]
+mod host_tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_named_only_where_there_are_several() {
+        let mut judge = Judge::default();
+        judge.host(0, "a".into());
+        judge.host(2, "a".into());
+        assert_eq!(judge.hosts(3), Vec::<String>::new());
+        judge.host(1, "b".into());
+        assert_eq!(judge.hosts(3), ["a", "b", "a"]);
     }
 }

@@ -240,6 +240,10 @@ impl LeftRun {
 
     /// Removes what was left: the samples are in their file.
     pub fn remove(self) {
+        // Paths of a folder that may have come from elsewhere are not believed.
+        if self.is_ours() {
+            record::claim::Claim::remove_left(&self.manifest.run_file);
+        }
         self.folder.remove(&memory_folders());
     }
 }

@@ -31,6 +31,7 @@ use samples::{
 };
 
 pub use crate::driver::BackendKind;
+pub use confined::can_confine;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
 pub use program::{Program, addresses, missing_space, options_of};
@@ -136,6 +137,12 @@ pub enum RunError {
         /// Why.
         why: String,
     },
+    /// A program cannot be kept in a room.
+    #[error("--room cannot be kept here: {why}")]
+    Room {
+        /// Why.
+        why: String,
+    },
     /// Ranks could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -199,7 +206,8 @@ impl RunOutcome {
     pub fn assertions(&self) -> Vec<String> {
         let found = self.judgements();
         let fault = found.of(JudgementKind::ProgramAtFault).filter(|one| !one.what.is_empty());
-        let of = found.of(JudgementKind::AssertionFailed).chain(fault);
+        let unevaluated = found.of(JudgementKind::AssertionNotEvaluated);
+        let of = found.of(JudgementKind::AssertionFailed).chain(unevaluated).chain(fault);
         of.flat_map(|one| one.examples.iter().map(|example| example.text.clone())).collect()
     }
 

@@ -77,6 +77,8 @@ pub struct Options {
     pub confine: Confine,
     /// The only directory below which the program may read and write.
     pub root: Option<PathBuf>,
+    /// Is the root a room: all that the program sees and changes, by the kernel and our own checks together, or no run?
+    pub room: bool,
     /// When to remove what the run created.
     pub clean: Clean,
     /// What to do when an operation fails.
@@ -119,6 +121,7 @@ impl Options {
             fill: false,
             confine: Confine::default(),
             root: None,
+            room: false,
             clean: Clean::default(),
             on_error: OnError::default(),
             expected_samples: 0,

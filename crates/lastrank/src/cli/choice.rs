@@ -56,4 +56,37 @@ pub enum WithMore {
     Figures,
     /// Every rank, not only the slowest, every row of tables, and series in fine bins
     Ranks,
+    /// The tables of the page whose numbers have fields of their own: `chapters[].tables`
+    Tables,
+}
+
+/// Whether ranks are pinned to processors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum PinTo {
+    /// Several ranks are, where there is a processor for each
+    Auto,
+    /// Each rank to one, in turn where there are more ranks
+    Cores,
+    /// None is
+    None,
+}
+
+/// What is shown while a run runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ProgressKind {
+    /// Rates and the time to go in one line, where somebody watches
+    Auto,
+    /// One JSON object a line (schema lastrank.progress/1)
+    Json,
+    /// Nothing
+    None,
+}
+
+/// What is kept of the operations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Record {
+    /// Every one: any analysis, 64 bytes each
+    Samples,
+    /// Quantiles within 0.4 % and the far tail, in constant memory: for runs of billions
+    Histogram,
 }

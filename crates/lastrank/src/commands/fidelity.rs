@@ -28,7 +28,7 @@ const BINS: u64 = 200;
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let (mut replays, mut told) = (Vec::new(), Vec::new());
     for path in &args.replays {
-        let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
+        let run = store::read_whole(path).map_err(|error| BrokenInput(error.to_string()))?;
         replays.push(side(&run));
         told.push(ToldChoice::of(&run.facts.program));
     }

@@ -5,10 +5,13 @@ use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
+use ppl::condition::Condition;
+use workloads::Refusal;
 use workloads::fio::{Job, Place, program};
 use workloads::quantity::{Prefixes, bytes_literal};
 
+use crate::asked::nearest;
 use crate::cli::IoArgs;
 use crate::commands::{line, run};
 use crate::exit::Status;
@@ -20,6 +23,9 @@ const SIZE: &str = "1GiB";
 const TIME: &str = "10s";
 /// How long at most where a condition ends it (`--until`).
 const LONGEST_TIME: &str = "10m";
+
+/// How many windows a load lasts that is to be steady by a rule (`--steady`).
+const WINDOWS: u64 = 3;
 
 /// Makes the program of the options and runs it.
 pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
@@ -35,9 +41,13 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
             "say what is done: one of read, write, randread, randwrite, rw, randrw (`lastrank io randread`)"
         );
     };
+    if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
+        args.time = Some(default_time(&args)?);
+    }
     let path = args.path.clone().unwrap_or_else(|| ".".into());
     let found = look(&path)?;
-    let mut job = Job::of_options(&access, &options(&args, &access, &found), Prefixes::Plain)?;
+    let job = Job::of_options(&access, &options(&args, &access, &found), Prefixes::Plain);
+    let mut job = job.map_err(|refusal| as_typed(refusal, args.rw.is_some()))?;
     job.keep = args.keep;
     fits(&args, &mut job, &path, &found)?;
     let words: Vec<String> = std::env::args().skip(2).filter(|word| word != "--print-program").collect();
@@ -51,6 +61,45 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
     // The program begins with as many ranks as there are jobs.
     args.run.ranks = None;
     run::run_made(job.access.word(), text, args.run)
+}
+
+/// The refusal with the names that were typed, where the option has another one here than in fio.
+fn as_typed(refusal: Refusal, has_rw: bool) -> anyhow::Error {
+    const OWN: [(&str, &str); 6] = [
+        ("iodepth", "depth"),
+        ("numjobs", "jobs"),
+        ("runtime", "time"),
+        ("ramp_time", "warmup"),
+        ("number_ios", "ops"),
+        ("thinktime", "think"),
+    ];
+    let typed = |option: &str| {
+        let dashed = option.replace('_', "-");
+        let own = OWN.iter().find(|(name, _)| *name == option).map(|(_, own)| *own);
+        let given =
+            |name: &&str| std::env::args().any(|word| word.split('=').next() == Some(&format!("--{name}")));
+        let name = [Some(option), Some(dashed.as_str()), own].into_iter().flatten().find(given);
+        format!("--{}", name.or(own).unwrap_or(option))
+    };
+    match refusal {
+        Refusal::BadValue { option, value, want } if option == "rw" => {
+            let known = ["read", "write", "randread", "randwrite", "rw", "randrw"].map(str::to_owned);
+            let near = nearest(&value, known.into_iter());
+            let near = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+            let value = if has_rw { format!("--rw {value}") } else { value };
+            anyhow!("`{value}`: {want}{near}")
+        }
+        Refusal::BadValue { option, value, want } => {
+            Refusal::BadValue { option: typed(&option), value, want }.into()
+        }
+        Refusal::NoValue { option, want } => Refusal::NoValue { option: typed(&option), want }.into(),
+        Refusal::Several(several) => {
+            let several: Vec<String> =
+                several.into_iter().map(|one| as_typed(one, has_rw).to_string()).collect();
+            anyhow!("{}", several.join("\n"))
+        }
+        other => other.into(),
+    }
 }
 
 /// What is at the path.
@@ -126,10 +175,20 @@ fn options<'a>(args: &'a IoArgs, access: &'a str, found: &'a Found) -> Vec<(&'a 
     if args.size.is_none() && found.bytes.is_none() {
         options.push(("size", SIZE));
     }
-    if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
-        options.push(("time", if args.run.until.is_some() { LONGEST_TIME } else { TIME }));
-    }
     options
+}
+
+/// How long a load lasts of which nobody says how long.
+fn default_time(args: &IoArgs) -> anyhow::Result<String> {
+    match (&args.run.until, &args.run.steady) {
+        (Some(_), _) => Ok(LONGEST_TIME.into()),
+        (None, None) => Ok(TIME.into()),
+        (None, Some(text)) => {
+            let rule = Condition::parse_steady(text).map_err(|why| anyhow!("--steady {text}: {why}"))?;
+            let enough_ns = rule.window_ns.saturating_mul(WINDOWS).saturating_add(rule.after_ns);
+            Ok(format!("{}s", enough_ns.div_ceil(1_000_000_000).max(10)))
+        }
+    }
 }
 
 /// Refuses what would write over a file, or read behind its end; the size of a file that exists is its own.

@@ -16,6 +16,13 @@ pub fn words(ledger: &Ledger) -> String {
     if let Some((recorded, counted)) = ledger.counted {
         out += &format!("reads and writes of its threads: {recorded} recorded, {counted} counted by Linux\n");
     }
+    out += &match (ledger.tree, ledger.counted) {
+        (Some(names), _) => format!("its directory before and after: {} compared\n", counted(names, "name")),
+        (None, Some(_)) => "its directory before and after: not compared\n".to_owned(),
+        (None, None) => {
+            "witnesses: none, neither counts of Linux nor the directory before and after\n".to_owned()
+        }
+    };
     out
 }
 
@@ -104,7 +111,12 @@ mod tests {
         ledger.lines.push(line(Fate::Exactly, Missing::Nothing, "", 1));
         let well = "repeated exactly: 1 call of 0 bytes\nnearly: none\nnot repeated: none\n";
         let counts = "reads and writes of its threads: 18 recorded, 14 counted by Linux\n";
-        assert_eq!(words(&ledger), format!("{well}{counts}"));
+        let silent = "its directory before and after: not compared\n";
+        assert_eq!(words(&ledger), format!("{well}{counts}{silent}"));
+        let compared = Ledger { tree: Some(14), ..ledger.clone() };
+        assert!(words(&compared).ends_with("\nits directory before and after: 14 names compared\n"));
+        let silent = "\nwitnesses: none, neither counts of Linux nor the directory before and after\n";
+        assert!(words(&Ledger { counted: None, ..ledger.clone() }).ends_with(silent));
         assert_eq!((warning(&ledger), status(&ledger)), (None, Status::Ok));
         ledger.lines.push(line(Fate::NotRepeated, Missing::Reads, "mappings", 2));
         assert!(words(&ledger).contains("\nnot repeated: 2 mappings\n"));

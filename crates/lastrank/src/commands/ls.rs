@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use report::Table;
-use results::{AnswerNumbers, Columns, ResultRow, Wish};
+use results::{AnswerNumbers, AnswerPart, Columns, ResultRow, Wish};
 use samples::{Judgement, JudgementKind, Judgements, SiteKind};
 use serde::Serialize;
 
@@ -34,6 +34,13 @@ struct ListedRun {
     /// The exit status that the run asks for, and what was found in it, in words.
     status: u8,
     found: Vec<String>,
+    /// Where a rule of steadiness was given: what came of it, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    steady: Option<String>,
+    #[serde(skip)]
+    judgements: Judgements,
+    /// Of all that the run measured, with its errors.
+    operations: u64,
     operations_per_second: Option<f64>,
     bytes_per_second: Option<f64>,
     p50_seconds: Option<f64>,
@@ -75,6 +82,12 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
 
 /// Files that look like runs, and directories of parts.
 fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    if directory.is_file() {
+        bail!(
+            "{0} is a file, and `ls` lists the runs of a directory: `lastrank report {0}` shows one run",
+            directory.display()
+        );
+    }
     let entries =
         std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
     let mut found = Vec::new();
@@ -94,10 +107,13 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     let rows = results::of_columns(columns, &run.facts, &run.sites);
     let facts = &run.facts;
     let numbers = AnswerNumbers::of(&rows, facts, Wish::default());
-    let names: Vec<&str> = numbers.parts.iter().map(|part| part.name.as_str()).collect();
-    let only = numbers.only();
-    let quantiles = only.and_then(|part| part.quantiles_seconds.as_ref());
+    let names: Vec<String> = numbers.parts.iter().map(AnswerPart::told).collect();
     let judgements = facts.judgements.clone().unwrap_or_else(|| of_rows(run, &rows));
+    // As on the screen: no rate and no time of a run with wrong data.
+    let is_shown = report::are_shown(&judgements);
+    let only = numbers.only().filter(|_| is_shown);
+    let quantiles = only.and_then(|part| part.quantiles_seconds.as_ref());
+    let in_all = numbers.operations_per_second.filter(|_| is_shown);
     ListedRun {
         file,
         started: facts.started.clone(),
@@ -112,7 +128,10 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         errors: numbers.errors,
         status: judgements.status(),
         found: found_words(&judgements),
-        operations_per_second: only.map_or(numbers.operations_per_second, |part| part.operations_per_second),
+        steady: facts.steady.as_ref().map(report::words::steady::in_short),
+        judgements,
+        operations: numbers.operations,
+        operations_per_second: only.map_or(in_all, |part| part.operations_per_second),
         bytes_per_second: only.and_then(|part| part.bytes_per_second),
         p50_seconds: quantiles.map(|quantiles| quantiles.p50),
         p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
@@ -174,7 +193,7 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
 
 /// The cells of a row of the table.
 fn cells(run: &ListedRun) -> [String; 8] {
-    let [throughput, p50, p99] = report::answer_cells(&run.numbers);
+    let [throughput, p50, p99] = report::answer_cells(&run.numbers, &run.judgements);
     let started = match run.is_simulated {
         true => "simulated".into(),
         false => run.started.replace('T', " ").chars().take(16).collect(),
@@ -187,6 +206,9 @@ fn cells(run: &ListedRun) -> [String; 8] {
         };
         note = format!("✖ {first}{more} {note}");
     }
+    if let Some(steady) = &run.steady {
+        note = format!("{steady} {note}");
+    }
     if !run.complete {
         note = format!("incomplete {note}");
     }
@@ -194,15 +216,22 @@ fn cells(run: &ListedRun) -> [String; 8] {
         note += &format!(" {name}={value}");
     }
     [
-        run.file.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned()),
+        run.file.file_name().map_or(String::new(), |name| in_one_line(&name.to_string_lossy())),
         started,
         run.host.clone().unwrap_or_default(),
-        run.program.clone(),
+        in_one_line(&run.program),
         throughput,
         p50,
         p99,
-        note.trim().to_owned(),
+        in_one_line(note.trim()),
     ]
+}
+
+/// A text of a user whose line feeds and other control characters break no row.
+fn in_one_line(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
 }
 
 fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
@@ -215,6 +244,7 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
         "ranks",
         "complete",
         "of",
+        "operations",
         "errors",
         "status",
         "found",
@@ -236,6 +266,7 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
             run.ranks.to_string(),
             run.complete.to_string(),
             run.of.clone().unwrap_or_default(),
+            run.operations.to_string(),
             run.errors.to_string(),
             run.status.to_string(),
             run.found.join("; "),

@@ -8,7 +8,7 @@ use report::{AnswerSign, Table, Unit, answer_line, significant, words};
 use results::QuantileInterval;
 use samples::units::count;
 use serde_json::json;
-use tail::planning::{Plan, Precision, PrecisionGoal, Quantity as Planned, plan_with};
+use tail::planning::{Pilot, Plan, Precision, PrecisionGoal, Quantity as Planned, plan_with};
 use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
 
 use crate::cli::{PlanArgs, TimeUnit};
@@ -26,7 +26,10 @@ const WHAT: &str = "plan-runs takes the whole width of an interval, `width(p99) 
 /// What the plan is made with.
 struct Basis {
     law: Gev,
+    /// What dependence costs a mean.
     inflation: f64,
+    /// The runs that exist, with their fit.
+    pilot: Option<Pilot>,
     /// Runs that exist already.
     have: usize,
     /// Quantiles of these with their intervals.
@@ -44,9 +47,9 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         Some(file) => of_pilot(read(file, &args.choice)?)?,
         None => assumed(args)?,
     };
-    let inflation = args.inflation.unwrap_or(basis.inflation);
-    if !(inflation >= 1.0 && inflation.is_finite()) {
-        bail!("--inflation {inflation}: at least 1, which is independence");
+    let of_mean = args.inflation.unwrap_or(basis.inflation);
+    if !(of_mean >= 1.0 && of_mean.is_finite()) {
+        bail!("--inflation {of_mean}: at least 1, which is independence");
     }
     if !(args.power > 0.0 && args.power < 1.0) {
         bail!("--power {}: a chance between 0 and 1, for example 0.8", args.power);
@@ -57,8 +60,10 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     let mut plans = Vec::new();
     for text in &goals {
         let wish = goal(text, basis.seconds)?;
-        let by_law = plan_with(&basis.law, wish, args.level, args.power, inflation)
+        let inflation = args.inflation.unwrap_or_else(|| basis.inflation_of(wish.quantity));
+        let mut by_law = plan_with(&basis.law, wish, args.level, args.power, inflation)
             .with_context(|| format!("cannot plan for `{text}`"))?;
+        by_law.runs_interval = basis.pilot.as_ref().and_then(|pilot| pilot.runs_interval(&by_law));
         let asked_for = args.inflation.is_some();
         plans.push(without_law(&by_law, &basis, args.level).filter(|_| !asked_for).unwrap_or(by_law));
     }
@@ -70,7 +75,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
                 "law": basis.law,
                 "n": basis.have,
                 "seconds": basis.seconds,
-                "variance_inflation": inflation,
+                "variance_inflation": of_mean,
                 "warnings": basis.warnings,
             },
             "level": args.level,
@@ -83,7 +88,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         };
         let answer = words::planning::answer(&plans, basis.have);
         let head = answer_line(sign, &answer, output::screen_options());
-        output::print_below(&head, &(text(args, &basis, inflation, &plans) + &said_again(&goals)))?;
+        output::print_below(&head, &(text(args, &basis, &plans) + &said_again(&goals)))?;
     }
     Ok(Status::Ok)
 }
@@ -110,6 +115,14 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
     }
 }
 
+impl Basis {
+    /// What dependence costs the estimate of a quantity.
+    fn inflation_of(&self, quantity: Planned) -> f64 {
+        let own = self.pilot.as_ref().and_then(|pilot| pilot.inflation(quantity));
+        own.unwrap_or(self.inflation)
+    }
+}
+
 /// The plan for a quantile by its interval in the pilot, which needs no law and allows for values that come together;
 /// none of other goals, and where the pilot does not reach the quantile.
 fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
@@ -123,6 +136,7 @@ fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
     let worth = found.effective_n / basis.have as f64;
     Some(Plan {
         runs: runs.ceil(),
+        runs_interval: None,
         runs_independent: (runs * worth).ceil(),
         variance_inflation: 1.0 / worth,
         half_width,
@@ -143,14 +157,16 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
     let checked = independence::check(&values.numbers, 0.05).with_context(cannot)?;
     let mut warnings = values.warnings();
     warnings.extend(
-        checked.rejected().filter(|test| test.question != independence::Question::Autocorrelation).map(
-            |test| {
+        checked
+            .reasons()
+            .into_iter()
+            .filter(|test| test.question != independence::Question::Autocorrelation)
+            .map(|test| {
                 format!(
                     "The pilot is not repetitions of one experiment ({}): no number of runs mends that.",
                     words::finding(&test.finding)
                 )
-            },
-        ),
+            }),
     );
     if series.len() < 50 {
         warnings.push(format!(
@@ -159,9 +175,11 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
         ));
     }
     let law = fit.law();
+    let resembles = checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
     Ok(Basis {
         law,
-        inflation: checked.variance_inflation.max(1.0),
+        inflation: if resembles { checked.variance_inflation.max(1.0) } else { 1.0 },
+        pilot: Some(Pilot::new(series.values().to_vec(), fit, resembles)),
         have: series.len(),
         intervals: results::of_values(&values.numbers).1,
         unit: values.unit(law.quantile(0.5)),
@@ -182,6 +200,7 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
     Ok(Basis {
         law,
         inflation: 1.0,
+        pilot: None,
         have: 0,
         intervals: Vec::new(),
         name: "an assumed law".into(),
@@ -226,6 +245,13 @@ fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
         (_, Bound::Share(share)) => Precision::Relative(half * share),
         (_, Bound::Seconds(_)) if !seconds => {
             bail!("{text}: the unit of the values is not known; --unit says it")
+        }
+        (Planned::Shape, Bound::Number(number)) => Precision::Absolute(half * number),
+        (_, Bound::Number(number)) if seconds && found.relation != Relation::Equal => {
+            bail!(
+                "{text}: the values are times; write a share, `width({estimate}) < {number}%`, or a time, \
+                 `width({estimate}) < {number}us`"
+            )
         }
         (_, bound) => Precision::Absolute(half * bound.value()),
     };
@@ -276,7 +302,7 @@ fn round(number: f64) -> f64 {
     format!("{number:.12e}").parse().unwrap_or(number)
 }
 
-fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> String {
+fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
     let unit = basis.unit;
     let Gev { location, scale, shape } = basis.law;
     let runs = if basis.have > 0 { format!(", {} runs", count(basis.have as u64)) } else { String::new() };
@@ -317,11 +343,17 @@ fn text(args: &PlanArgs, basis: &Basis, inflation: f64, plans: &[Plan]) -> Strin
         text += &report::sentence(&format!("{}: ", name(plan.goal.quantity)), &words::planning::text(plan));
     }
     text += &format!("Intervals are meant at {percent}.");
-    text += &match inflation > 1.05 {
-        true => {
-            format!(" Neighbours resemble each other: {} runs are worth one.\n", significant(inflation, 3))
-        }
-        false => " Runs count as independent.\n".into(),
+    let worth: Vec<String> = plans
+        .iter()
+        .filter(|plan| plan.variance_inflation > 1.05)
+        .map(|plan| format!("{} for {}", significant(plan.variance_inflation, 3), name(plan.goal.quantity)))
+        .collect();
+    text += &match worth.is_empty() {
+        false => format!(
+            " Neighbours resemble each other, so that several runs are worth one: {}.\n",
+            worth.join(", ")
+        ),
+        true => " Runs count as independent.\n".into(),
     };
     text
 }

@@ -29,11 +29,13 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let began_ns = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(0, |since| u64::try_from(since.as_nanos()).unwrap_or(u64::MAX));
-    let recorded = if args.quiet { tracer::record_quietly(&args.command, &path)? } else { completely(args)? };
-    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status, kept } = recorded;
+    let recorded =
+        if args.quiet { tracer::record_quietly(&args.command, &path)? } else { completely(args, &path)? };
+    let Recorded { mut trace, seen, unseen, cut, cost_ns, elapsed_ns, status, tree, kept } = recorded;
     trace.notes.extend(notes(unseen, cut));
     let command = args.command.iter().map(|word| word.to_string_lossy().into_owned()).collect();
-    let about = About { command, elapsed_ns, recorded: seen.recorded, counted: seen.counted, began_ns };
+    let (recorded, counted) = (seen.recorded, seen.counted);
+    let about = About { command, elapsed_ns, recorded, counted, began_ns, tree };
     let written = recording::write(file.file(), &trace, &about)
         .map_err(anyhow::Error::from)
         .and_then(|()| file.commit().map_err(anyhow::Error::from));
@@ -90,12 +92,12 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
 }
 
 /// Says before what a kill of the recorder does: without it Linux refuses every call that the filter stops at.
-fn completely(args: &RecordArgs) -> anyhow::Result<Recorded> {
+fn completely(args: &RecordArgs, path: &Path) -> anyhow::Result<Recorded> {
     eprintln!(
-        "note: SIGKILL of this recorder ends the application, and nothing is kept; with --quiet it goes on, and \
-         `lastrank recover` makes the recording"
+        "note: SIGKILL of this recorder ends the application; `lastrank recover` makes the recording of what it did until \
+         then. With --quiet it goes on"
     );
-    Ok(tracer::record(&args.command)?)
+    Ok(tracer::record(&args.command, path, |told| eprintln!("note: {}", samples::visible(told)))?)
 }
 
 /// What a recording says of programs and calls that are missing.

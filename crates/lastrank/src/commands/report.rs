@@ -7,6 +7,7 @@ use report::{Report, With, WrittenFiles};
 use serde_json::{Value, json};
 
 use super::redact::redact;
+use crate::asked::explained;
 use crate::cli::{ReportArgs, WithMore};
 use crate::exit::Status;
 use crate::output;
@@ -18,7 +19,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     if let Some(page) = &page {
         output::refuse_overwriting(page, "-o", &[&args.run])?;
     }
-    let mut run = store::read(&args.run)?;
+    let mut run = store::read(&args.run).map_err(|error| explained(error, &args.run))?;
     if args.redact {
         redact(&mut run);
     }
@@ -70,6 +71,7 @@ pub fn with(asked: &[WithMore]) -> With {
         steps: asked.contains(&WithMore::Steps),
         figures: asked.contains(&WithMore::Figures),
         ranks: asked.contains(&WithMore::Ranks),
+        tables: asked.contains(&WithMore::Tables),
     }
 }
 
@@ -83,14 +85,18 @@ pub fn document(report: &Report, with: With, (file, page): (&Path, Option<&Path>
     document
 }
 
-/// Writes the page of a report.
+/// Writes the page of a run, which `--report` names.
 pub fn write_page(report: &Report, path: &Path) -> anyhow::Result<()> {
-    write_html(&report.html(), path)
+    written(&report.html(), path, "--report")
 }
 
-/// Writes a page; a full disk leaves the old page, or none.
+/// Writes a page that `-o` names; a full disk leaves the old page, or none.
 pub fn write_html(html: &str, path: &Path) -> anyhow::Result<()> {
+    written(html, path, "-o")
+}
+
+fn written(html: &str, path: &Path, option: &str) -> anyhow::Result<()> {
     store::replace(path, html.as_bytes()).with_context(|| {
-        format!("cannot write the report {}; `--report FILE` names another place", path.display())
+        format!("cannot write the report {}; `{option} FILE` names another place", path.display())
     })
 }

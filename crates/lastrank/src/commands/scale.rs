@@ -140,7 +140,7 @@ fn joint_of(sizes: &[Size], level: f64) -> anyhow::Result<Option<Joint>> {
 /// measured.
 fn answers(sizes: &[Size], predictions: &[Scaled], unit: Unit) -> Vec<(AnswerSign, String)> {
     let largest = sizes.last().and_then(|size| {
-        let median = Series::clean(&size.values.numbers).quantile(0.5);
+        let median = Series::clean(&size.values.numbers).measured(0.5);
         (!median.is_nan()).then_some((size.parts, median))
     });
     predictions
@@ -289,7 +289,10 @@ fn table(
             }
         ),
         None => {
-            format!("from, to: {percent} interval of the fit; it does not know of what the warnings name.")
+            format!(
+                "from, to: {percent} interval of the fit and of a shape that goes on towards 0; it does not know of what the \
+                 warnings name."
+            )
         }
     };
     table

@@ -1,6 +1,7 @@
 //! Runs the binary in a folder of the test's own.
 #![allow(dead_code)]
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
@@ -56,4 +57,26 @@ pub fn all(done: &Done) -> String {
     }
     let status = done.status.map_or("a signal".into(), |status| status.to_string());
     text + &format!("---- exit status {status} ----\n")
+}
+
+/// Names below a directory with their kind and size. Symbolic links are named by their text.
+pub fn tree(folder: &Path) -> BTreeMap<String, String> {
+    fn walk(folder: &Path, above: &str, all: &mut BTreeMap<String, String>) {
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let entry = entry.unwrap();
+            let name = format!("{above}{}", entry.file_name().to_string_lossy());
+            let found = entry.path().symlink_metadata().unwrap();
+            if found.is_dir() {
+                all.insert(format!("{name}/"), String::new());
+                walk(&entry.path(), &format!("{name}/"), all);
+            } else if found.is_symlink() {
+                all.insert(name, std::fs::read_link(entry.path()).unwrap().to_string_lossy().into_owned());
+            } else {
+                all.insert(name, found.len().to_string());
+            }
+        }
+    }
+    let mut all = BTreeMap::new();
+    walk(folder, "", &mut all);
+    all
 }

@@ -1,5 +1,7 @@
 //! Holds the state of the check: names in scope, enclosing restrictions, code being built.
 
+use std::collections::HashSet;
+
 use samples::SiteKind;
 
 use crate::code::{BlockIndex, Code, Expr, ExprIndex, RawSite, SiteId, Slot, Step};
@@ -55,6 +57,8 @@ pub(super) struct Checker<'a> {
     pub pending: (Vec<Step>, Vec<u32>),
     pub pending_exprs: Vec<Expr>,
     pub longest_name: usize,
+    /// Names in strings of which it was told that they are shorter ones, followed by text.
+    pub shorter: HashSet<String>,
 }
 
 impl<'a> Checker<'a> {
@@ -80,6 +84,7 @@ impl<'a> Checker<'a> {
             pending: (Vec::new(), Vec::new()),
             pending_exprs: Vec::new(),
             longest_name: tree.names().iter().map(str::len).max().unwrap_or(0),
+            shorter: HashSet::new(),
         }
     }
 }

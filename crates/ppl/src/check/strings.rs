@@ -31,6 +31,7 @@ impl Checker<'_> {
                     if let Some((slot, used)) = self.longest(run) {
                         self.flush(&mut open, &mut pieces);
                         pieces.push(Piece::Slot(slot));
+                        self.shorter(run, used, Span::new(at, at + 1 + run.len() as u32));
                         open.push_str(&run[used..]);
                     } else {
                         self.unknown_in_string(run, Span::new(at, at + 1 + run.len() as u32));
@@ -93,6 +94,27 @@ impl Checker<'_> {
             let symbol = self.tree.names().find(&run[..used])?;
             self.variable(symbol).map(|slot| (slot, used))
         })
+    }
+
+    /// Warns, once for each name, where a string names a variable that does not exist and begins like one that does.
+    fn shorter(&mut self, run: &str, used: usize, span: Span) {
+        let (name, rest) = run.split_at(used);
+        // Published programs write `$ia` for the counter `$i` and a letter.
+        let is_as_published = run.len() == 2;
+        if rest.is_empty() || name.is_empty() || is_as_published || self.tree.classic {
+            return;
+        }
+        if !self.shorter.insert(run.to_owned()) {
+            return;
+        }
+        let message = format!("there is no `${run}`: this is `${name}` followed by `{rest}`");
+        let warning = Diagnostic::warning(DiagnosticCode::ShorterName, span, message);
+        let braced = format!("write `${{{name}}}{rest}` if that is meant");
+        let near = self.meant(run).filter(|near| *near != name).map(str::to_owned);
+        self.push(match near {
+            Some(near) => warning.help(format!("{braced}, or `${near}`")),
+            None => warning.help(braced),
+        });
     }
 
     fn unknown_in_string(&mut self, name: &str, span: Span) {

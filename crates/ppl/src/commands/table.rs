@@ -274,10 +274,10 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Truncates or extends the file."
         errors "EBADF, EINVAL, EFBIG"
         example "$f = fcreat(\"a.dat\"); ftruncate($f, 1MiB); fclose($f); delete(\"a.dat\");";
-    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0)) Nothing Lastrank [submits extends]
-        "Reserves space for the file."
-        errors "EBADF, ENOSPC, EOPNOTSUPP"
-        example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fclose($f); delete(\"a.dat\");";
+    Fallocate "fallocate" ("file" File Required, "size" Bytes Required, "offset" Bytes Int(0), "mode" Text Absent("reserve, and grow the file")) Nothing Lastrank [submits extends]
+        "Reserves space for the file, or does with a range of it what `mode` says, words of `keep_size punch_hole zero_range collapse_range insert_range unshare_range` joined by `|`: `keep_size` reserves and leaves the size, `punch_hole` frees the range, which reads as zeros, `collapse_range` takes it out, `insert_range` puts zeros in. Linux wants whole blocks for the last two."
+        errors "EBADF, ENOSPC, EOPNOTSUPP (the file system has no such mode), EINVAL (no whole blocks, or a range beyond the end)"
+        example "$f = fcreat(\"a.dat\"); fallocate($f, 1MiB); fallocate($f, 64KiB, 0, \"punch_hole\"); fclose($f); delete(\"a.dat\");";
     Fadvise "fadvise" ("file" File Required, "advice" Text Required, "size" Bytes Int(0), "offset" Bytes Int(0)) Nothing Lastrank []
         "Announces how the file will be used: `normal sequential random willneed dontneed noreuse`. A size of 0 means to the end."
         errors "EBADF, EINVAL"
@@ -366,6 +366,18 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Sets the times of a file's last access and change to now, by its name (`utimensat`) or of an open one (`futimens`)."
         errors "ENOENT, EPERM; of an open file EBADF"
         example "create(\"a.dat\"); utimes(\"a.dat\"); delete(\"a.dat\");";
+    Setxattr "setxattr" ("name" PathOrFile Required, "key" Text Required, "size" Bytes Int(16)) Nothing Lastrank []
+        "Gives an extended attribute of a file a value of `size` bytes, by the file's name (`setxattr`) or of an open one (`fsetxattr`). Keys begin with `user.`: others give rights, and end the program."
+        errors "ENOENT, EOPNOTSUPP (the file system has none), E2BIG, ENOSPC (ext4 keeps about 4 KiB); of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\", 64); delete(\"a.dat\");";
+    Removexattr "removexattr" ("name" PathOrFile Required, "key" Text Required) Nothing Lastrank []
+        "Removes an extended attribute of a file, by its name (`removexattr`) or of an open one (`fremovexattr`). Keys begin with `user.`."
+        errors "ENODATA (there is none), ENOENT, EOPNOTSUPP; of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\"); removexattr(\"a.dat\", \"user.kind\"); delete(\"a.dat\");";
+    Getxattr "getxattr" ("name" PathOrFile Required, "key" Text Required) Int Lastrank []
+        "Asks for an extended attribute of a file, by its name (`getxattr`) or of an open one (`fgetxattr`). The value is its size. Keys begin with `user.`."
+        errors "ENODATA (there is none), ENOENT, EOPNOTSUPP; of an open file EBADF"
+        example "create(\"a.dat\"); setxattr(\"a.dat\", \"user.kind\"); $size = getxattr(\"a.dat\", \"user.kind\"); delete(\"a.dat\");";
     Sync "sync" () Nothing Lastrank [syncs_all]
         "Writes all dirty data of the system, of all programs, to the devices."
         example "sync();";

@@ -12,8 +12,11 @@
 //! Who takes a condition says which quantities it can judge; what they mean stands in `docs/conditions.md`.
 
 mod parse;
+mod steady;
 
 use std::fmt;
+
+pub use steady::SteadyError;
 
 /// What an experiment estimates.
 #[derive(Clone, Copy, Debug, PartialEq)]

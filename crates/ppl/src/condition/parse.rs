@@ -86,15 +86,17 @@ fn quantity(text: &str) -> Result<(Compared, Option<String>), ConditionError> {
         }
     };
     let (inner, inner_of) = place(inside)?;
-    let takes = "`of` stands once, behind the quantity";
-    if of.is_some() && inner_of.is_some() {
+    let takes = "the label or operation stands once: `p99 of read` or `p99(\"read\")`";
+    let (found, quoted) = match call(inner)? {
+        Some(("return-level", runs)) => (return_level(runs)?, None),
+        Some((word, name)) => (estimate(word)?, Some(unquoted(name).ok_or_else(|| unknown(inner))?)),
+        None => (estimate(inner)?, None),
+    };
+    let places = [quoted, inner_of, of];
+    if places.iter().flatten().count() > 1 {
         return Err(ConditionError::Inside { word: word.into(), inside: inside.into(), takes });
     }
-    let found = match call(inner)? {
-        Some(("return-level", runs)) => return_level(runs)?,
-        _ => estimate(inner)?,
-    };
-    Ok((about(found), inner_of.or(of)))
+    Ok((about(found), places.into_iter().flatten().next()))
 }
 
 /// A quantity and the place behind its ` of `, outside of parentheses.
@@ -130,7 +132,7 @@ fn unquoted(text: &str) -> Option<String> {
     (!name.is_empty() && !name.contains('"')).then(|| name.into())
 }
 
-fn estimate(word: &str) -> Result<Estimate, ConditionError> {
+pub(super) fn estimate(word: &str) -> Result<Estimate, ConditionError> {
     let named = WORDS.iter().find(|(name, _)| *name == word).map(|(_, estimate)| *estimate);
     named.or_else(|| quantile(word).map(Estimate::Quantile)).ok_or_else(|| unknown(word))
 }
@@ -168,7 +170,7 @@ fn return_level(runs: &str) -> Result<Estimate, ConditionError> {
     found.map(Estimate::ReturnLevel).ok_or(ConditionError::Inside { word, inside: runs.into(), takes })
 }
 
-fn bound(text: &str) -> Result<Bound, ConditionError> {
+pub(super) fn bound(text: &str) -> Result<Bound, ConditionError> {
     let found = match text.strip_suffix('%') {
         Some(digits) => match number(digits.trim()) {
             Ok(Bound::Number(percent)) => Bound::Share(percent / 100.0),
@@ -219,6 +221,11 @@ mod tests {
             ("factor > 1.05", (Value(Estimate::Factor), None, Relation::Above, Bound::Number(1.05))),
             ("k>1.05", (Value(Estimate::Factor), None, Relation::Above, Bound::Number(1.05))),
             ("width(p99) < 5%", (Width(p99), None, Relation::Below, Bound::Share(0.05))),
+            ("width(p99(\"read\")) < 5%", (Width(p99), read(), Relation::Below, Bound::Share(0.05))),
+            (
+                "n_eff( p99( \"read\" ) ) > 50",
+                (EffectiveN(p99), read(), Relation::Above, Bound::Number(50.0)),
+            ),
             ("width(p99) of read ≤ 5 %", (Width(p99), read(), Relation::Below, Bound::Share(0.05))),
             (
                 " width( p99.9 of \"a<b\" )<=.1 ",

@@ -145,6 +145,8 @@ codes! {
         "`pfopen` opens a file for all ranks of a group together, and only `pfread`, `pfwrite` and `pfclose` work on it. `fclose`, `fread` and the like are commands of one rank and fail with EBADF; the file stays open. Use the command of the group, or open the file with `fopen`.";
     NulInText = "W0118", "a string with a NUL byte",
         "No file name can hold a NUL byte: a command that gets this string as a name fails with ENOENT. A NUL byte usually comes from a tool that wrote the program; write the string without it.";
+    ShorterName = "W0119", "a name in a string of which only the beginning is a variable",
+        "In a string the longest defined beginning of a name counts, as in the original: `\"$idx\"` is the value of `$i` followed by `x` where no `$idx` exists. Where that is meant, `\"${i}x\"` says so; otherwise the name is misspelt. It is told once for each such name; not with `--classic`, and not of one letter behind another (`$ia`), as published programs have it.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

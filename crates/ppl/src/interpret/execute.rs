@@ -33,17 +33,22 @@ impl<M: Machine> Interpreter<'_, M> {
                 Step::Assign(slot, value) => {
                     match self.quick_integer(value) {
                         Some(number) => self.set_integer(slot, number),
-                        None => self.assign(slot, value)?,
+                        None => {
+                            let assigned = self.assign(slot, value);
+                            assigned.map_err(|stop| self.ended(stop, at, first + count))?;
+                        }
                     }
                     continue;
                 }
-                Step::Command { command, count, first, site } => {
-                    self.statement(command, first, usize::from(count), site)?;
+                Step::Command { command, count: arguments, first: argument, site } => {
+                    let done = self.statement(command, argument, usize::from(arguments), site);
+                    done.map_err(|stop| self.ended(stop, at, first + count))?;
                     continue;
                 }
-                Step::Repeat { slot, count, body } => self.repeat(slot, count, body)?,
-                step => self.other_step(step)?,
+                Step::Repeat { slot, count, body } => self.repeat(slot, count, body),
+                step => self.other_step(step),
             };
+            let flow = flow.map_err(|stop| self.ended(stop, at, first + count))?;
             if flow != Flow::Next {
                 return Ok(flow);
             }
@@ -128,6 +133,10 @@ impl<M: Machine> Interpreter<'_, M> {
     /// Executes a step other than the most frequent ones.
     #[inline(never)]
     fn other_step(&mut self, step: Step) -> Result<Flow, EarlyEnd> {
+        // A program without loops can take as long as one with them.
+        if let Some(stop) = self.machine.stopped() {
+            return Err(Box::new(stop));
+        }
         match step {
             // Executed by `block`.
             Step::Assign(..) | Step::Command { .. } | Step::Repeat { .. } => {}
@@ -202,16 +211,7 @@ impl<M: Machine> Interpreter<'_, M> {
                 return flow;
             }
             Step::Expect { errno, body } => return self.expect(errno, body),
-            Step::Assert { condition, each } if claim::is_claim(self.code, condition) => {
-                self.claim(condition, each);
-            }
-            Step::Assert { condition, .. } => {
-                if !self.value(condition)?.truth() {
-                    let place = self.plan.place(self.step);
-                    let claim = spell(self.code, condition, false, &|_| "the variable".into());
-                    self.machine.not_held(&claim, &place);
-                }
-            }
+            Step::Assert { condition, each } => self.assert(condition, each)?,
             Step::OnError { stop } => {
                 self.stop_on_error = stop;
                 self.machine.judge_by(self.expected, stop);
@@ -263,6 +263,26 @@ impl<M: Machine> Interpreter<'_, M> {
         self.expected = outer;
         self.machine.judge_by(self.expected, self.stop_on_error);
         flow
+    }
+
+    /// Judges an assertion, or records one about samples.
+    pub(super) fn assert(&mut self, condition: ExprIndex, each: bool) -> Result<(), EarlyEnd> {
+        if !self.asserted.contains(&self.step) {
+            self.asserted.push(self.step);
+        }
+        if claim::is_claim(self.code, condition) {
+            self.claim(condition, each);
+        } else if !self.value(condition)?.truth() {
+            let place = self.plan.place(self.step);
+            let claim = self.spelled(condition);
+            self.machine.not_held(&claim, &place);
+        }
+        Ok(())
+    }
+
+    /// The text of a condition.
+    pub(super) fn spelled(&self, condition: ExprIndex) -> String {
+        spell(self.code, condition, false, &|_| "the variable".into())
     }
 
     /// Records an assertion about samples, with the values of its parts that can be evaluated now.

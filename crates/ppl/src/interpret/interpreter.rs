@@ -83,6 +83,10 @@ pub(super) struct Interpreter<'p, M> {
     pub ends_at: u64,
     pub expected: Option<i32>,
     pub stop_on_error: bool,
+    /// Steps of assertions that were reached, or told as not reached.
+    pub asserted: Vec<u32>,
+    /// The run was ended where variables were still to be set.
+    pub is_unset: bool,
     /// The enclosing phase.
     pub phase: SiteId,
     /// The enclosing stonewall.
@@ -126,6 +130,8 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             activations: 0,
             expected: None,
             stop_on_error: false,
+            asserted: Vec::new(),
+            is_unset: false,
             phase: SiteId(0),
             stonewall: None,
         }

@@ -256,6 +256,12 @@ pub trait Machine: Sized {
         None
     }
 
+    /// As [`Machine::interrupted`], asked before a statement outside of loops: nothing is counted by it.
+    #[inline]
+    fn stopped(&mut self) -> Option<Halt> {
+        None
+    }
+
     /// Enters a loop of `count` iterations. `Some(k)`: execute only `k` of them; the machine multiplies by
     /// `count / k` until [`Machine::leave_loop`]. For machines that only count.
     #[inline]
@@ -277,6 +283,16 @@ pub trait Machine: Sized {
 
     /// An `assert` that does not refer to samples does not hold: its text and place.
     fn not_held(&mut self, claim: &str, place: &Position) {
+        let _ = (claim, place);
+    }
+
+    /// Was the run ended from outside, by a time limit, a condition or a signal?
+    fn was_ended(&self) -> bool {
+        false
+    }
+
+    /// The run was ended before this `assert`, and what it is about is not known: its text and place.
+    fn not_evaluated(&mut self, claim: &str, place: &Position) {
         let _ = (claim, place);
     }
 

@@ -16,6 +16,7 @@ mod loops;
 mod machine;
 mod prepared;
 pub mod random;
+mod unreached;
 
 pub use crate::statistic::{Statistic, Times};
 pub use arguments::Arguments;

@@ -253,6 +253,25 @@ fn of_chapter(chapter: &Chapter) -> Markup {
     }
 }
 
+/// Figures that tell what others of their chapter tell too: they are not printed.
+const REPEATS: [&str; 2] = ["scale-stability", "spread"];
+
+fn is_repeated(figure: &Figure) -> bool {
+    REPEATS.iter().any(|id| figure.id.ends_with(id))
+}
+
+/// Whether its legend, or what stands at the ends of its curves, is too long for half of a printed page.
+fn is_rich(figure: &Figure) -> bool {
+    /// Lines of a legend, and letters in it.
+    const MOST: (usize, usize) = (6, 90);
+    let traces = figure.plot["data"].as_array().map_or(&[][..], Vec::as_slice);
+    let names =
+        traces.iter().filter(|trace| trace["showlegend"] != false).filter_map(|trace| trace["name"].as_str());
+    let (count, letters) =
+        names.fold((0, 0), |(count, letters), name| (count + 1, letters + name.chars().count()));
+    count > MOST.0 || letters > MOST.1 || figure.id.ends_with("survival")
+}
+
 /// Which figures take a whole row: wide ones, and one that would stand alone in a row of two.
 fn whole_rows(figures: &[Figure]) -> Vec<bool> {
     let mut in_row = 0;
@@ -272,7 +291,7 @@ fn figures(figures: &[Figure]) -> Markup {
         @if !figures.is_empty() {
             div.figures {
                 @for (figure, whole) in figures.iter().zip(whole_rows(figures)) {
-                    figure.card.wide[whole] {
+                    figure.card.wide[whole].repeats[is_repeated(figure)].rich[is_rich(figure)] {
                         h3 { (figure.title) }
                         div.plot style=[height(figure)] id={ "plot-" (figure.id) } role="img"
                             aria-label=(figure.alternative) {}

@@ -10,8 +10,8 @@ use serde_json::Value;
 use crate::Table;
 use crate::text::plain;
 
-/// Rows from which on a table is folded.
-const LONG: usize = 40;
+/// Tables of more rows are folded, which are those of all ranks; what is folded is not printed.
+const LONG: usize = 12;
 
 /// What the page calls `kernel.command_line` of the machine.
 const KERNEL_COMMAND_LINE: &str = "kernel command line";

@@ -1,7 +1,7 @@
 //! The answer of a first screen: what ran, how it went, throughput, typical and slow.
 
 use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRow};
-use samples::{EndedBy, JudgementKind, SiteKind, UntilFacts, units};
+use samples::{EndedBy, JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::number::{bandwidth, three, time};
 use crate::{Analysis, Report, percent, words};
@@ -10,7 +10,11 @@ use crate::{Analysis, Report, percent, words};
 pub(super) fn title(report: &Report) -> String {
     let facts = &report.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    let mut parts = vec![report.title.clone(), ranks];
+    let mut parts = vec![report.title.clone()];
+    let said = report.facts.report.get("title").filter(|said| !said.is_empty());
+    // A program that says how it works leaves no room for a number that is 1.
+    parts.extend(Some(ranks).filter(|_| facts.ranks != 1 || said.is_none()));
+    parts.extend(said.into_iter().flat_map(|said| said.split(',')).map(|part| part.trim().to_owned()));
     if let Some(main) = subject(report) {
         let n = main.subject.steps.len();
         let what = main.subject.value_name();
@@ -58,14 +62,10 @@ pub(super) fn slow_operation(report: &Report) -> Option<&ResultRow> {
 /// Whether it went well, and what it came to: the sign's text.
 pub(crate) fn outcome(report: &Report) -> (bool, String) {
     let AnswerNumbers { errors, operations, failed_as_expected: expected, bytes, .. } = report.numbers;
-    // What failed is told of all operations, those around what the run is about too.
-    let rows = report.results.iter().filter(|row| row.kind == SiteKind::Operation);
-    let all: u64 =
-        rows.map(|row| row.operations.unwrap_or(row.timings) + row.errors + row.failed_as_expected).sum();
     let found = &report.judgements;
     let mut clauses: Vec<String> = words::judgement::why_incomplete(found).into_iter().collect();
     clauses.iter_mut().for_each(|why| why.insert_str(0, "incomplete: "));
-    clauses.extend(words::judgement::clauses(found, all));
+    clauses.extend(words::judgement::clauses(found, report.numbers.attempts()));
     let mut counts = Vec::new();
     if found.failed() == 0 {
         let plural = if operations == 1 { "" } else { "s" };
@@ -80,7 +80,11 @@ pub(crate) fn outcome(report: &Report) -> (bool, String) {
     }
     clauses.extend((!counts.is_empty()).then(|| counts.join(", ")));
     let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
-    (found.are_well(), format!("{}{until}", clauses.join("; ")))
+    let told = format!("{}{until}", clauses.join("; "));
+    match report.unwritten.as_slice() {
+        [] => (found.are_well(), told),
+        lost => (false, format!("{} could not be written; {told}", lost.join(" and "))),
+    }
 }
 
 /// What is told of the first things that were found, of at most so many.
@@ -101,7 +105,12 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
 
 /// Is what was measured the answer? Not of a run with wrong data.
 pub(super) fn is_shown(report: &Report) -> bool {
-    report.judgements.count(JudgementKind::WrongContent) == 0
+    are_shown(&report.judgements)
+}
+
+/// Are rates and times of a run in which this was found its answer? Not of one with wrong data.
+pub fn are_shown(found: &Judgements) -> bool {
+    found.count(JudgementKind::WrongContent) == 0
 }
 
 /// May a law and a picture stand below? Not where operations failed, or did not and were to.
@@ -113,16 +122,16 @@ pub(super) fn is_sound(report: &Report) -> bool {
 /// What ended a run that was to go on until something, as an appendix to a sentence.
 fn what_ended_it(until: &UntilFacts) -> String {
     let condition = &until.condition;
-    match until.ended_by.filter(|_| !until.reached) {
-        Some(EndedBy::Time) => {
+    match (until.ended_by.unwrap_or_default(), until.reached) {
+        (EndedBy::Time, false) => {
             let limit = until.limit_seconds.map_or("time".into(), units::duration);
             format!("; the {limit} were over before {condition}")
         }
-        Some(EndedBy::Samples) => format!("; too many samples to go on until {condition}"),
-        Some(EndedBy::Program | EndedBy::Condition) | None if !until.reached => {
-            format!("; over before {condition}")
-        }
-        Some(EndedBy::Program | EndedBy::Condition) | None => format!("; ended by {condition}"),
+        (EndedBy::Samples, false) => format!("; too many samples to go on until {condition}"),
+        (EndedBy::Program, _) if until.is_of_time() => String::new(),
+        (EndedBy::Program | EndedBy::Condition, false) => format!("; over before {condition}"),
+        (EndedBy::Program, true) => format!("; {condition} holds"),
+        (_, true) => format!("; ended by {condition}"),
     }
 }
 
@@ -134,11 +143,13 @@ pub(crate) fn sentences(report: &Report) -> String {
     if !report.brief.is_empty() {
         return report.brief.join(" ");
     }
-    match report.numbers.parts.as_slice() {
+    let said = match report.numbers.parts.as_slice() {
         [] => no_subject(report),
         [only] => of_one(report, only),
         several => of_several(&report.numbers, several),
-    }
+    };
+    let steady = report.facts.steady.as_ref().and_then(words::steady::sentence);
+    steady.map_or(said.clone(), |steady| format!("{said} {steady}"))
 }
 
 /// The sentences of an answer of one part.
@@ -280,19 +291,29 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
                 .map(|rate| format!("{} {}/s{while_busy}", three(rate), part.operation)),
         );
         if let Some(quantiles) = &part.quantiles_seconds {
-            found.push(format!("p50 {}", time(quantiles.p50)));
-            found.extend(quantiles.p99.map(|p99| format!("p99 {}", time(p99))));
-            found.extend(quantiles.p999.map(|p999| format!("p99.9 {}", time(p999))));
+            let until = if part.value == AnswerValue::Safe { "until safe " } else { "" };
+            found.push(format!("{until}p50 {}", time(quantiles.p50)));
+            found.extend(quantiles.p99.map(|p99| format!("p99 {}", doubted(part, 0.99, p99))));
+            found.extend(quantiles.p999.map(|p999| format!("p99.9 {}", doubted(part, 0.999, p999))));
             found.push(format!("max {}", time(quantiles.max)));
         }
     }
     found
 }
 
-/// Throughput, median and p99 of an answer as cells of a list of runs, with the digits of its screen.
-pub fn answer_cells(numbers: &AnswerNumbers) -> [String; 3] {
+/// A quantile with `?` where its interval has no upper end, as in the table of the screen.
+fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> String {
+    format!("{}{}", time(seconds), if part.is_open(probability) { "?" } else { "" })
+}
+
+/// Throughput, median and p99 of an answer as cells of a list of runs, with the digits and marks of its screen; none of a
+/// run with wrong data.
+pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 3] {
     /// Parts that a cell names.
     const MOST: usize = 2;
+    if !are_shown(found) {
+        return ["–".into(), "–".into(), "–".into()];
+    }
     let joined = |cell: &dyn Fn(&AnswerPart) -> String| {
         let mut cells: Vec<String> = numbers.parts.iter().take(MOST).map(cell).collect();
         if numbers.parts.len() > MOST {
@@ -300,19 +321,27 @@ pub fn answer_cells(numbers: &AnswerNumbers) -> [String; 3] {
         }
         if cells.is_empty() { "–".into() } else { cells.join(" + ") }
     };
-    let optional = |value: Option<f64>| value.map_or("–".into(), time);
+    let until = |part: &AnswerPart| if part.value == AnswerValue::Safe { " until safe" } else { "" };
+    let p50 = |part: &AnswerPart| {
+        part.quantiles_seconds.as_ref().map(|found| format!("{}{}", time(found.p50), until(part)))
+    };
+    let p99 = |part: &AnswerPart| {
+        let p99 = part.quantiles_seconds.as_ref().and_then(|found| found.p99)?;
+        Some(format!("{}{}", doubted(part, 0.99, p99), until(part)))
+    };
+    let optional = |cell: Option<String>| cell.unwrap_or_else(|| "–".into());
     [
         joined(&|part| match (part.bytes_per_second, part.operations_per_second) {
             (Some(bytes), _) => bandwidth(bytes),
             (None, Some(rate)) => format!("{}/s", three(rate)),
             (None, None) => "–".into(),
         }),
-        joined(&|part| optional(part.quantiles_seconds.as_ref().map(|found| found.p50))),
-        joined(&|part| optional(part.quantiles_seconds.as_ref().and_then(|found| found.p99))),
+        joined(&|part| optional(p50(part))),
+        joined(&|part| optional(p99(part))),
     ]
 }
 
-/// `but p99 may be 11.3 ms or more: slow ones come together, and 400 count as 289, too few for an upper end`.
+/// `but p99 may be 11.3 ms or more: slow ones come together, and about 520 would give an upper end`.
 fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
     /// What counts as more of itself has no clusters worth a word.
     const ALONE: f64 = 0.9;
@@ -320,15 +349,17 @@ fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
         Some(lower) => format!("but p99 may be {} or more", time(lower)),
         None => "but p99 may be anything".to_owned(),
     };
-    let (all, worth) = (units::count(count), units::count(interval.effective_n.round() as u64));
-    let enough = interval
-        .enough(count)
-        .map_or(String::new(), |enough| format!(", about {} are enough", units::count(rounded_up(enough))));
-    match interval.effective_n < ALONE * count as f64 {
-        true => format!(
-            "{may}: slow ones come together, and {all} count as {worth}, too few for an upper end{enough}"
-        ),
-        false => format!("{may}: {all} are too few for an upper end{enough}"),
+    let together = interval.effective_n < ALONE * count as f64;
+    let enough = interval.enough(count).map(|enough| units::count(rounded_up(enough)));
+    match (together, enough) {
+        (true, Some(enough)) => {
+            format!("{may}: slow ones come together, and about {enough} would give an upper end")
+        }
+        (true, None) => format!("{may}: slow ones come together, too few for an upper end"),
+        (false, enough) => {
+            let enough = enough.map_or(String::new(), |enough| format!(", about {enough} are enough"));
+            format!("{may}: {} are too few for an upper end{enough}", units::count(count))
+        }
     }
 }
 
@@ -376,8 +407,7 @@ mod tests {
             "but p99 may be 11.3 ms or more: 200 are too few for an upper end, about 370 are enough"
         );
         let together = without_upper_end(&of(None, 289.0), 400);
-        let said = "but p99 may be anything: slow ones come together, and 400 count as 289, too few for an upper end, \
-                    about 520 are enough";
+        let said = "but p99 may be anything: slow ones come together, and about 520 would give an upper end";
         assert_eq!(together, said);
     }
 }

@@ -73,18 +73,23 @@ impl CompareAnswer<'_> {
         canvas.text()
     }
 
-    /// Of many operations those that changed most, which may not be the one of the headline.
+    /// Of many operations those that changed most, where that is more than what the headline says.
     fn largest(&self, canvas: &mut Canvas) {
         let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
+        let headline = self.found.headline();
+        let is_known = |row: &RowRatio| {
+            let (own, of_row) = (headline.value.ln(), row.p50.value.ln());
+            !headline.interval.contains(1.0) && own * of_row > 0.0 && of_row.abs() <= own.abs()
+        };
         let told = |row: Option<&RowRatio>, word: &str| {
-            row.map(|row| format!("{word} {}, p50 {}", row.name, ratio(&row.p50)))
+            row.filter(|row| !is_known(row))
+                .map(|row| format!("{word} {}, p50 {}", row.name, ratio(&row.p50)))
         };
         let [slower, faster] = rows.largest();
         let parts: Vec<String> =
             [told(slower, "slower"), told(faster, "faster")].into_iter().flatten().collect();
         if !parts.is_empty() {
-            let head = if parts.len() == 1 { "Largest change" } else { "Largest changes" };
-            canvas.said(" ", Tone::Strong, &format!("{head}: {}.", parts.join("; ")), 3);
+            canvas.said(" ", Tone::Strong, &format!("Also: {}.", parts.join("; ")), 3);
         }
     }
 
@@ -93,7 +98,7 @@ impl CompareAnswer<'_> {
         let operations: Vec<&RowRatio> =
             rows.rows.iter().filter(|row| row.kind == SiteKind::Operation).collect();
         let cells: Vec<[String; 5]> = operations.iter().take(MOST_ROWS).map(|row| cells(row)).collect();
-        let head = ["", "quiet", "new", "p50 (95 %)", "p99 (95 %)"].map(str::to_owned);
+        let head = ["", "quiet", "new", "p50 ratio", "p99 ratio"].map(str::to_owned);
         let all: Vec<&[String; 5]> = std::iter::once(&head).chain(&cells).collect();
         let widths: [usize; 5] =
             std::array::from_fn(|at| all.iter().map(|row| width(&row[at])).max().unwrap_or(0));
@@ -112,6 +117,7 @@ impl CompareAnswer<'_> {
             let line = cut(line.trim_end(), canvas.width());
             canvas.line(line);
         }
+        canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95 % interval");
         let left = operations.len().saturating_sub(MOST_ROWS);
         if left > 0 {
             canvas.line(format!("  and {left} more with less of the time"));
@@ -157,7 +163,7 @@ pub(crate) fn ratio(found: &QuantileRatio) -> String {
         (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
         (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
         (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
-        (None, None) => format!("{} (open)", three(found.value)),
+        (None, None) => format!("{} (too few)", three(found.value)),
     }
 }
 

@@ -18,10 +18,6 @@ const MOST_ADVICE: usize = 3;
 /// Stretches that a screen has room for.
 const MOST_STRETCHES: usize = 6;
 
-/// Of too few values for a verdict, levels are shown up to this many times their number: as far as hydrologists trust a
-/// record of floods.
-const FARTHEST_OF_FEW: f64 = 4.0;
-
 /// What the first screen of a fit of maxima says.
 pub struct FitAnswer<'a> {
     /// What was fitted, for the title.
@@ -73,7 +69,7 @@ impl FitAnswer<'_> {
         let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) = of_values(self.values);
         let of = (self.values.len(), self.what);
         if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {
-            canvas.said(" ", Tone::Faint, &format!("Without any law: {held}."), 2);
+            canvas.said(" ", Tone::Faint, &format!("Measured: {held}."), 2);
         }
         for note in law::notes(found, self.what, show) {
             canvas.said("⚠", Tone::Caution, &note, 2);
@@ -87,7 +83,7 @@ impl FitAnswer<'_> {
                 let law = law::parameters(found, show);
                 canvas.said(" ", Tone::Faint, &format!("The law, fitted to steps of that width: {law}."), 2);
             }
-        } else {
+        } else if found.verdict.usability != Usability::TooFew {
             self.levels(&mut canvas, show);
         }
         let is_unfit = found.verdict.usability == Usability::NotUsable
@@ -106,11 +102,7 @@ impl FitAnswer<'_> {
     fn levels(&self, canvas: &mut Canvas, show: Show) {
         let found = self.found;
         canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(found, show)), 2);
-        let farthest = match found.verdict.usability {
-            Usability::TooFew => FARTHEST_OF_FEW * self.values.len() as f64,
-            Usability::Natural | Usability::InParts | Usability::NotUsable => f64::INFINITY,
-        };
-        for level in found.return_levels.iter().filter(|level| level.period <= farthest) {
+        for level in &found.return_levels {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
             let ends = ends.map_or(String::new(), |ends| {
                 format!(" ({} to {}, {})", show(ends.lower), show(ends.upper), confidence(ends.level))

@@ -1,12 +1,12 @@
 //! Fits text to the width of a terminal.
 
 use crate::table::width;
-use crate::wrap::is_unit;
+use crate::wrap::{LEAST_COLUMNS, is_unit};
 
-/// The text with lines of at most so many columns (60 at least): longer ones go on in the next, indented. Blanks inside a
+/// The text with lines of at most so many columns (40 at least): longer ones go on in the next, indented. Blanks inside a
 /// line stay as they are, so that columns of a table keep their places. Colours (`ESC [ … m`) take no columns.
 pub fn fit_width(text: &str, columns: usize) -> String {
-    let columns = columns.max(60);
+    let columns = columns.max(LEAST_COLUMNS);
     let mut out = String::new();
     for line in text.split_inclusive('\n') {
         let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
@@ -116,11 +116,11 @@ mod tests {
             let found = fit_width(&text, columns);
             let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
             prop_assert_eq!(words(&found), words(&text));
-            prop_assert!(found.lines().all(|line| width(line.trim_end()) <= columns.max(60)));
+            prop_assert!(found.lines().all(|line| width(line.trim_end()) <= columns.max(LEAST_COLUMNS)));
         }
 
         #[test]
-        fn long_words_are_broken_without_loss(text in "([a-z大/,]{1,200} ){0,4}", columns in 60usize..100) {
+        fn long_words_are_broken_without_loss(text in "([a-z大/,]{1,200} ){0,4}", columns in 40usize..100) {
             let found = fit_width(&text, columns);
             let letters = |text: &str| text.split_whitespace().collect::<String>();
             prop_assert_eq!(letters(&found), letters(&text));

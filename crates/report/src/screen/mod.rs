@@ -16,7 +16,7 @@ mod shown;
 mod trust;
 
 pub(crate) use crate::number;
-pub use answer::answer_cells;
+pub use answer::{answer_cells, are_shown};
 pub use answer_line::{AnswerSign, answer_line};
 pub use compare::{CompareAnswer, RunsAnswer};
 pub(crate) use compare::{other_work_words, ratio as ratio_text};
@@ -60,15 +60,15 @@ impl Report {
         let mut foot = Canvas::new(options);
         self.foot(&mut foot, files);
         let room = MOST_LINES.saturating_sub(canvas.height() + foot.height());
-        let table = match answer::is_shown(self) {
-            true => shown::table(self, canvas.width(), room),
-            false => Vec::new(),
-        };
-        for (strong, line) in table {
-            match strong {
-                true => canvas.toned(Tone::Strong, &line),
-                false => canvas.line(line),
+        if answer::is_shown(self) {
+            let (lines, legend) = shown::table(self, canvas.width(), room);
+            for (strong, line) in lines {
+                match strong {
+                    true => canvas.toned(Tone::Strong, &line),
+                    false => canvas.line(line),
+                }
             }
+            legend.iter().for_each(|text| canvas.toned(Tone::Faint, text));
         }
         canvas.text() + &foot.text()
     }
@@ -82,9 +82,10 @@ impl Report {
         }
         let declared = self.answer.as_ref().and_then(|answer| answer.sentences.first());
         parts.extend(declared.map(|sentence| sentence.trim_end_matches('.').to_owned()));
-        if self.brief.is_empty() {
+        if self.brief.is_empty() || !self.facts.counted.is_empty() {
             parts.extend(answer::in_short(&self.numbers));
         }
+        parts.extend(self.facts.steady.as_ref().map(words::steady::in_short));
         parts.push(outcome);
         // No sign says that a law fits where the run failed.
         let sign = match well {
@@ -143,7 +144,7 @@ impl Report {
         if lines.is_empty() {
             let of = (main.subject.steps.len(), what);
             let held = law::holds(main.quantiles.as_ref(), &main.intervals, of, &time);
-            lines.extend(held.map(|text| format!("What holds all the same: {text}.")));
+            lines.extend(held.map(|text| format!("Measured: {text}.")));
         }
         lines
     }
@@ -154,15 +155,10 @@ impl Report {
                 canvas.line(line);
             }
             for text in trust::slow(self).iter().chain(&trust::rank(self)) {
-                canvas.said("", Tone::Faint, text, 2);
+                canvas.said("", Tone::Faint, text, 3);
             }
         }
-        canvas.said(
-            "",
-            Tone::Faint,
-            &format!("Next: {} · all tables: -v", next::command(self, files.run)),
-            3,
-        );
+        canvas.command("Next:  ", &next::command(self, files.run));
         canvas.line(format!("Run:    {}", files.run));
         if let Some(page) = files.page {
             canvas.line(format!("Report: {page}"));

@@ -5,28 +5,32 @@ use samples::SiteKind;
 
 use super::answer;
 use crate::Report;
+use crate::shell::file_argument;
 
 /// The command: the run again where it failed, the law of what takes the most time, how many operations settle its p99.
-pub(super) fn command(report: &Report, file: &str) -> String {
-    let file = quoted(file);
+pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
+    let file = file_argument(file);
+    let words = |words: &[&str]| -> Vec<String> {
+        std::iter::once(&"lastrank").chain(words).map(|word| (*word).to_owned()).collect()
+    };
     if report.judgements.status() != 0 || !report.facts.complete {
-        return again(report).unwrap_or_else(|| format!("lastrank report {file}"));
+        return again(report).unwrap_or_else(|| words(&["report", &file]));
     }
     match answer::subject(report) {
-        Some(_) => format!("lastrank fit {file}"),
+        Some(_) => words(&["fit", &file]),
         None => match busiest(report) {
-            Some(name) => format!("lastrank fit {file} --of {}", quoted(&name)),
-            None => format!("lastrank report {file}"),
+            Some(name) if name.starts_with('-') => words(&["fit", &file, &format!("--of={name}")]),
+            Some(name) => words(&["fit", &file, "--of", &name]),
+            None => words(&["report", &file]),
         },
     }
 }
 
 /// The command line of the run; none where a launcher or another program started it.
-fn again(report: &Report) -> Option<String> {
+fn again(report: &Report) -> Option<Vec<String>> {
     let facts = &report.facts;
     let words = facts.command_line.get(1..).filter(|words| !words.is_empty() && facts.mpi.is_none())?;
-    let words: Vec<String> = words.iter().map(|word| quoted(word)).collect();
-    Some(format!("lastrank {}", words.join(" ")))
+    Some(std::iter::once("lastrank".to_owned()).chain(words.iter().cloned()).collect())
 }
 
 /// The operation that took the most time of those that succeeded often enough for a law, as `--of` calls it.
@@ -40,29 +44,4 @@ fn busiest(report: &Report) -> Option<String> {
         Some(label) => format!("{label}/{}", row.operation),
         None => row.operation.clone(),
     })
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_alphanumeric() || "-_./=:,@%+".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', "'\\''")),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_shell_reads_each_word_as_it_was() {
-        let words = ["a b", "plain-1.parquet", "it's", "", "simulate:gev(10ms,1ms,0.1)", "$HOME", "ü/x"];
-        for word in words {
-            let done = std::process::Command::new("sh")
-                .args(["-c", &format!("printf %s {}", quoted(word))])
-                .output();
-            assert_eq!(String::from_utf8(done.unwrap().stdout).unwrap(), word);
-        }
-    }
 }

@@ -1,14 +1,16 @@
 //! Lays out the lines of a first screen: width, wrapping and colour.
 
 use super::fit_width::broken;
+use crate::shell::command_lines;
 pub(crate) use crate::table::cut;
 use crate::table::width;
+use crate::wrap::LEAST_COLUMNS;
 use crate::wrap::wrapped_with_units;
 
 /// What a first screen may take.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ScreenOptions {
-    /// Columns; at least 60 are used.
+    /// Columns; at least 40 are used.
     pub width: usize,
     /// Whether escape sequences for colours are written.
     pub colour: bool,
@@ -39,7 +41,10 @@ pub(crate) struct Canvas {
 
 impl Canvas {
     pub fn new(options: ScreenOptions) -> Canvas {
-        Canvas { options: ScreenOptions { width: options.width.max(60), ..options }, lines: Vec::new() }
+        Canvas {
+            options: ScreenOptions { width: options.width.max(LEAST_COLUMNS), ..options },
+            lines: Vec::new(),
+        }
     }
 
     /// Columns of a line.
@@ -117,6 +122,11 @@ impl Canvas {
             let line = of_text.map_or(line.clone(), |tone| self.painted(tone, line));
             self.lines.push(format!("{before}{line}"));
         }
+    }
+
+    /// A command that can be pasted, behind a label.
+    pub fn command(&mut self, label: &str, words: &[String]) {
+        self.lines.extend(command_lines(label, words, self.width()));
     }
 
     /// As [`Canvas::said`], with the text in bold: the line of the answer.

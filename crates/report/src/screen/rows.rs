@@ -10,6 +10,12 @@ use crate::table::width;
 /// Columns that the name of a row takes at most, and at least where others leave no room.
 const NAME: (usize, usize) = (44, 14);
 
+/// The head of the column of intervals.
+const INTERVAL: &str = "95 % interval";
+
+/// Behind a quantile whose interval has no upper end.
+const DOUBT: &str = "?";
+
 /// A row of the table before it is laid out.
 pub(crate) struct Shown {
     /// What it is.
@@ -52,7 +58,7 @@ impl Shown {
     fn quantile(&self, probability: f64, value: impl Fn(&Quantiles) -> Option<f64>) -> String {
         let Some(value) = self.quantiles.as_ref().and_then(value) else { return "–".into() };
         let open = self.interval(probability).is_some_and(|found| found.upper_seconds.is_none());
-        format!("{}{}", time(value), if open { "?" } else { "" })
+        format!("{}{}", time(value), if open { DOUBT } else { "" })
     }
 
     fn interval(&self, probability: f64) -> Option<&QuantileInterval> {
@@ -74,30 +80,24 @@ impl Cells {
     }
 }
 
-/// The lines of the table, the first its head; `columns` wide at most.
-pub(crate) fn lines(rows: &[Shown], columns: usize) -> Vec<(bool, String)> {
+/// The lines of the table, the first its head; `columns` wide at most. Below it, what its marks mean.
+pub(crate) fn lines(rows: &[Shown], columns: usize) -> (Vec<(bool, String)>, Option<String>) {
     let names: Vec<(bool, String)> = rows.iter().map(|row| (row.strong, row.name.clone())).collect();
-    laid_out(&names, all(rows), columns)
+    let cells = that_fit(&names, all(rows), columns);
+    let has_interval = cells.iter().any(|column| column.name == INTERVAL);
+    let has_doubt = cells.iter().any(|column| column.cells.iter().any(|cell| cell.ends_with(DOUBT)));
+    let interval = has_interval.then(|| format!("{INTERVAL}: of p99"));
+    let doubt = has_doubt.then(|| format!("{DOUBT} too few to say how much larger it may be"));
+    let legend: Vec<String> = interval.into_iter().chain(doubt).collect();
+    let legend = (!legend.is_empty()).then(|| format!("  {}", legend.join("; ")));
+    (laid_out(&names, cells, columns), legend)
 }
 
 /// The lines of a table whose rows have these names, strong or not; columns go where there is no room for all.
-pub(crate) fn laid_out(
-    rows: &[(bool, String)],
-    mut cells: Vec<Cells>,
-    columns: usize,
-) -> Vec<(bool, String)> {
-    let room = |cells: &[Cells]| {
-        let taken: usize = cells.iter().map(|column| width_of(column) + 2).sum();
-        columns.saturating_sub(taken + 2)
-    };
-    let wanted = rows.iter().map(|(_, name)| width(name)).max().unwrap_or(0).min(NAME.0);
-    while room(&cells) < wanted {
-        let least = cells.iter().filter(|column| column.spare > 0).map(|column| column.spare).min();
-        // A name is cut before a figure that everybody looks for is left out.
-        let Some(least) = least.filter(|spare| *spare < 5 || room(&cells) < NAME.1) else { break };
-        cells.retain(|column| column.spare != least);
-    }
-    let name_width = wanted.min(room(&cells)).max(4);
+pub(crate) fn laid_out(rows: &[(bool, String)], cells: Vec<Cells>, columns: usize) -> Vec<(bool, String)> {
+    let cells = that_fit(rows, cells, columns);
+    let wanted = wanted(rows);
+    let name_width = wanted.min(room(&cells, columns)).max(4);
     let line = |name: &str, of: &dyn Fn(&Cells) -> String| {
         let mut text = format!("  {}{}", name, " ".repeat(name_width.saturating_sub(width(name))));
         for column in &cells {
@@ -112,6 +112,30 @@ pub(crate) fn laid_out(
         (*strong, line(&cut(name, name_width), &|column: &Cells| column.cells[at].clone()))
     });
     head.chain(body).collect()
+}
+
+/// Columns that the longest name wants.
+fn wanted(rows: &[(bool, String)]) -> usize {
+    rows.iter().map(|(_, name)| width(name)).max().unwrap_or(0).min(NAME.0)
+}
+
+/// Columns that the cells leave for names.
+fn room(cells: &[Cells], columns: usize) -> usize {
+    let taken: usize = cells.iter().map(|column| width_of(column) + 2).sum();
+    columns.saturating_sub(taken + 2)
+}
+
+/// The columns for which there is room.
+fn that_fit(rows: &[(bool, String)], mut cells: Vec<Cells>, columns: usize) -> Vec<Cells> {
+    let wanted = wanted(rows);
+    let room = |cells: &[Cells]| room(cells, columns);
+    while room(&cells) < wanted {
+        let least = cells.iter().filter(|column| column.spare > 0).map(|column| column.spare).min();
+        // A name is cut before a figure that everybody looks for is left out.
+        let Some(least) = least.filter(|spare| *spare < 5 || room(&cells) < NAME.1) else { break };
+        cells.retain(|column| column.spare != least);
+    }
+    cells
 }
 
 fn width_of(column: &Cells) -> usize {
@@ -153,7 +177,7 @@ fn all(rows: &[Shown]) -> Vec<Cells> {
         (Some(found), Some(_)) => between(found.seconds, found.lower_seconds, found.upper_seconds),
         _ => "–".into(),
     };
-    push("95 %", 1, rows.iter().map(ends).collect());
+    push(INTERVAL, 1, rows.iter().map(ends).collect());
     push("p99.9", 5, rows.iter().map(|row| row.quantile(0.999, |found| found.p999)).collect());
     push("p99.99", 2, rows.iter().map(|row| row.quantile(0.9999, |found| found.p9999)).collect());
     push("max", 6, rows.iter().map(|row| row.quantile(1.0, |found| Some(found.max))).collect());

@@ -1,6 +1,7 @@
 //! Chooses the rows of the table of a first screen: those that were asked for, as many as there is room for.
 
 use results::{AnswerPart, AnswerValue, ResultRow};
+use samples::units;
 
 use super::rows::{self, Shown};
 use crate::Report;
@@ -11,17 +12,25 @@ const MANY: u64 = 30;
 /// Rows that take less of the time than this are left to the tables where a screen is about one operation.
 const LEAST_SHARE: f64 = 0.02;
 
-/// The table, in at most so many lines; with each, whether it is strong.
-pub(super) fn table(report: &Report, columns: usize, most: usize) -> Vec<(bool, String)> {
+/// Lines, with each whether it is strong, and what the marks in them mean.
+type Lines = (Vec<(bool, String)>, Option<String>);
+
+/// The table, in at most so many lines, that of its marks included.
+pub(super) fn table(report: &Report, columns: usize, most: usize) -> Lines {
+    let (lines, legend) = table_alone(report, columns, most);
+    match legend.is_some() && lines.len() + 1 > most {
+        true => table_alone(report, columns, most - 1),
+        false => (lines, legend),
+    }
+}
+
+fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
     if let Some(answer) = &report.answer {
-        return answer.lines(columns, most).into_iter().map(|line| (false, line)).collect();
+        return (answer.lines(columns, most).into_iter().map(|line| (false, line)).collect(), None);
     }
     let numbers = &report.numbers;
     let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
-    let busy = |at: usize| {
-        let row = &report.results[at];
-        row.busy_seconds.unwrap_or(row.timings as f64)
-    };
+    let busy = |at: usize| report.results[at].time_at_work();
     let total: f64 = numbers.shown.iter().map(|at| busy(*at)).sum();
     let mut kept = numbers.shown.clone();
     if numbers.only().is_some() {
@@ -49,15 +58,31 @@ pub(super) fn table(report: &Report, columns: usize, most: usize) -> Vec<(bool, 
     let mut shown = before;
     shown.extend(kept.iter().map(|at| strong(&report.results[*at], *at)));
     if shown.is_empty() {
-        return Vec::new();
+        return (Vec::new(), None);
     }
     let mut lines = vec![(false, String::new())];
-    lines.extend(rows::lines(&shown, columns));
-    let left = numbers.shown.len() - kept.len();
-    if left > 0 {
-        lines.push((false, format!("  and {left} more with less of the time")));
-    }
-    lines
+    let (table, legend) = rows::lines(&shown, columns);
+    lines.extend(table);
+    lines.extend(the_others(report, &kept).map(|line| (false, line)));
+    (lines, legend)
+}
+
+/// `  and 4 more rows with 25 600 operations`: what the head counts and the table does not show.
+fn the_others(report: &Report, kept: &[usize]) -> Option<String> {
+    let others =
+        || report.numbers.counted.iter().filter(|at| !kept.contains(at)).map(|at| &report.results[*at]);
+    let operations: u64 =
+        others().map(|row| row.operations.unwrap_or(row.timings) + row.errors + row.failed_as_expected).sum();
+    let rows = others().count();
+    let plural = |n: u64| if n == 1 { "" } else { "s" };
+    (operations > 0).then(|| {
+        format!(
+            "  and {rows} more row{} with {} operation{}: -v",
+            plural(rows as u64),
+            units::count(operations),
+            plural(operations)
+        )
+    })
 }
 
 /// The line of a part whose values are not those of one row: steps, writes until they are safe.
@@ -68,9 +93,7 @@ fn whole(part: &AnswerPart) -> Option<Shown> {
             let over = over.map_or(" (step)".into(), |ranks| format!(" (slowest of {ranks})"));
             (format!("{}{over}", part.name), None, None)
         }
-        AnswerValue::Safe => {
-            (format!("{}, until safe", part.name), part.operations_per_second, part.bytes_per_second)
-        }
+        AnswerValue::Safe => (part.told(), part.operations_per_second, part.bytes_per_second),
         AnswerValue::Operation | AnswerValue::Response => return None,
     };
     Some(Shown {

@@ -79,7 +79,10 @@ pub(super) fn slow(report: &Report) -> Option<String> {
 pub(super) fn rank(report: &Report) -> Option<String> {
     let main = answer::subject(report)?;
     if let Some(found) = &main.targets {
-        return Some(words::targets::first(found));
+        return Some(words::targets::first(found, &|rank| report.facts.name_of_rank(rank)));
     }
-    crate::groups::ranks_answer(main.groups.as_ref()?)
+    // The groups of ranks are called by their numbers.
+    let name =
+        |group: &str| group.parse().map_or_else(|_| group.into(), |rank| report.facts.name_of_rank(rank));
+    crate::groups::ranks_answer(main.groups.as_ref()?, &name)
 }

@@ -2,7 +2,10 @@
 
 use serde::Serialize;
 
-use crate::wrap::{columns_for, width, wrapped};
+use crate::wrap::{columns_for, width, wrapped, wrapped_with_units};
+
+/// Columns that a table takes at most.
+const WIDEST: usize = 110;
 
 /// A table: the same cells in a terminal and on a page.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -50,55 +53,134 @@ impl Table {
         self.rows.push(Row { cells: cells.into_iter().collect(), strong });
     }
 
-    /// The table as text for a terminal, columns aligned, without colours or lines. Where it would be
-    /// wider than the terminal, or than about 110 columns, its widest text column wraps.
+    /// The table as text for a terminal, columns aligned, without colours or lines. Where it would be wider than the
+    /// terminal, or than about 110 columns, text columns wrap; on a terminal that is narrower still, heads wrap too, and
+    /// columns without room go on below behind the first one.
     pub fn text(&self) -> String {
-        const WIDEST: usize = 110;
-        let mut widths: Vec<usize> = self.columns.iter().map(|column| width(&column.name)).collect();
-        for row in &self.rows {
-            for (widest, cell) in widths.iter_mut().zip(&row.cells) {
-                *widest = (*widest).max(width(cell));
-            }
-        }
-        let total: usize = widths.iter().map(|width| width + 2).sum();
-        let room = columns_for(WIDEST);
-        let wrapping = (0..widths.len()).filter(|&at| !self.columns[at].number).max_by_key(|&at| widths[at]);
-        if let Some(at) = wrapping.filter(|_| total > room) {
-            widths[at] = widths[at].saturating_sub(total - room).max(widths[at].min(24));
-        }
-        let line = |cells: &mut dyn Iterator<Item = &String>| {
-            let mut text = String::new();
-            for ((cell, wanted), column) in cells.zip(&widths).zip(&self.columns) {
-                text.push_str("  ");
-                text.push_str(&padded(cell, *wanted, column.number));
-            }
-            format!("{}\n", text.trim_end())
-        };
+        self.within(columns_for(WIDEST), columns_for(usize::MAX))
+    }
+
+    /// The table in `room` columns if its texts can wrap to that, and in no more than `most`.
+    fn within(&self, room: usize, most: usize) -> String {
+        let widths = self.widths(room, most);
         let mut text = format!("{}\n", self.title);
-        text.push_str(&line(&mut self.columns.iter().map(|column| &column.name)));
-        for row in &self.rows {
-            let mut cells = row.cells.clone();
-            let mut further = Vec::new();
-            if let Some(at) = wrapping {
-                let mut pieces = wrapped(&cells[at], widths[at]);
-                further = pieces.split_off(1);
-                cells[at] = pieces.swap_remove(0);
+        let says =
+            |at: &usize| self.rows.iter().any(|row| row.cells.get(*at).is_some_and(|cell| !cell.is_empty()));
+        for part in parts(&widths, most) {
+            // Below, columns without anything in them say nothing.
+            if part.len() > 1 && part[1] != 1 && !part[1..].iter().any(says) {
+                continue;
             }
-            text.push_str(&line(&mut cells.iter()));
-            for piece in further {
-                let alone: Vec<String> = (0..widths.len())
-                    .map(|at| if Some(at) == wrapping { piece.clone() } else { String::new() })
-                    .collect();
-                text.push_str(&line(&mut alone.iter()));
-            }
+            let heads: Vec<String> = self.columns.iter().map(|column| column.name.clone()).collect();
+            text.push_str(&self.lines(&heads, &part, &widths));
+            self.rows.iter().for_each(|row| text.push_str(&self.lines(&row.cells, &part, &widths)));
         }
         if !self.note.is_empty() {
-            wrapped(&self.note, columns_for(WIDEST + 6) - 2)
-                .iter()
-                .for_each(|line| text.push_str(&format!("  {line}\n")));
+            let lines = wrapped(&self.note, (room + 6).min(columns_for(WIDEST + 6)).saturating_sub(2));
+            lines.iter().for_each(|line| text.push_str(&format!("  {line}\n")));
         }
         text
     }
+
+    fn widths(&self, room: usize, most: usize) -> Vec<usize> {
+        /// A text wraps to no less than this, unless it is shorter.
+        const SHORTEST: usize = 8;
+        let cells = |at: usize| self.rows.iter().filter_map(move |row| row.cells.get(at));
+        let widest = |at: usize| cells(at).map(|cell| width(cell)).max().unwrap_or(0);
+        let word = |text: &str| text.split_whitespace().map(width).max().unwrap_or(0);
+        let mut widths: Vec<usize> =
+            (0..self.columns.len()).map(|at| widest(at).max(width(&self.columns[at].name))).collect();
+        if total(&widths) <= room {
+            return widths;
+        }
+        // Texts first, as far as they read well: heads of several lines are harder to read.
+        let least = |at: usize| match self.columns[at].number {
+            true => widest(at).max(word(&self.columns[at].name)),
+            false => {
+                let longest = cells(at).map(|cell| word(cell)).max().unwrap_or(0);
+                longest.max(word(&self.columns[at].name)).min((most / 2).saturating_sub(2)).max(SHORTEST)
+            }
+        };
+        let least: Vec<usize> = (0..widths.len()).map(|at| least(at).min(widths[at])).collect();
+        for (is_number, floor, room) in [(false, 24, room), (true, 0, most), (false, 0, most)] {
+            while total(&widths) > room {
+                let can =
+                    |at: &usize| self.columns[*at].number == is_number && widths[*at] > least[*at].max(floor);
+                let Some(at) = (0..widths.len()).filter(can).max_by_key(|at| widths[*at]) else { break };
+                widths[at] -= 1;
+            }
+        }
+        if total(&widths) > most {
+            // Columns go on below: there texts need not be narrow.
+            let wide = |at: usize| widest(at).max(width(&self.columns[at].name));
+            widths = (0..widths.len()).map(|at| wide(at).min(least[at].max(most / 2 - 2))).collect();
+        }
+        widths
+    }
+
+    /// A row, or the heads, of some columns: as many lines as its longest cell has.
+    fn lines(&self, cells: &[String], part: &[usize], widths: &[usize]) -> String {
+        let of = |at: &usize| {
+            let cell = cells.get(*at).map_or("", String::as_str);
+            match self.columns[*at].number {
+                true => pieces(cell, widths[*at]),
+                false => pieces(&cell.replace('\u{202f}', " "), widths[*at]),
+            }
+        };
+        let pieces: Vec<Vec<String>> = part.iter().map(of).collect();
+        let height = pieces.iter().map(Vec::len).max().unwrap_or(1);
+        let mut text = String::new();
+        for line in 0..height {
+            let mut shown = String::new();
+            for (at, pieces) in part.iter().zip(&pieces) {
+                let piece = pieces.get(line).map_or("", String::as_str);
+                shown.push_str("  ");
+                shown.push_str(&padded(piece, widths[*at], self.columns[*at].number));
+            }
+            text.push_str(&format!("{}\n", shown.trim_end()));
+        }
+        text
+    }
+}
+
+/// Columns of a line with columns of these widths.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().map(|width| width + 2).sum()
+}
+
+/// Which columns stand side by side: all, or as many as there is room for, each time behind the first one.
+fn parts(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for at in 0..widths.len() {
+        let taken = |part: &[usize]| total(&part.iter().map(|at| widths[*at]).collect::<Vec<_>>());
+        match parts.last_mut() {
+            Some(part) if taken(part) + widths[at] + 2 <= room || part.len() == 1 => part.push(at),
+            Some(_) => parts.push(vec![0, at]),
+            None => parts.push(vec![at]),
+        }
+    }
+    parts
+}
+
+/// A cell as lines of at most so many columns; a word that is wider is broken.
+fn pieces(cell: &str, columns: usize) -> Vec<String> {
+    if width(cell) <= columns {
+        return vec![cell.to_owned()];
+    }
+    let mut found = Vec::new();
+    for line in wrapped_with_units(cell, columns) {
+        let mut piece = String::new();
+        for letter in line.chars() {
+            piece.push(letter);
+            if width(&piece) > columns {
+                piece.pop();
+                found.push(std::mem::replace(&mut piece, letter.to_string()));
+            }
+        }
+        found.push(piece);
+    }
+    found.retain(|piece| !piece.is_empty());
+    found
 }
 
 impl Table {
@@ -106,7 +188,7 @@ impl Table {
     /// on a line of their own above the others, and the widest of the other texts are cut until these fit.
     pub fn stacked(&self, columns: usize, apart: &[&str]) -> String {
         const SHORTEST: usize = 8;
-        let whole = self.text();
+        let whole = self.within(WIDEST, usize::MAX);
         if whole.lines().all(|line| width(line) <= columns) {
             return whole;
         }
@@ -136,7 +218,7 @@ impl Table {
             let cells = below.iter().zip(&widths).map(|(at, width)| cut(&row.cells[*at], *width));
             rest.push(row.strong, cells);
         }
-        let text = rest.text();
+        let text = rest.within(WIDEST, usize::MAX);
         let mut lines = text.lines();
         let mut out = format!("{}\n", lines.next().unwrap_or_default());
         out.push_str(&lines.next().map_or(String::new(), |heads| format!("  {heads}\n")));
@@ -180,6 +262,64 @@ mod tests {
         table.push(false, ["µ".into(), "1".into()]);
         table.push(true, ["longer".into(), "1000000".into()]);
         assert_eq!(table.text(), "Title\n  name      count\n  µ             1\n  longer  1000000\n");
+    }
+
+    #[test]
+    fn heads_and_texts_wrap_and_numbers_stay_whole() {
+        let mut table = Table::new("T", &["<question", "<found", "p, all tests together"]);
+        table.push(false, ["does it jump".into(), "no jump of the level over the run".into(), "0.55".into()]);
+        let wanted = "T\n                                       p, all\n  question      found                     tests\n\
+                      \x20                                    together\n  does it jump  no jump of the level          0.55\n\
+                      \x20               over the run\n";
+        let found = table.within(46, 46);
+        assert!(found.lines().all(|line| width(line) <= 46), "{found}");
+        assert_eq!(
+            found.split_whitespace().collect::<Vec<_>>().len(),
+            wanted.split_whitespace().count(),
+            "{found}"
+        );
+        assert!(
+            found.lines().any(|line| line.starts_with("  does it jump") && line.ends_with("0.55")),
+            "{found}"
+        );
+    }
+
+    #[test]
+    fn columns_without_room_go_on_below_behind_the_first_one() {
+        let mut table = Table::new("T", &["<rank", "median", "slowest", "longest"]);
+        table.push(false, ["14".into(), "10.25 ms".into(), "20.25 ms".into(), "30.25 ms".into()]);
+        let wanted =
+            "T\n  rank    median   slowest\n  14    10.25 ms  20.25 ms\n  rank   longest\n  14    30.25 ms\n";
+        assert_eq!(table.within(30, 30), wanted);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn no_row_is_too_wide_and_no_letter_is_lost(
+            rows in proptest::collection::vec(proptest::collection::vec("([a-zµ/大]{0,30} {0,1}){0,4}", 5), 0..4),
+            room in 40usize..120,
+        ) {
+            let mut table = Table::new("T", &["<one", "a long head of two", "<three", "four", "five and more"]);
+            // Cells of numbers are short.
+            let cell = |at: usize, cell: &str| match at {
+                0 | 2 => cell.trim().to_owned(),
+                _ => cell.chars().filter(|letter| !matches!(letter, ' ' | '大')).take(12).collect(),
+            };
+            let letters = |text: &str| {
+                let mut letters: Vec<char> = text.chars().filter(|letter| !letter.is_whitespace()).collect();
+                letters.sort_unstable();
+                letters.dedup();
+                letters
+            };
+            for row in &rows {
+                table.push(false, row.iter().enumerate().map(|(at, text)| cell(at, text)));
+            }
+            let found = table.within(room, room);
+            proptest::prop_assert!(found.lines().all(|line| width(line) <= room), "{}", found);
+            let cells: String = table.rows.iter().flat_map(|row| row.cells.concat().chars().collect::<Vec<_>>()).collect();
+            let all = letters(&found);
+            proptest::prop_assert!(letters(&cells).iter().all(|letter| all.contains(letter)), "{}", found);
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The chapter of a run that counted its operations instead of keeping every one.
 
+use results::ResultRow;
 use samples::histogram::{RELATIVE_ERROR, edges};
 use samples::{Counted, Run, units};
 
@@ -20,7 +21,7 @@ const LEAST: usize = 50;
 
 /// Quantiles of every place from its histogram, its far tail from the samples that were kept, and a sentence
 /// about the place with the most time.
-pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
+pub(crate) fn chapters(run: &Run, about: Option<&ResultRow>) -> (Vec<Chapter>, Vec<String>) {
     let mut places: Vec<&Counted> = run.facts.counted.iter().collect();
     places.retain(|place| (place.site as usize) < run.sites.len() && place.histogram.count() > 0);
     places.sort_by(|a, b| b.total_s.total_cmp(&a.total_s).then(a.site.cmp(&b.site)));
@@ -40,7 +41,22 @@ pub(crate) fn chapters(run: &Run) -> (Vec<Chapter>, Vec<String>) {
     let lead = "Every operation was counted; only the slowest were kept whole.";
     let chapter = Chapter::new("counted", "All durations, counted", lead)
         .with([figure], [durations(run, &places), far_tails(run, &tails)]);
-    (vec![chapter], vec![brief(run, first, &tails[0].1)])
+    let is_it = |place: &Counted, row: &ResultRow| {
+        let site = &run.sites[place.site as usize];
+        site.kind == row.kind && site.labels == row.labels && site.operation == row.operation
+    };
+    let sentence = about.map(|row| {
+        let mut of_row = places.iter().filter(|place| is_it(place, row));
+        let tail = match (of_row.next(), of_row.next()) {
+            // Of several places each has a tail of its own.
+            (Some(only), None) => {
+                tails.iter().find(|(place, _)| place.site == only.site).map(|(_, tail)| tail)
+            }
+            _ => None,
+        };
+        brief(row, tail.unwrap_or(&FarTail::Few))
+    });
+    (vec![chapter], sentence.into_iter().collect())
 }
 
 /// The share that takes longer than the upper edge of each bucket that holds something.
@@ -186,16 +202,14 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
     table
 }
 
-fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
-    let n = place.histogram.count();
-    let name = site_name(run, place.site as usize);
-    let far = [0.9999, 0.999, 0.99, 0.9].into_iter().find(|q| n as f64 * (1.0 - q) > 9.99);
-    let quantile = far.map_or(String::new(), |q| {
-        format!(
-            ", one in {} longer than {}",
-            units::count((1.0 / (1.0 - q)).round() as u64),
-            duration(place.quantile_s(q))
-        )
+/// What the histogram of a row says, and the tail of its slowest.
+fn brief(row: &ResultRow, tail: &FarTail) -> String {
+    let n = row.operations.unwrap_or(row.timings);
+    let Some(found) = &row.quantiles_seconds else { return format!("No {} succeeded.", row.name()) };
+    let far = [(10_000, found.p9999), (1_000, found.p999), (100, found.p99)];
+    let far = far.into_iter().find_map(|(one_in, seconds)| Some((one_in, seconds?)));
+    let quantile = far.map_or(String::new(), |(one_in, seconds)| {
+        format!(", one in {} longer than {}", units::count(one_in), duration(seconds))
     });
     let heavy = match tail {
         FarTail::Few => String::new(),
@@ -205,7 +219,7 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
                 .into()
         }
         // A law that the slowest value contradicts makes no predictions.
-        FarTail::ParetoTail(law) if law.beyond_s < place.most_ps as f64 * 1e-12 => {
+        FarTail::ParetoTail(law) if law.beyond_s < found.max => {
             " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
@@ -218,9 +232,10 @@ fn brief(run: &Run, place: &Counted, tail: &FarTail) -> String {
         ),
     };
     format!(
-        "{name}: {} operations, half of them within {}{quantile}, the slowest {}.{heavy}",
+        "{}: {} operations, half of them within {}{quantile}, the slowest {}.{heavy}",
+        row.name(),
         units::count(n),
-        duration(place.quantile_s(0.5)),
-        duration(place.most_ps as f64 * 1e-12)
+        duration(found.p50),
+        duration(found.max)
     )
 }

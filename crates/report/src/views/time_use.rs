@@ -111,7 +111,8 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
         "Where the time went",
         "The wall time of every rank from its first statement to its last.",
     )
-    .with([figure], [table(&sorted)]);
+    .with([figure], [table(&sorted)])
+    .repeating();
     // The head of the terminal text says it in one line.
     chapter.on_page_only = true;
     Some(chapter)

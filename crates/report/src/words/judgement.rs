@@ -33,6 +33,9 @@ pub fn lines(found: &Judgements) -> Vec<Told> {
                 JudgementKind::ProgramAtFault | JudgementKind::AssertionFailed => {
                     told.extend(one.examples.iter().map(|example| plain(kind, &on_rank(example))));
                 }
+                JudgementKind::AssertionNotEvaluated => {
+                    told.extend(one.examples.first().map(|example| plain(kind, &example.text)));
+                }
                 JudgementKind::Unknown => {
                     told.push(plain(kind, &format!("a newer lastrank found something {}", times(one.count))));
                 }
@@ -180,6 +183,12 @@ pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
         1 => clauses.push("an assertion does not hold".into()),
         n => clauses.push(format!("{} assertions do not hold", units::count(n))),
     }
+    // Each of them is one for each rank.
+    match found.of(JudgementKind::AssertionNotEvaluated).count() {
+        0 => {}
+        1 => clauses.push("an assertion was not evaluated".into()),
+        n => clauses.push(format!("{} assertions were not evaluated", units::count(n as u64))),
+    }
     clauses
 }
 
@@ -205,6 +214,10 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
                 ("unmet-expectation", "the program says `expect` where it should not, or the system changed")
             }
             JudgementKind::AssertionFailed => ("failed-assertion", ""),
+            JudgementKind::AssertionNotEvaluated => (
+                "unevaluated-assertion",
+                "let the loop end by itself (`for 30s { … }`), so that what is behind it is executed",
+            ),
             JudgementKind::ShortWrite | JudgementKind::ShortRead | JudgementKind::FailedAsExpected => {
                 continue;
             }

@@ -9,24 +9,31 @@ use crate::unit::{fixed, probability};
 /// If there are more slow ranks, only their number and the slowest are given.
 const MOST_NAMED: usize = 3;
 
+/// What a rank is called: `14`, or `14 on node7` where several machines took part.
+pub type NameOfRank<'a> = &'a dyn Fn(u32) -> String;
+
 /// All findings, one sentence each.
 pub fn findings(found: &Targets) -> Vec<String> {
+    findings_with(found, &|rank| rank.to_string())
+}
+
+fn findings_with(found: &Targets, name: NameOfRank) -> Vec<String> {
     let is_slow = |one: &TargetFinding| matches!(one, TargetFinding::Slow { .. });
     let slow = found.findings.iter().filter(|one| is_slow(one)).count();
     let mut sentences = Vec::new();
     if slow > MOST_NAMED {
-        sentences.push(many_slow(slow, found));
+        sentences.push(many_slow(slow, found, name));
     }
     let told = found.findings.iter().filter(|one| slow <= MOST_NAMED || !is_slow(one));
-    sentences.extend(told.map(|one| finding(one, found)));
+    sentences.extend(told.map(|one| finding(one, found, name)));
     sentences
 }
 
 /// What to tell first: which rank differs, if any does; one sentence.
-pub fn first(found: &Targets) -> String {
+pub fn first(found: &Targets, name: NameOfRank) -> String {
     match found.findings.iter().find(|one| tells(one)) {
-        Some(TargetFinding::Slow { .. }) => findings(found).swap_remove(0),
-        Some(one) => finding(one, found),
+        Some(TargetFinding::Slow { .. }) => findings_with(found, name).swap_remove(0),
+        Some(one) => finding(one, found, name),
         None => "No rank stands out.".into(),
     }
 }
@@ -60,22 +67,22 @@ fn slower(target: &Target, found: &Targets) -> String {
     )
 }
 
-fn many_slow(slow: usize, found: &Targets) -> String {
+fn many_slow(slow: usize, found: &Targets, name: NameOfRank) -> String {
     let worst = found.targets.iter().filter(|target| target.slow);
     let worst = worst.max_by(|a, b| a.relative.total_cmp(&b.relative)).map_or(String::new(), |target| {
-        format!(", most of all rank {}: {}", found.name(target.target), slower(target, found))
+        format!(", most of all rank {}: {}", name(found.name(target.target)), slower(target, found))
     });
     format!("{slow} ranks are slower than the others{worst}.")
 }
 
-fn finding(one: &TargetFinding, found: &Targets) -> String {
+fn finding(one: &TargetFinding, found: &Targets, name: NameOfRank) -> String {
     match *one {
         TargetFinding::NoneSlow => "No rank is slower than the others.".into(),
         TargetFinding::Slow { target } => {
             let target = &found.targets[target];
             format!(
                 "Rank {} is {} and was last in {:.0} % of the steps.",
-                found.name(target.target),
+                name(found.name(target.target)),
                 slower(target, found),
                 100.0 * target.last_share
             )
@@ -85,7 +92,7 @@ fn finding(one: &TargetFinding, found: &Targets) -> String {
             let others = if found.m == 2 { "other" } else { "others" };
             format!(
                 "Rank {} was last in {} of the {} slowest steps, there {} later than the {others}.",
-                found.name(when.target),
+                name(found.name(when.target)),
                 count(when.last),
                 count(when.steps),
                 time(when.later)
@@ -95,14 +102,13 @@ fn finding(one: &TargetFinding, found: &Targets) -> String {
         TargetFinding::LastUnequally { top } => {
             let top = &found.targets[top];
             format!(
-                "The ranks are not last equally often (p {}): rank {} was last in {:.0} % of the steps ({:.0} \
-                 to {:.0} %), an equal share is {:.0} %. The maximum is then not one of equals.",
-                probability(found.last.p),
-                found.name(top.target),
+                "Rank {} was last in {:.0} % of the steps ({:.0} to {:.0} %); an equal share is {:.0} % (p {}).",
+                name(found.name(top.target)),
                 100.0 * top.last_share,
                 100.0 * top.last_interval.lower,
                 100.0 * top.last_interval.upper,
-                100.0 / found.m as f64
+                100.0 / found.m as f64,
+                probability(found.last.p)
             )
         }
         TargetFinding::Variation => {

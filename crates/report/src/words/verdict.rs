@@ -165,7 +165,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
         }
         Finding::GoodnessOfFit { tests, of_smaller_samples, level } => format!(
             "Fit of the GEV: A² {:.3} (p {}), upper-tail AU² {:.3} (p {}); together p {} from {} refits{}. \
-             The GEV is rejected below {}.",
+             The GEV is rejected below {}{}.",
             tests.statistics.a2,
             probability(tests.p.a2),
             tests.statistics.au2,
@@ -177,7 +177,14 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             } else {
                 String::new()
             },
-            significant(*level, 3)
+            significant(*level, 3),
+            match tests.is_small_misfit(found.n, *level) {
+                true => format!(
+                    ", but its quantiles are within {}\u{202f}% of the measured ones: too little to matter",
+                    significant(100.0 * tests.distance, 2)
+                ),
+                false => String::new(),
+            }
         ),
         Finding::GumbelLaw { suffices, p } => {
             let words = if *suffices { "would do as well" } else { "is not enough" };

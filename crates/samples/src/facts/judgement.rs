@@ -146,6 +146,8 @@ pub enum JudgementKind {
     ProgramAtFault,
     /// An assertion of the program does not hold.
     AssertionFailed,
+    /// An assertion of the program was not evaluated, because the run was ended before.
+    AssertionNotEvaluated,
     /// A write moved fewer bytes at once than it was asked to, and further calls completed it.
     ShortWrite,
     /// The same of a read.
@@ -174,7 +176,7 @@ impl JudgementKind {
             | Self::OperationFailed
             | Self::ExpectationNotMet
             | Self::Unknown => 3,
-            Self::AssertionFailed => 1,
+            Self::AssertionFailed | Self::AssertionNotEvaluated => 1,
             Self::ShortWrite | Self::ShortRead | Self::FailedAsExpected => 0,
         }
     }
@@ -227,8 +229,12 @@ impl Judgements {
         for judgement in part.found {
             let site = judgement.site.and_then(site_here);
             // Every part tells what all ranks know; it happened once.
-            let is_of_all =
-                matches!(judgement.kind, JudgementKind::CutShort | JudgementKind::AssertionFailed);
+            let is_of_all = matches!(
+                judgement.kind,
+                JudgementKind::CutShort
+                    | JudgementKind::AssertionFailed
+                    | JudgementKind::AssertionNotEvaluated
+            );
             let known = Judgement { site, ..judgement };
             if !(is_of_all && self.found.iter().any(|one| one.is_like(&known))) {
                 self.add(known);

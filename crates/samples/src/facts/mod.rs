@@ -13,6 +13,7 @@ mod machine;
 mod mpi;
 mod other;
 mod path;
+mod steady;
 mod tour;
 mod until;
 
@@ -33,6 +34,7 @@ pub use machine::{
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
 pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
+pub use steady::{SteadyFacts, SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
 pub use until::{EndedBy, UntilFacts};
 
@@ -75,6 +77,9 @@ pub struct Facts {
     /// one run. Empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub job: String,
+    /// The host of each rank, where ranks ran on several. Empty where all ran on one, and from earlier versions.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<String>,
     /// Hints to MPI-IO (`define hints`). Null if there were none.
     pub hints: Option<MpiHints>,
     /// UTC start, RFC 3339.
@@ -113,6 +118,9 @@ pub struct Facts {
     /// What the run was to go on until. `None` where nothing was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilFacts>,
+    /// When the load was to count as steady, and whether it did. `None` where nothing was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub steady: Option<SteadyFacts>,
     /// Why the run is incomplete: one line for each failed rank.
     pub failures: Vec<String>,
     /// Conditions that make the result less trustworthy.
@@ -132,6 +140,14 @@ impl Facts {
     pub fn clock_step_s(&self) -> Option<f64> {
         let step = self.clock.as_ref()?.quantum_ps;
         (step > 0).then_some(step as f64 * 1e-12)
+    }
+
+    /// What a rank is called: `14`, or `14 on node7` where ranks ran on several hosts.
+    pub fn name_of_rank(&self, rank: u32) -> String {
+        match self.hosts.get(rank as usize).filter(|host| !host.is_empty()) {
+            Some(host) => format!("{rank} on {host}"),
+            None => rank.to_string(),
+        }
     }
 
     /// Whether the run was in virtual time, without accessing a device.

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::units;
+
 /// What ended a run that was to go on until something (`--until`, `--time`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -37,4 +39,11 @@ pub struct UntilFacts {
     pub found: Option<f64>,
     /// How often it was looked at.
     pub looks: u32,
+}
+
+impl UntilFacts {
+    /// Was nothing asked for but a time?
+    pub fn is_of_time(&self) -> bool {
+        self.limit_seconds.is_some_and(|limit| units::duration(limit) == self.condition)
+    }
 }

@@ -2,16 +2,19 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::baselines;
 use super::counted::{self, CountedThresholds};
 use super::grounds::{self, Grounds};
 use super::options::{AlarmOptions, SpikeThreshold};
 use super::refusal::BaselineError;
 use super::run_length;
+use super::simulated;
+use super::whitened::Whitened;
 use crate::gev::GevFit;
 use crate::independence::{self, TestFinding};
 use crate::series::sorted_quantile;
 use crate::verdict::Levels;
-use crate::{Error, Gev, Series, bootstrap, gev};
+use crate::{Error, Gev, Series, gev};
 
 /// A quiet baseline, fitted and calibrated.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,6 +25,10 @@ pub struct Baseline {
     pub options: AlarmOptions,
     /// Number of quiet runs.
     pub n: usize,
+    /// Median of the quiet runs, a value that was measured; `None` in states of earlier versions, whose median is that of
+    /// the law.
+    #[serde(default)]
+    pub median: Option<f64>,
     /// The fitted law; unused if thresholds are `counted`.
     pub law: Gev,
     /// Counted thresholds, if no law describes the quiet runs.
@@ -86,7 +93,7 @@ impl Baseline {
     /// side have half of the rate each. Without a bootstrap h = ln(2 run length), a bound for a known law
     /// (Lorden 1971). Below 200 runs the guaranteed thresholds are used, see [`Baseline::guarantee`]. If
     /// successive runs are autocorrelated, an AR(1) of the scores is removed, and the bootstrap baselines
-    /// have the effective size.
+    /// follow it.
     ///
     /// If no GEV describes them, thresholds are counted, see [`CountedThresholds`].
     ///
@@ -111,7 +118,7 @@ impl Baseline {
         let fit = gev::Likelihood::new(&series)?.fit();
         let checked = independence::check_share(&series, Levels::default().whole, Levels::INDEPENDENCE)?;
         match grounds::decide(&series, &fit, &checked, options.seed)? {
-            Grounds::Law { ar1, size } => {
+            Grounds::Law { ar1 } => {
                 let against = checked.rejected().map(|test| test.finding.clone());
                 let mut warnings: Vec<BaselineWarning> =
                     against.map(|finding| BaselineWarning::NotIndependent { finding }).collect();
@@ -119,7 +126,7 @@ impl Baseline {
                     let needed = (1.0 / alpha).ceil();
                     warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
                 }
-                Ok(Baseline { ar1, warnings, ..Baseline::by_law(&series, &fit, size, options)? }.settled())
+                Ok(Baseline { warnings, ..Baseline::by_law(&series, &fit, ar1, options)? }.settled())
             }
             Grounds::Counts { why } => {
                 let (spike, counted) = counted::thresholds(&series, why, options)?;
@@ -131,17 +138,18 @@ impl Baseline {
                     cusum_fast: limits[1].count as f64,
                     cusum_guaranteed: guaranteed,
                     counted: Some(counted),
-                    ..Baseline::empty(&fit, n, spike, options)
+                    ..Baseline::empty(&fit, &series, spike, options)
                 })
             }
         }
     }
 
-    fn empty(fit: &GevFit, n: usize, spike: SpikeThreshold, options: &AlarmOptions) -> Baseline {
+    fn empty(fit: &GevFit, series: &Series, spike: SpikeThreshold, options: &AlarmOptions) -> Baseline {
         Baseline {
             schema: "lastrank.watch/1".to_string(),
             options: *options,
-            n,
+            n: series.len(),
+            median: Some(series.measured(0.5)),
             law: fit.law(),
             counted: None,
             spike,
@@ -155,29 +163,15 @@ impl Baseline {
         }
     }
 
-    fn by_law(series: &Series, fit: &GevFit, size: usize, options: &AlarmOptions) -> Result<Baseline, Error> {
+    fn by_law(series: &Series, fit: &GevFit, ar1: f64, options: &AlarmOptions) -> Result<Baseline, Error> {
         let law = fit.law();
-        let refits = bootstrap::parametric_sized(fit, size, options.bootstrap, options.seed);
-        let spike = spike(series, &law, &refits.laws, options)?;
-        // Both sides share the rate.
-        let rate = 0.5 / options.run_length;
-        let points = run_length::points(&law);
-        let [(cusum, slow), (cusum_fast, fast)] = [options.factor, 1.0 / options.factor].map(|k| {
-            let baselines: Vec<Vec<f64>> = refits
-                .laws
-                .iter()
-                .take(MOST_FOR_CUSUM)
-                .map(|estimate| run_length::increments(&points, estimate, k, CAP))
-                .collect();
-            if baselines.is_empty() {
-                let bound = (1.0 / rate).ln();
-                (bound, bound)
-            } else {
-                run_length::thresholds(&baselines, rate, CAP)
-            }
-        });
-        let empty = Baseline::empty(fit, series.len(), spike, options);
-        Ok(Baseline { cusum, cusum_fast, cusum_guaranteed: [slow, fast], ..empty })
+        let refits = baselines::estimates(fit, ar1, options.bootstrap, options.seed);
+        let spike = spike(series, &law, &refits, options)?;
+        let truth = Whitened { law, ar1 };
+        let [(cusum, slow), (cusum_fast, fast)] =
+            levels(&truth, &refits[..refits.len().min(MOST_FOR_CUSUM)], options);
+        let empty = Baseline::empty(fit, series, spike, options);
+        Ok(Baseline { ar1, cusum, cusum_fast, cusum_guaranteed: [slow, fast], ..empty })
     }
 
     /// Applies the guaranteed thresholds if runs are few.
@@ -188,9 +182,10 @@ impl Baseline {
         self
     }
 
-    /// Median of the quiet runs, of the law or counted.
+    /// Median of the quiet runs.
     pub fn median(&self) -> f64 {
-        self.counted.as_ref().map_or_else(|| self.law.quantile(0.5), |counted| counted.median)
+        let counted = self.counted.as_ref().map(|counted| counted.median);
+        self.median.or(counted).unwrap_or_else(|| self.law.quantile(0.5))
     }
 
     /// Probability that a quiet run is this slow, by the law or counted.
@@ -235,17 +230,42 @@ const FEWEST_FOR_AVERAGE: usize = 200;
 /// Bootstrap baselines behind the thresholds of the CUSUM.
 const MOST_FOR_CUSUM: usize = 100;
 
+/// Thresholds of the CUSUM towards slow and towards fast: with which the rate is kept on average, and in 90 % of baselines.
+fn levels(truth: &Whitened, estimates: &[Whitened], options: &AlarmOptions) -> [(f64, f64); 2] {
+    // Both sides share the rate.
+    let rate = 0.5 / options.run_length;
+    let factors = [options.factor, 1.0 / options.factor];
+    if estimates.is_empty() {
+        let bound = (1.0 / rate).ln();
+        return [(bound, bound); 2];
+    }
+    let points = run_length::points(truth);
+    let increments = factors.map(|k| -> Vec<Vec<f64>> {
+        estimates.iter().map(|estimate| run_length::increments(&points, estimate, k, CAP)).collect()
+    });
+    let thresholds =
+        |rates: [f64; 2]| [0, 1].map(|side| run_length::thresholds(&increments[side], rates[side], CAP));
+    let mut found = thresholds([rate; 2]);
+    if truth.ar1 != 0.0 {
+        let sides = [0, 1].map(|side| (factors[side], found[side].0));
+        let simulated = simulated::rates(truth, estimates, sides, CAP, options.seed);
+        // What the chain makes too few or too many of.
+        found = thresholds(simulated.map(|more| rate * (rate / more).clamp(0.2, 2.0)));
+    }
+    found
+}
+
 /// Calibrates by the parametric bootstrap: the fitted law is taken as the true one, refits as the estimates.
 fn spike(
     series: &Series,
     law: &Gev,
-    refits: &[Gev],
+    refits: &[Whitened],
     options: &AlarmOptions,
 ) -> Result<SpikeThreshold, Error> {
     let alpha = options.false_alarms;
     let rates = |nominal: f64| -> Vec<f64> {
         let mut rates: Vec<f64> =
-            refits.iter().map(|estimate| law.survival(estimate.upper_quantile(nominal))).collect();
+            refits.iter().map(|one| law.survival(one.law.upper_quantile(nominal))).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
     };

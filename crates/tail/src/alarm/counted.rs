@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use super::options::{AlarmOptions, SpikeThreshold};
 use super::refusal::{NoLaw, Refusal};
 use crate::Series;
-use crate::series::sorted_quantile;
 use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 
 /// Thresholds that are counted.
@@ -108,7 +107,7 @@ pub(super) fn thresholds(
     let Some((block, slow, fast)) = found else {
         return Err(too_few(wanted, f64::INFINITY));
     };
-    let median = sorted_quantile(sorted, 0.5);
+    let median = series.measured(0.5);
     let largest = sorted[n - rank..].to_vec();
     Ok((spike, CountedThresholds { why, median, largest, block, slow, fast }))
 }

@@ -1,10 +1,11 @@
 //! Decides the basis of a baseline's rates: the fitted law, counting, or none.
 
 use super::refusal::{BaselineError, NoLaw, Refusal};
+use super::whitened;
 use crate::gev::GevFit;
 use crate::independence::{self, Independence, Question};
 use crate::verdict::Levels;
-use crate::{Series, Status, gof, special};
+use crate::{Series, Status, gof};
 
 /// The basis of thresholds.
 pub(super) enum Grounds {
@@ -12,8 +13,6 @@ pub(super) enum Grounds {
     Law {
         /// First-order autocorrelation of the normal scores that is removed.
         ar1: f64,
-        /// Number of independent runs to which the quiet ones are equivalent.
-        size: usize,
     },
     /// Counting.
     Counts {
@@ -46,8 +45,10 @@ pub(super) fn decide(
     if checked.sorted {
         return refuse(Refusal::Sorted);
     }
-    if let Some(finding) = found(Question::Trend).or_else(|| found(Question::Jump)) {
-        return refuse(Refusal::LevelMoved { finding });
+    // The same reason as everywhere, where both a jump and a trend are found.
+    let is_change = |question: Question| matches!(question, Question::Trend | Question::Jump);
+    if let Some(test) = checked.reasons().into_iter().find(|test| is_change(test.question)) {
+        return refuse(Refusal::LevelMoved { finding: test.finding.clone() });
     }
     let neighbours = found(Question::Autocorrelation);
     // Values that resemble their neighbours come in bursts by that alone: what is left without that is tested below.
@@ -63,7 +64,7 @@ pub(super) fn decide(
         Some(tested()).filter(|p| *p < levels.fit).map(|p| NoLaw::Misfit { p })
     };
     match (no_law, neighbours) {
-        (None, None) => Ok(Grounds::Law { ar1: 0.0, size: series.len() }),
+        (None, None) => Ok(Grounds::Law { ar1: 0.0 }),
         (Some(why), None) => Ok(Grounds::Counts { why }),
         (Some(_), Some(finding)) => refuse(Refusal::Dependent { finding }),
         (None, Some(finding)) => {
@@ -72,9 +73,7 @@ pub(super) fn decide(
                 let finding = found(Question::SlowValues).unwrap_or(finding);
                 return refuse(Refusal::Dependent { finding });
             }
-            let n = series.len();
-            let size = (checked.effective_size.round() as usize).clamp((n / 4).max(25), n);
-            Ok(Grounds::Law { ar1, size })
+            Ok(Grounds::Law { ar1 })
         }
     }
 }
@@ -83,12 +82,8 @@ pub(super) fn decide(
 /// no autocorrelation and no pattern of slow ones.
 fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     let law = fit.law();
-    let scores: Vec<f64> = series
-        .values()
-        .iter()
-        .map(|x| special::normal_upper_quantile(law.survival(*x).clamp(1e-15, 1.0 - 1e-15)))
-        .collect();
-    let ar1 = independence::autocorrelations(&scores, 1).first().copied().unwrap_or(0.0).clamp(-0.95, 0.95);
+    let scores: Vec<f64> = series.values().iter().map(|x| whitened::score(&law, *x)).collect();
+    let ar1 = whitened::autocorrelation(&scores);
     let left: Vec<f64> = scores.windows(2).map(|pair| pair[1] - ar1 * pair[0]).collect();
     let lags = 20.min(left.len() / 5);
     let patterned =

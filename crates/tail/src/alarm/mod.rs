@@ -17,13 +17,16 @@
 //! # Ok::<(), tail::alarm::BaselineError>(())
 //! ```
 
+mod baselines;
 mod calibration;
 mod counted;
 mod grounds;
 mod options;
 mod refusal;
 mod run_length;
+mod simulated;
 mod watch;
+mod whitened;
 
 pub use calibration::{Baseline, BaselineWarning};
 pub use counted::{BlockLimit, CountedThresholds};

@@ -8,8 +8,9 @@ use std::collections::BTreeMap;
 
 use rayon::prelude::*;
 
-use crate::Gev;
+use super::whitened::{self, Whitened};
 use crate::series::sorted_quantile;
+use crate::{Gev, special};
 
 /// Grid steps in the cap. The increments have point masses at plus and minus the cap, so the run length jumps
 /// when the threshold crosses a multiple of it: the cap must be a whole number of steps, and thresholds lie
@@ -32,14 +33,34 @@ pub(super) fn log_ratio(law: &Gev, x: f64, k: f64, cap: f64) -> f64 {
     ratio.clamp(-cap, cap)
 }
 
-/// Evenly spaced quantiles of the true law.
-pub(super) fn points(law: &Gev) -> Vec<f64> {
-    (0..POINTS).map(|i| law.quantile((i as f64 + 0.5) / POINTS as f64)).collect()
+/// Runs of the true law, and the run before each: of independent ones evenly spaced quantiles; of an autoregression the
+/// quantiles of what is new in a run, each after another run (points of Weyl's sequence).
+pub(super) fn points(truth: &Whitened) -> Vec<(f64, f64)> {
+    let Whitened { law, ar1 } = truth;
+    let even = |i: usize| (i as f64 + 0.5) / POINTS as f64;
+    if *ar1 == 0.0 {
+        return (0..POINTS).map(|i| (law.quantile(even(i)), f64::NAN)).collect();
+    }
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    let innovation = (1.0 - ar1 * ar1).sqrt();
+    (0..POINTS)
+        .map(|i| {
+            let before = special::normal_upper_quantile((golden * (i as f64 + 0.5)).fract());
+            let here = ar1 * before - innovation * special::normal_upper_quantile(even(i));
+            (whitened::value(law, here), whitened::value(law, before))
+        })
+        .collect()
 }
 
 /// Ascending increments of a CUSUM built on `estimate`, at the points of the true law.
-pub(super) fn increments(points: &[f64], estimate: &Gev, k: f64, cap: f64) -> Vec<f64> {
-    let mut found: Vec<f64> = points.iter().map(|&x| log_ratio(estimate, x, k, cap)).collect();
+pub(super) fn increments(points: &[(f64, f64)], estimate: &Whitened, k: f64, cap: f64) -> Vec<f64> {
+    let law = &estimate.law;
+    let left = |x: f64, before: f64| match estimate.ar1 {
+        0.0 => x,
+        _ => estimate.left(whitened::score(law, x), Some(whitened::score(law, before))),
+    };
+    let mut found: Vec<f64> =
+        points.iter().map(|&(x, before)| log_ratio(law, left(x, before), k, cap)).collect();
     found.sort_unstable_by(f64::total_cmp);
     found
 }
@@ -135,9 +156,10 @@ mod tests {
     #[test]
     fn the_chain_gives_the_run_length_of_simulated_streams() {
         let law = Gev::new(11.1679, 0.212, -0.00105).unwrap();
+        let truth = Whitened { law, ar1: 0.0 };
         // On both sides, and on both sides of a leap of the run length at one cap.
         for (k, states) in [(1.05, 22), (1.05, 27), (1.0 / 1.05, 30)] {
-            let found = average_run_length(&increments(&points(&law), &law, k, 3.0), states, 3.0);
+            let found = average_run_length(&increments(&points(&truth), &truth, k, 3.0), states, 3.0);
             let mut random = Xoshiro::new(3);
             let alarms = 500;
             let mut runs = 0u64;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::calibration::Baseline;
 use super::counted::BlockLimit;
 use super::run_length::log_ratio;
+use super::whitened::{self, Whitened};
 
 /// The level of the stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -239,6 +240,13 @@ impl Watch {
         self.level == Level::Slow || self.spiking
     }
 
+    /// How many times the baseline's the median of the latest runs is (of all, up to some thousands), and their number; `None`
+    /// of none.
+    pub fn overall(&self) -> Option<(f64, usize)> {
+        let runs = self.recent.len();
+        (runs > 0).then(|| (self.factor_since(self.runs.saturating_sub(runs as u64)), runs))
+    }
+
     fn step(&mut self, which: usize, by: f64) {
         self.cusum[which] = (self.cusum[which] + by).max(0.0);
         if self.cusum[which] == 0.0 {
@@ -283,26 +291,20 @@ impl Watch {
 
     /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the law.
     fn whiten(&mut self, value: f64) -> f64 {
-        let phi = self.baseline.ar1;
-        if phi == 0.0 {
+        let Baseline { law, ar1, .. } = self.baseline;
+        if ar1 == 0.0 {
             return value;
         }
-        let law = self.baseline.law;
-        // Normal scores follow the autoregression; probabilities are clamped so that scores are finite.
-        let p = law.survival(value).clamp(1e-15, 1.0 - 1e-15);
-        let score = crate::special::normal_upper_quantile(p);
-        let white = match self.last_score {
-            Some(last) => (score - phi * last) / (1.0 - phi * phi).sqrt(),
-            None => score,
-        };
+        let score = whitened::score(&law, value);
+        let left = Whitened { law, ar1 }.left(score, self.last_score);
         self.last_score = Some(score);
-        law.upper_quantile(crate::special::normal_cdf(-white).clamp(1e-300, 1.0 - 1e-16))
+        left
     }
 
     fn factor_since(&self, zero: u64) -> f64 {
         let since = ((self.runs - zero) as usize).clamp(1, self.recent.len());
         let mut values = self.recent[self.recent.len() - since..].to_vec();
         values.sort_unstable_by(f64::total_cmp);
-        crate::series::sorted_quantile(&values, 0.5) / self.baseline.median()
+        crate::series::measured_quantile(&values, 0.5) / self.baseline.median()
     }
 }

@@ -90,7 +90,7 @@ fn assess_series<'a>(
     );
     let independence = independence?;
     let FittedSeries { likelihood, points, fit, estimates, comparisons } = fitted?;
-    let Estimates { return_levels, intervals, gumbel, summary } = estimates?;
+    let Estimates { mut return_levels, intervals, gumbel, summary } = estimates?;
     let Comparisons { alternatives, weights, goodness_of_fit } = comparisons;
     let rounded = fit.as_rounded();
     let Shown { found: fit, tick: rounded_tick } = fit;
@@ -112,6 +112,11 @@ fn assess_series<'a>(
         alternatives: &alternatives,
         significance: options.significance,
     });
+    // What the law is off by within the sample, it is beyond it at least.
+    if let Some(distance) = verdict.tolerated(series.len(), &diagnostics, &alternatives) {
+        let median = series.measured(0.5);
+        return_levels.iter_mut().for_each(|level| level.widen(distance * (level.level - median)));
+    }
     let usable = fit.status != Status::Boundary;
     let assessment = Assessment {
         schema: SCHEMA.to_string(),

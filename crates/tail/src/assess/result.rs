@@ -26,7 +26,7 @@ pub struct Assessment {
     pub distinct: usize,
     /// The clock's tick, where ties show one.
     pub tick: Option<f64>,
-    /// Number of independent values to which the n are equivalent.
+    /// Number of independent values to which the n are equivalent for their mean.
     pub n_eff: f64,
     /// Coverage of all intervals.
     pub level: f64,
@@ -106,6 +106,17 @@ pub struct ReturnLevel {
     pub interval: Option<Interval>,
     /// Whether the period lies within the number of values; beyond, the level is extrapolated.
     pub observed: bool,
+}
+
+impl ReturnLevel {
+    /// Adds to both ends of the interval by how much the law itself may be off.
+    pub(super) fn widen(&mut self, by: f64) {
+        let by = by.abs();
+        (self.lower, self.upper) = (self.lower - by, self.upper + by);
+        if let Some(ends) = &mut self.interval {
+            (ends.lower, ends.upper) = (ends.lower - by, ends.upper + by);
+        }
+    }
 }
 
 /// The parameters of a rival under the names its field uses.

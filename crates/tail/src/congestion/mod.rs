@@ -216,9 +216,8 @@ fn arm(series: &Series, significance: f64) -> Result<(Arm, Option<f64>), Error> 
     );
     let (checked, fit) = (checked?, fit?);
     // The equality is tested by ranks, which a distribution of several modes leaves valid.
-    let rejected = || {
-        checked.iter().flat_map(|checked| checked.rejected()).filter(|test| test.question.is_about_order())
-    };
+    let rejected =
+        || checked.iter().flat_map(|checked| checked.reasons()).filter(|test| test.question.is_about_order());
     let arm = Arm {
         n: series.len(),
         dropped: series.dropped(),

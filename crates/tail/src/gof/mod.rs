@@ -4,6 +4,7 @@
 //! Stute, González Manteiga, Presedo Quindimil 1993; Genest, Rémillard 2008. Values on a visible clock tick
 //! are compared with rounded samples, jittered inside the tick.
 
+mod distance;
 mod statistics;
 
 use rayon::prelude::*;
@@ -50,6 +51,27 @@ pub struct GoodnessOfFit {
     pub seed: u64,
     /// Whether values were jittered inside a clock tick.
     pub jittered: bool,
+    /// The largest distance between fitted and measured quantiles that at least 100 values lie beyond, as a share of the
+    /// distance of such a quantile from the median, or of half the range of the middle 90 % of the values.
+    #[serde(default)]
+    pub distance: f64,
+}
+
+/// Values from which on a small distance outweighs a test.
+const MANY: usize = 10_000;
+/// A distance below this changes no result.
+const NEGLIGIBLE: f64 = 0.03;
+
+impl GoodnessOfFit {
+    /// Whether a law, though a test of so many values may reject it, gives the measured quantiles.
+    pub(crate) fn is_near(&self, values: usize) -> bool {
+        values >= MANY && self.distance < NEGLIGIBLE
+    }
+
+    /// Whether the test rejects the law at this level, by less than matters.
+    pub fn is_small_misfit(&self, values: usize, level: f64) -> bool {
+        self.p.smaller < level && self.is_near(values)
+    }
 }
 
 /// Jitters of tied data over which p-values are averaged.
@@ -129,10 +151,11 @@ impl Rounds {
     }
 
     fn test(self, series: &Series, fit: &GevFit) -> Result<GoodnessOfFit, Error> {
-        match series.tick() {
+        let found = match series.tick() {
             Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => ties(series, tick, self),
             _ => continuous(series, fit, self),
-        }
+        }?;
+        Ok(GoodnessOfFit { distance: distance::distance(series, &fit.law()), ..found })
     }
 
     /// The p-values of the observed statistics, and the number of samples that they are from.
@@ -187,7 +210,15 @@ fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessO
         let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
         interior(best.status, || Statistics::of_sorted(&refit.y, &law))
     })?;
-    Ok(GoodnessOfFit { statistics: observed, p, replicates, sample_size: n, seed, jittered: false })
+    Ok(GoodnessOfFit {
+        statistics: observed,
+        p,
+        replicates,
+        sample_size: n,
+        seed,
+        jittered: false,
+        distance: 0.0,
+    })
 }
 
 fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
@@ -234,7 +265,7 @@ fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Err
         a2: mean(|s| s.a2),
         au2: mean(|s| s.au2),
     };
-    Ok(GoodnessOfFit { statistics, p, replicates, sample_size: n, seed, jittered: true })
+    Ok(GoodnessOfFit { statistics, p, replicates, sample_size: n, seed, jittered: true, distance: 0.0 })
 }
 
 /// p-values of the observed statistics (averaged over jitters) among the simulated ones.

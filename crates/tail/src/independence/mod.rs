@@ -167,6 +167,11 @@ impl Independence {
         self.tests.iter().find(|test| test.question == question)
     }
 
+    /// Whether the values tell a change of the level from neighbours that resemble each other.
+    pub fn tells_changes(&self) -> bool {
+        self.test(Question::Jump).is_some()
+    }
+
     /// The questions whose tests were rejected.
     pub fn rejected(&self) -> impl Iterator<Item = &Test> {
         self.tests.iter().filter(|test| test.rejected)
@@ -239,7 +244,8 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     done.extend(
         slow.map(|slow| (Question::SlowValues, "places of slow values", slow.followed as f64, slow.p)),
     );
-    done.retain(|(question, ..)| is_told(*question, n, sorted));
+    let worth = size / level.variance_factor;
+    done.retain(|(question, ..)| is_told(*question, n, worth, sorted));
     let weighted: Vec<(f64, f64)> = done.iter().map(|(question, _, _, p)| (*p, question.weight())).collect();
     let adjusted: Vec<f64> = holm_weighted(&weighted).into_iter().map(|p| (p / share).min(1.0)).collect();
     let is_shown = |of: Question| {
@@ -308,7 +314,12 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
 const FEWEST_SORTED: usize = 6;
 
 /// Of fewer values no test tells a jump or a trend from neighbours that resemble each other.
-pub const FEWEST_FOR_CHANGE: usize = 50;
+const FEWEST_FOR_CHANGE: usize = 50;
+
+/// Below this number no test does where neighbours resemble each other so much that the values are worth fewer
+/// independent ones than [`FEWEST_WORTH`].
+const FEW_FOR_CHANGE: usize = 100;
+const FEWEST_WORTH: f64 = 8.0;
 
 /// Whether values, at least six different ones, are in the order of their size, ascending or descending, as no
 /// measurement is.
@@ -328,9 +339,11 @@ fn is_negligible(question: Question, at_lag: f64, change: &level::Change) -> boo
 }
 
 /// Whether the test of a question can tell anything.
-fn is_told(question: Question, n: usize, sorted: bool) -> bool {
+fn is_told(question: Question, n: usize, worth: f64, sorted: bool) -> bool {
     match question {
-        Question::Trend | Question::Jump => !sorted && n >= FEWEST_FOR_CHANGE,
+        Question::Trend | Question::Jump => {
+            !sorted && n >= FEWEST_FOR_CHANGE && (n >= FEW_FOR_CHANGE || worth >= FEWEST_WORTH)
+        }
         Question::Autocorrelation | Question::SlowValues => !sorted,
         Question::Modes => true,
     }

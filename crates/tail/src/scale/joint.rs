@@ -172,7 +172,7 @@ fn judge(
         if runs < FEW {
             judged.warn(Trust::Warned, PredictionWarning::FewRuns { runs, advised: FEW, parts });
         }
-        for test in independence::check_share(one, 0.05, part)?.rejected() {
+        for test in independence::check_share(one, 0.05, part)?.reasons() {
             let finding = test.finding.clone();
             judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
         }

@@ -134,8 +134,9 @@ pub struct ScaledQuantile {
     pub value: f64,
     /// Standard error by the delta method, of the fit alone.
     pub standard_error: Option<f64>,
-    /// Its interval. From one size it covers the fit alone, not the assumptions. From several, it covers the
-    /// predictions of models with and without a drift of the shape.
+    /// Its interval. From one size it covers the error of the fit, and of more parts a shape that goes on towards 0; it
+    /// does not know whether parts depend on each other. From several, it covers the predictions of models with and without
+    /// a drift of the shape.
     pub interval: Option<Interval>,
 }
 
@@ -204,9 +205,19 @@ pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Re
             } else {
                 None
             };
+            let at =
+                |shape: f64| fit.center + (fit.location_offset + fit.scale * kernel::box_cox(c, shape).0);
+            let value = at(fit.shape);
+            // Of more parts than were measured the shape may go on towards 0.
+            let other = if to > from { at(drifted(fit.shape, from, to)) } else { value };
+            let interval = interval.map(|ends| Interval {
+                lower: ends.lower + (other - value).min(0.0),
+                upper: ends.upper + (other - value).max(0.0),
+                ..ends
+            });
             ScaledQuantile {
                 probability,
-                value: fit.center + (fit.location_offset + fit.scale * kernel::box_cox(c, fit.shape).0),
+                value,
                 standard_error: fit
                     .covariance
                     .map(|v| crate::linalg::quadratic(v.as_flattened(), &gradient).max(0.0).sqrt()),
@@ -228,6 +239,12 @@ pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Re
     })
 }
 
+/// The shape of maxima of more parts, on average on the way there, if it goes to 0 with 1 / ln of their number, as that of
+/// maxima of normal, log-normal or gamma times does (the penultimate approximation; Cohen 1982).
+fn drifted(shape: f64, from: f64, to: f64) -> f64 {
+    shape * 0.5 * (1.0 + from.ln() / to.ln())
+}
+
 /// Reliability of a prediction from one size to `times` as many parts, equivalent to `ratio` independent
 /// ones.
 fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64) -> Result<Judgement, Error> {
@@ -239,7 +256,7 @@ fn judge(series: &Series, status: Status, times: f64, ratio: f64, exponent: f64)
     if status == Status::Boundary {
         judged.warn(Trust::Refused, PredictionWarning::NoInteriorMaximum);
     }
-    for test in crate::independence::check_series(series, 0.05)?.rejected() {
+    for test in crate::independence::check_series(series, 0.05)?.reasons() {
         let finding = test.finding.clone();
         judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts: None, finding });
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::levels::Levels;
 use super::vuong::Vuong;
 use crate::Interval;
 use crate::gev::{GevFit, Parameters};
@@ -53,6 +54,18 @@ pub struct Evidence<'a> {
     pub alternatives: &'a [Alternative],
     /// Error of the whole verdict for independent draws of a GEV.
     pub significance: f64,
+}
+
+impl Evidence<'_> {
+    /// Whether the test of fit rejects the GEV.
+    pub(super) fn is_rejected(&self, levels: &Levels) -> bool {
+        self.diagnostics.goodness_of_fit.as_ref().is_some_and(|found| found.p.smaller < levels.fit)
+    }
+
+    /// Whether the values are so many, and the quantiles of the fit so near theirs, that what tests find does not matter.
+    pub(super) fn is_near(&self) -> bool {
+        self.diagnostics.goodness_of_fit.as_ref().is_some_and(|found| found.is_near(self.n))
+    }
 }
 
 /// A rival of the GEV.

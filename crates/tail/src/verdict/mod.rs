@@ -50,6 +50,19 @@ pub struct Verdict {
     pub preferred: Option<Family>,
 }
 
+impl Verdict {
+    /// By how much the quantiles of the law are off, as a share of their distance from the median, where tests reject it
+    /// by less than matters.
+    pub(crate) fn tolerated(&self, n: usize, found: &Diagnostics, rivals: &[Alternative]) -> Option<f64> {
+        let tests = found.goodness_of_fit.filter(|tests| tests.is_near(n))?;
+        let is_rejected = tests.p.smaller < self.levels.fit;
+        let has_better = |one: &Alternative| {
+            one.vuong.is_some_and(|vuong| self.levels.preference(&vuong) == Preference::Rival)
+        };
+        (is_rejected || rivals.iter().any(has_better)).then_some(tests.distance)
+    }
+}
+
 /// The verdict on the evidence.
 pub fn decide(evidence: &Evidence) -> Verdict {
     let levels = Levels::of(evidence.significance);
@@ -57,14 +70,21 @@ pub fn decide(evidence: &Evidence) -> Verdict {
         evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong.filter(|v| !v.z.is_nan())?))).collect();
     // Densities at rounded values are not those of what was measured: a coarse clock prefers no law.
     let rounded = evidence.diagnostics.rounded.is_some();
-    let better = if rounded { None } else { preferred(&compared, &levels) };
-    let alike: Vec<&(&Alternative, Vuong)> =
-        compared.iter().filter(|(_, v)| rounded || levels.preference(v) == Preference::Neither).collect();
+    let near = evidence.is_near();
+    let better = if rounded || near { None } else { preferred(&compared, &levels) };
+    let alike: Vec<&(&Alternative, Vuong)> = compared
+        .iter()
+        .filter(|(_, v)| match levels.preference(v) {
+            Preference::Neither => true,
+            Preference::Rival => rounded || near,
+            Preference::Gev => rounded,
+        })
+        .collect();
     // Without a Vuong statistic (both densities are equal everywhere, or one is 0 somewhere), there is no
     // preference.
     let incomparable =
         evidence.alternatives.iter().filter(|a| a.vuong.is_none_or(|v| v.z.is_nan())).map(|a| a.model);
-    let misfit = evidence.diagnostics.goodness_of_fit.as_ref().is_some_and(|g| g.p.smaller < levels.fit);
+    let misfit = evidence.is_rejected(&levels) && !near;
 
     let code = if evidence.fit.distinct < FEWEST_DISTINCT {
         VerdictCode::Rounded

@@ -128,6 +128,33 @@ impl Follower {
         }
     }
 
+    /// An extended attribute is set or removed.
+    pub(super) fn extended(&mut self, living: Living, event: &Event<'_>) {
+        let Asked::Extended { path: given, descriptor, follow, key, size } = event.asked else { return };
+        let op = if size.is_some() { Op::SetAttribute } else { Op::RemoveAttribute };
+        let (file, path, flags) = match given {
+            Some(given) => match self.resolved(living, given) {
+                Some(path) => (NONE, path, if follow { 0 } else { NO_FOLLOW }),
+                None => return self.missed(living, event, BELOW_UNKNOWN),
+            },
+            None => match self.description(living, event, descriptor) {
+                Some(at) if matches!(self.descriptions[at].kind, Kind::File | Kind::Directory) => {
+                    (at, self.descriptions[at].path, BY_FILE)
+                }
+                Some(_) => return,
+                None => {
+                    return self.missed(
+                        living,
+                        event,
+                        "attributes of descriptors that were open before the trace began",
+                    );
+                }
+            },
+        };
+        let other = self.trace.names.intern(key);
+        self.push(Call { file, path, other, flags, bytes: size.unwrap_or(0), ..call(op, living, event) });
+    }
+
     pub(super) fn on_open_file(&mut self, living: Living, event: &Event<'_>) {
         let (descriptor, op) = match event.asked {
             Asked::Seek { descriptor } => (descriptor, Op::Seek),
@@ -160,7 +187,9 @@ impl Follower {
                 }
             }
             Asked::Truncate { length, .. } => made.bytes = length,
-            Asked::Allocate { offset, length, .. } => (made.offset, made.bytes) = (offset, length),
+            Asked::Allocate { offset, length, mode, .. } => {
+                (made.offset, made.bytes, made.flags) = (offset, length, mode);
+            }
             Asked::StatOpen { found, .. } => {
                 description.told = found.map_or(description.told, |found| Some(found.size));
                 made.flags = BY_FILE;

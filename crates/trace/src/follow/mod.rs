@@ -213,6 +213,7 @@ impl Follower {
             Asked::Submit { .. } => self.submitted(living, event),
             Asked::Copy { .. } => self.copy(living, event),
             Asked::Clone { .. } => self.cloned(living, event),
+            Asked::Extended { .. } => self.extended(living, event),
             Asked::Rename { .. } => self.rename(living, event),
             Asked::Exchange { .. } => self.exchange(living, event),
             Asked::LinkOpen { .. } => self.link_open(living, event),

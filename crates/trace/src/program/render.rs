@@ -376,7 +376,8 @@ fn runs(site: &Site) -> Vec<Range<usize>> {
 pub fn names_of(verb: Verb) -> usize {
     match verb {
         Verb::Open | Verb::OpenFails | Verb::Name(_) | Verb::NameAndMode(_) | Verb::Make => 1,
-        Verb::TwoNames(_) => 2,
+        Verb::ExtendedOpen(_) => 1,
+        Verb::TwoNames(_) | Verb::Extended(_) => 2,
         Verb::Close
         | Verb::Read
         | Verb::ReadEnd
@@ -427,9 +428,17 @@ fn statement(shape: &Shape, names: &[String], numbers: &[String], signals: &dyn 
         Verb::Sync => format!("fsync({file});"),
         Verb::DataSync => format!("fdatasync({file});"),
         Verb::Truncate => format!("ftruncate({});", arguments()),
-        Verb::Allocate => format!("fallocate({});", arguments()),
+        Verb::Allocate => match flags::allocation_mode(shape.flags) {
+            mode if mode.is_empty() => format!("fallocate({});", arguments()),
+            mode => format!("fallocate({}, \"{mode}\");", arguments()),
+        },
         Verb::Name(word) => format!("{word}({});", names[0]),
         Verb::NameAndMode(word) => format!("{word}({}{permissions});", names[0]),
+        Verb::Extended(word) | Verb::ExtendedOpen(word) => {
+            let file = (shape.verb == Verb::ExtendedOpen(word)).then_some(&file);
+            let all: Vec<&str> = file.into_iter().chain(names).chain(numbers).map(String::as_str).collect();
+            format!("{word}({});", all.join(", "))
+        }
         Verb::TwoNames(word) => format!("{word}({}, {});", names[0], names[1]),
         Verb::Make => format!("write({}, {});", names[0], numbers[0]),
         Verb::Signal => format!("signal(\"{}\");", signals(shape.variable)),

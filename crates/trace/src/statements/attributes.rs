@@ -3,6 +3,7 @@
 use super::{Maker, Shape, Verb, plain};
 use crate::flags::EXECUTABLE;
 use crate::model::{BY_FILE, Call, NO_FOLLOW, NONE, Op, UNKNOWN};
+use crate::names::RAW;
 
 /// Why a call on a link is in no program.
 const OF_LINKS: &str = "attributes of symbolic links themselves";
@@ -56,6 +57,27 @@ impl Maker<'_> {
             _ => (Shape { errno: call.errno, permissions, ..plain(verb) }, call.path),
         };
         self.push(shape, [name, NONE], [0; 2], gap);
+        self.out.calls += 1;
+    }
+
+    /// A call that changes an extended attribute.
+    pub(super) fn extended(&mut self, call: &Call, gap: u64) {
+        if call.flags & NO_FOLLOW != 0 && self.facts.links.contains(&call.path) {
+            return self.trace.leave_out(OF_LINKS);
+        }
+        if self.has_no_name(call) {
+            return;
+        }
+        let Some(word) = call.op.command() else { return };
+        let key = [RAW, self.trace.names.get(call.other)].concat();
+        let key = self.trace.names.intern(&key);
+        let numbers = u8::from(call.op == Op::SetAttribute);
+        let shape = Shape { errno: call.errno, numbers, ..plain(Verb::Extended(word)) };
+        let (shape, names) = match self.open_file(call) {
+            Some(variable) => (Shape { variable, verb: Verb::ExtendedOpen(word), ..shape }, [key, NONE]),
+            None => (shape, [call.path, key]),
+        };
+        self.push(shape, names, [call.bytes as i64, 0], gap);
         self.out.calls += 1;
     }
 

@@ -1,6 +1,6 @@
 //! What the records of the preloaded library ask for.
 
-use operations::Processor;
+use operations::{Entry, Processor};
 use trace::asked::Told;
 use trace::event::{Asked, AttributeChange, Attributes, Concerns, Given};
 
@@ -97,6 +97,10 @@ pub(super) fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
             let count = u64::try_from(a).ok().filter(|count| *count > 0)?;
             Asked::Unrepeated { what: what.into(), place: Concerns::Unknown, changes: true, count, bytes: 0 }
         }
+        RecordKind::Entry => {
+            let number = u64::try_from(a).ok()?;
+            return by_entry(record, operations::by_number(number)?, [b, 0, c, d, 0, 0]);
+        }
         RecordKind::Map
         | RecordKind::Begin
         | RecordKind::Forked
@@ -113,9 +117,12 @@ pub(super) fn asked<'a>(record: &Record<'a>) -> Option<Asked<'a>> {
 
 /// What a system call asks for, by the table of operations.
 fn by_table<'a>(record: &Record<'a>, name: &str, registers: [i64; 6]) -> Option<Asked<'a>> {
+    by_entry(record, operations::by_name(name.as_bytes())?, registers)
+}
+
+fn by_entry<'a>(record: &Record<'a>, entry: &'static Entry, registers: [i64; 6]) -> Option<Asked<'a>> {
     let told = Told { names: [record.one, record.two], result: record.result, ..Told::default() };
-    let registers = registers.map(i64::cast_unsigned);
-    trace::asked::asked(operations::by_name(name.as_bytes())?, &registers, Processor::HERE, &told)
+    trace::asked::asked(entry, &registers.map(i64::cast_unsigned), Processor::HERE, &told)
 }
 
 /// Flags of `open` on this processor as those of x86-64.

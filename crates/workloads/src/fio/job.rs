@@ -2,6 +2,7 @@
 
 use super::access::{Access, BlockSizes, Distribution, Sequence};
 use super::names::Names;
+use super::steady::Steady;
 use crate::quantity::{bytes_in_words, time_in_words};
 
 /// When a job ends.
@@ -115,6 +116,8 @@ pub struct Job {
     pub time_based: bool,
     /// Nanoseconds of the same before it is measured.
     pub ramp: Option<u64>,
+    /// When it counts as steady, which ends it.
+    pub steady: Steady,
     /// Past the page cache.
     pub direct: bool,
     /// Safe when a write returns.
@@ -190,6 +193,7 @@ impl Job {
             time: None,
             time_based: false,
             ramp: None,
+            steady: Steady::default(),
             direct: false,
             sync: OpenSync::None,
             fsync: 0,

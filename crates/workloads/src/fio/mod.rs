@@ -13,6 +13,7 @@ mod place;
 mod program;
 mod section;
 mod several;
+mod steady;
 mod terms;
 mod together;
 

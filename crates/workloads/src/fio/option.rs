@@ -4,6 +4,7 @@ use super::access::{Access, BlockSizes, Distribution, percent, positive};
 use super::classes::{Class, canonical, class, nearest};
 use super::job::{Extent, Job, OpenSync, Rate, Verify};
 use super::names::divided;
+use super::steady::Criterion;
 use crate::Refusal;
 use crate::quantity::{Prefixes, SECOND, bytes, count, nanoseconds};
 
@@ -79,6 +80,7 @@ pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes)
         | "startdelay" => {
             one.set_extent(job, name)?;
         }
+        "ss" | "ss_dur" | "ss_ramp" => one.set_steady(job, name)?,
         "rate" | "rate_iops" | "rate_process" | "thinktime" | "thinktime_blocks" => {
             one.set_pace(job, name)?
         }
@@ -276,6 +278,15 @@ impl Setting<'_> {
                 job.extent = Extent::Operations(self.number(1, i64::MAX as u64, "a number of at least 1")?);
             }
             _ => job.loops = self.number(1, 1 << 32, "a number of at least 1")?,
+        }
+        Ok(())
+    }
+
+    fn set_steady(&self, job: &mut Job, name: &str) -> Result<(), Refusal> {
+        match name {
+            "ss" => job.steady.criterion = Some(Criterion::of(self.value).map_err(|want| self.bad(want))?),
+            "ss_dur" => job.steady.window = self.time(SECOND)?,
+            _ => job.steady.after = self.time(SECOND)?,
         }
         Ok(())
     }

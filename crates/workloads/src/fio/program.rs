@@ -72,7 +72,13 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
         let times = if files > 1 { format!(" * {files}") } else { String::new() };
         text.line(format!("define space \"$dir\" $size{times}"));
     }
-    text.line(format!("define report {{\"samples\": \"{label} / {first}\"}}"));
+    let mut how = Vec::new();
+    how.extend(job.direct.then_some("direct"));
+    how.extend((job.in_flight() > 1).then_some("depth $depth"));
+    let title = if how.is_empty() { String::new() } else { format!(", \"title\": \"{}\"", how.join(", ")) };
+    let steady = job.steady.hints();
+    let comma = if steady.is_empty() { "" } else { ", " };
+    text.line(format!("define report {{\"samples\": \"{label} / {first}\"{title}{comma}{steady}}}"));
     text.gap();
     text.line("on_error stop;");
     text.gap();

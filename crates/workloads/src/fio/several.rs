@@ -38,6 +38,12 @@ pub(super) fn program(jobs: &[Job], made_by: &str) -> Result<String, Refusal> {
     {
         return alone(job, made_by);
     }
+    if jobs.len() > 1 && jobs.iter().any(|job| job.steady.criterion.is_some()) {
+        return Err(Refusal::Together(
+            "ss ends one job, and a run is steady as a whole: give each job that has it a file of its own"
+                .into(),
+        ));
+    }
     let directories = directories(jobs);
     let stages = stages(jobs, &directories)?;
     check_names(&stages)?;
@@ -56,6 +62,9 @@ pub(super) fn program(jobs: &[Job], made_by: &str) -> Result<String, Refusal> {
     text.line(format!("define ranks {ranks}"));
     for (variable, bytes) in space(&stages) {
         text.line(format!("define space \"{variable}\" {}", bytes_literal(bytes)));
+    }
+    for job in jobs.iter().filter(|job| job.steady.criterion.is_some()) {
+        text.line(format!("define report {{{}}}", job.steady.hints()));
     }
     text.line("on_error stop;");
     text.gap();

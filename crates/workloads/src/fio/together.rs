@@ -20,6 +20,7 @@ impl Job {
         self.check_way(&mut found);
         self.check_extent(&mut found);
         self.check_pace(&mut found);
+        self.steady.check(&mut found);
         self.check_verify(&mut found);
         Refusal::of_all(found.into_iter().map(Refusal::Together).collect())
     }

@@ -77,6 +77,9 @@ fn parameters(ior: &Ior, directory: &str, text: &mut ProgramText) -> Result<(), 
     if let Some(ranks) = ior.ranks {
         text.line(format!("define ranks {ranks}"));
     }
+    if ior.direct {
+        text.line("define report {\"title\": \"direct\"}");
+    }
     if !ior.existing {
         let of_rank = bytes_literal(ior.block.saturating_mul(ior.segments));
         let times = ior.ranks.filter(|ranks| *ranks > 1).map_or(String::new(), |ranks| format!(" * {ranks}"));

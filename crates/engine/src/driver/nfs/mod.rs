@@ -308,6 +308,8 @@ impl Driver for Nfs {
                 AttributeChange::Times => {
                     (self.library.nfs_utimes)(self.context, name, library::now_twice().as_ptr())
                 }
+                // NFS has them from version 4.2 on, and the library not at all.
+                AttributeChange::Set { .. } | AttributeChange::Remove { .. } => -libc::EOPNOTSUPP,
             }
         })
     }
@@ -326,6 +328,7 @@ impl Driver for Nfs {
                     (library.nfs_fchown)(context, file, user, group)
                 })
             }
+            AttributeChange::Set { .. } | AttributeChange::Remove { .. } => Outcome::error(libc::EOPNOTSUPP),
             AttributeChange::Times => match self.files.get(file.0 as usize) {
                 Some(Some(opened)) => self.change(&opened.path.clone(), change),
                 _ => Outcome::error(libc::EBADF),

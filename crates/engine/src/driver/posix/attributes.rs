@@ -71,3 +71,73 @@ pub fn futimes(fd: i32) -> Outcome {
     // SAFETY: `NOW` are two times.
     retry(|| i64::from(unsafe { libc::futimens(fd, NOW.as_ptr()) }))
 }
+
+/// The largest value of an extended attribute.
+const LARGEST: usize = 64 << 10;
+
+/// What extended attributes hold.
+static VALUE: [u8; LARGEST] = [b'x'; LARGEST];
+
+/// Gives an extended attribute a value of so many bytes, or removes it where there is no size.
+#[inline(always)]
+pub fn set_extended(path: &CStr, key: &CStr, size: Option<u64>) -> Outcome {
+    let (path, key) = (path.as_ptr(), key.as_ptr());
+    match size.map(usize::try_from) {
+        // SAFETY: both names are NUL-terminated.
+        None => retry(|| i64::from(unsafe { libc::removexattr(path, key) })),
+        Some(Ok(size)) if size <= LARGEST => {
+            // SAFETY: as above, and the value has so many bytes.
+            retry(|| i64::from(unsafe { libc::setxattr(path, key, VALUE.as_ptr().cast(), size, 0) }))
+        }
+        Some(_) => Outcome::error(libc::E2BIG),
+    }
+}
+
+/// As [`set_extended`], of what is held by a descriptor, also by one that can neither read nor write: Linux takes such a one
+/// by its name in `/proc` alone.
+#[inline(always)]
+pub fn set_extended_held(fd: i32, key: &CStr, size: Option<u64>) -> Outcome {
+    const BEGIN: &[u8] = b"/proc/self/fd/";
+    const DIGITS: usize = 10;
+    let mut name = [0_u8; BEGIN.len() + DIGITS + 1];
+    name[..BEGIN.len()].copy_from_slice(BEGIN);
+    let mut power = 10_i32.pow(DIGITS as u32 - 1);
+    for digit in name.iter_mut().skip(BEGIN.len()).take(DIGITS) {
+        // Zeros before a number would be another name: these are slashes, of which several are one.
+        *digit = if fd < power && power > 1 { b'/' } else { b'0' + (fd / power % 10) as u8 };
+        power /= 10;
+    }
+    match CStr::from_bytes_until_nul(&name) {
+        Ok(name) => set_extended(name, key, size),
+        Err(_) => Outcome::error(libc::EBADF),
+    }
+}
+
+/// As [`set_extended`], of an open file.
+#[inline(always)]
+pub fn set_extended_open(fd: i32, key: &CStr, size: Option<u64>) -> Outcome {
+    let key = key.as_ptr();
+    match size.map(usize::try_from) {
+        // SAFETY: the name is NUL-terminated.
+        None => retry(|| i64::from(unsafe { libc::fremovexattr(fd, key) })),
+        Some(Ok(size)) if size <= LARGEST => {
+            // SAFETY: as above, and the value has so many bytes.
+            retry(|| i64::from(unsafe { libc::fsetxattr(fd, key, VALUE.as_ptr().cast(), size, 0) }))
+        }
+        Some(_) => Outcome::error(libc::E2BIG),
+    }
+}
+
+/// Reads an extended attribute, into no memory: its size.
+#[inline(always)]
+pub fn extended(path: &CStr, key: &CStr) -> Outcome {
+    // SAFETY: both names are NUL-terminated, and nothing is written.
+    retry(|| unsafe { libc::getxattr(path.as_ptr(), key.as_ptr(), std::ptr::null_mut(), 0) } as i64)
+}
+
+/// As [`extended`], of an open file.
+#[inline(always)]
+pub fn extended_open(fd: i32, key: &CStr) -> Outcome {
+    // SAFETY: the name is NUL-terminated, and nothing is written.
+    retry(|| unsafe { libc::fgetxattr(fd, key.as_ptr(), std::ptr::null_mut(), 0) } as i64)
+}

@@ -191,6 +191,8 @@ impl Driver for Posix {
             AttributeChange::Mode(mode) => attributes::chmod(path, mode),
             AttributeChange::Owner => attributes::chown(path, self.user),
             AttributeChange::Times => attributes::utimes(path),
+            AttributeChange::Set { key, size } => attributes::set_extended(path, key, Some(size)),
+            AttributeChange::Remove { key } => attributes::set_extended(path, key, None),
         }
     }
 
@@ -200,6 +202,10 @@ impl Driver for Posix {
             AttributeChange::Mode(mode) => attributes::fchmodat2(held, mode),
             AttributeChange::Owner => attributes::chown_held(held, self.user),
             AttributeChange::Times => attributes::utimes_held(held),
+            AttributeChange::Set { key, size } => {
+                return attributes::set_extended_held(held, key, Some(size));
+            }
+            AttributeChange::Remove { key } => return attributes::set_extended_held(held, key, None),
         };
         match done.errno {
             // Before Linux 6.6, or 5.8, or a filter of a container.
@@ -215,7 +221,19 @@ impl Driver for Posix {
             AttributeChange::Mode(mode) => attributes::fchmod(file, mode),
             AttributeChange::Owner => attributes::fchown(file, self.user),
             AttributeChange::Times => attributes::futimes(file),
+            AttributeChange::Set { key, size } => attributes::set_extended_open(file, key, Some(size)),
+            AttributeChange::Remove { key } => attributes::set_extended_open(file, key, None),
         }
+    }
+
+    #[inline(always)]
+    fn attribute(&mut self, path: &CStr, key: &CStr) -> Outcome {
+        attributes::extended(path, key)
+    }
+
+    #[inline(always)]
+    fn attribute_open(&mut self, file: Handle, key: &CStr) -> Outcome {
+        attributes::extended_open(fd(file), key)
     }
 
     #[inline(always)]

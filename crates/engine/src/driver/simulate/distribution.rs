@@ -121,6 +121,9 @@ impl fmt::Display for Distribution {
     }
 }
 
+/// The longest time of a distribution in seconds. The clock of a simulated run ends after 213 days (2⁶⁴ ps).
+const LONGEST_S: f64 = 3_600.0;
+
 /// What an argument must be.
 #[derive(Clone, Copy)]
 enum ParameterKind {
@@ -150,6 +153,9 @@ impl ParameterKind {
         };
         match self {
             Self::Time if number < 0.0 => Err(format!("\"{text}\" is negative")),
+            Self::Time if number * factor > LONGEST_S => {
+                Err(format!("\"{text}\" is longer than an hour, which is the most that is simulated"))
+            }
             Self::Positive if number <= 0.0 => Err(format!("\"{text}\" must be positive")),
             _ => Ok(number * factor),
         }
@@ -290,6 +296,8 @@ mod tests {
             ("exp 1ms", "no parenthesis"),
             ("exp(-1ms)", "negative"),
             ("exp(infs)", "no number"),
+            ("exp(1e300s)", "an hour"),
+            ("gev(10ms, 3601s, 0.1)", "an hour"),
             ("uniform(3ms,1ms)", "below the lower"),
             ("", "is empty"),
         ] {

@@ -164,6 +164,15 @@ impl Driver for Simulate {
         self.is_open(file)
     }
 
+    fn attribute(&mut self, path: &CStr, _key: &CStr) -> Outcome {
+        let there = self.status(path);
+        if there.ok() { Outcome::value(0) } else { there }
+    }
+
+    fn attribute_open(&mut self, file: Handle, _key: &CStr) -> Outcome {
+        self.is_open(file)
+    }
+
     fn readdir(&mut self, path: &CStr) -> Outcome {
         self.status(path)
     }

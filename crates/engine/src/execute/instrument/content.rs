@@ -7,7 +7,10 @@ use samples::Warning;
 
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
-use crate::content::{ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Wrong, verify};
+use crate::content::{
+    ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Reader, Wrong, verify,
+};
+use crate::driver::{Driver, Handle};
 
 /// What the content of a write of `length` bytes is counted by.
 #[inline(always)]
@@ -40,6 +43,14 @@ impl Layer {
             return (path.into(), FileName::default());
         }
         self.catalogue.opened(path, self.guard.is_local())
+    }
+
+    /// A file that was made in the directory `path`, and has no name.
+    pub(super) fn nameless(&mut self, path: &CStr) -> FileName {
+        if !self.content {
+            return FileName::default();
+        }
+        self.catalogue.nameless(path, self.guard.is_local())
     }
 
     fn stream(&self, to: Destined, length: u64) -> ContentStream {
@@ -153,17 +164,54 @@ impl Layer {
         }
     }
 
+    /// The size of an open file is asked for if nothing is known of the file: an empty one is as one that was just made.
+    pub(super) fn emptied_if_empty<D: Driver + ?Sized>(
+        &mut self,
+        driver: &mut D,
+        file: FileName,
+        handle: Handle,
+    ) {
+        if self.verifying && self.content && !self.catalogue.knows(file) {
+            let size = driver.size(handle);
+            if size.ok() && size.value == 0 {
+                self.emptied(file);
+            }
+        }
+    }
+
     /// `path` is gone.
     pub(super) fn content_removed(&mut self, path: &CStr) {
         if self.content {
             self.catalogue.removed(path, self.guard.is_local());
+            self.forget_lost();
         }
     }
 
-    /// What `from` is called is called `to` as well, or instead.
-    pub(super) fn content_renamed(&mut self, from: FileName, to: &CStr) {
+    /// What `from` was called is called `to`.
+    pub(super) fn content_renamed(&mut self, from: &CStr, to: &CStr) {
         if self.content {
             self.catalogue.renamed(from, to, self.guard.is_local());
+            self.forget_lost();
+        }
+    }
+
+    /// What `from` is called is called `to` as well.
+    pub(super) fn content_linked(&mut self, from: &CStr, to: &CStr) {
+        if self.content {
+            self.catalogue.linked(from, to, self.guard.is_local());
+        }
+    }
+
+    /// `path` is a symbolic link that leads to `target`.
+    pub(super) fn content_leads(&mut self, path: &CStr, target: &CStr) {
+        if self.content {
+            self.catalogue.leads(path, target, self.guard.is_local());
+        }
+    }
+
+    fn forget_lost(&mut self) {
+        if self.catalogue.is_crowded() {
+            self.catalogue.forget_all_but(self.files.iter().flatten().map(|open| open.name));
         }
     }
 
@@ -175,7 +223,7 @@ impl Layer {
         owner: Option<u32>,
     ) -> Option<Wrong> {
         let known = self.catalogue.of(file);
-        let reader = self.author.reader(owner);
+        let reader = Reader { others_rename: self.others_rename, ..self.author.reader(owner) };
         let end = offset.saturating_add(found.len() as u64);
         let parts = known.copied.gaps(offset, end);
         let mut copied = parts != [(offset, end)] && !found.is_empty();
@@ -196,6 +244,7 @@ impl Layer {
             }
         }
         let unverified = std::mem::take(&mut known.unverified);
+        let renamed = std::mem::take(&mut known.renamed_by_others);
         // Of several ranks another one may have written there, and its write may be lost.
         if holes > 0 && !self.alone {
             self.note_once(Warning {
@@ -209,6 +258,15 @@ impl Layer {
         // Others copied what this rank does not know of.
         if self.others_copy && wrong.take().is_some() {
             copied = true;
+        }
+        if renamed {
+            self.note_once(Warning {
+                code: "names-not-verified".into(),
+                text: "whether reads were of the right file was not verified: they found the content of a file of \
+                       another name, and other ranks or workers rename or link files"
+                    .into(),
+                advice: "verify on the rank that renamed it; places and bytes were verified".into(),
+            });
         }
         if unverified {
             self.note_once(Warning {

@@ -455,6 +455,13 @@ impl Guard {
         }
     }
 
+    /// `path` is another name of what was made before.
+    pub(super) fn linked(&mut self, path: &CStr) {
+        if self.local {
+            self.registry.linked(path);
+        }
+    }
+
     pub(super) fn renamed(&mut self, from: &CStr, to: &CStr, around: ParentFacts) {
         if self.local {
             self.registry.renamed(from, to, around.birth_times);

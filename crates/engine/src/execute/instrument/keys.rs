@@ -73,6 +73,8 @@ impl Key {
             | Call::Lookup { .. }
             | Call::Change { .. }
             | Call::ChangeOpen { .. }
+            | Call::Attribute { .. }
+            | Call::AttributeOpen { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
             | Call::StatOpen { .. }

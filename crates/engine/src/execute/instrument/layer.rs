@@ -61,6 +61,8 @@ pub(super) struct Layer {
     pub(super) alone: bool,
     /// Other ranks or workers may copy between files.
     pub(super) others_copy: bool,
+    /// Other ranks or workers may give files other names.
+    pub(super) others_rename: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
     pub(super) wrong: Option<Option<Wrong>>,
     pub(super) hints: HintsReadBack,
@@ -104,6 +106,7 @@ impl Layer {
             verifying: false,
             alone: false,
             others_copy: false,
+            others_rename: false,
             wrong: None,
             hints: HintsReadBack::default(),
             preparations: Preparations::default(),

@@ -249,6 +249,7 @@ impl Instrument {
     /// The program verifies reads somewhere: appended data must then be what belongs at its offset.
     pub fn set_verifying(&mut self) {
         self.layer.verifying = true;
+        self.layer.catalogue.verifying = true;
     }
 
     /// The program has one rank and no workers: what this one did not write, nobody wrote.
@@ -259,6 +260,11 @@ impl Instrument {
     /// Other ranks or workers copy between files, of which this one sees nothing: what differs may be theirs.
     pub fn set_others_copy(&mut self) {
         self.layer.others_copy = true;
+    }
+
+    /// Other ranks or workers give files other names, of which this one sees nothing.
+    pub fn set_others_rename(&mut self) {
+        self.layer.others_rename = true;
     }
 
     /// What MPI-IO is to be told when it opens a file.

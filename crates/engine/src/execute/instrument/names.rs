@@ -160,9 +160,14 @@ impl Layer {
         };
         if timed.outcome.ok() {
             let handle = Handle(timed.outcome.value);
-            let (kept, name) = self.opened_name(path);
-            if open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
+            let (kept, mut name) = self.opened_name(path);
+            if nameless {
+                name = self.nameless(path);
+            }
+            if nameless || open_flags & libc::O_TRUNC != 0 || makes == Makes::Surely {
                 self.emptied(name);
+            } else if creates {
+                self.emptied_if_empty(driver, name, handle);
             }
             self.opened_to_read.opened(&kept, open_flags);
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
@@ -284,9 +289,7 @@ impl Layer {
         if timed.outcome.ok() {
             let is_same = |one: &FoundFile| moved.as_ref().is_some_and(|moved| moved.is(one));
             self.guard.gone(replaced.as_ref().filter(|one| !is_same(one)));
-            let name = self.file_name(from);
-            self.content_removed(from);
-            self.content_renamed(name, to);
+            self.content_renamed(from, to);
             self.guard.renamed(from, to, around);
         }
         Ok(timed)
@@ -308,8 +311,7 @@ impl Layer {
                 path.to_bytes().iter().rposition(|byte| *byte == b'/').map_or(0, |slash| slash + 1);
             let base = if target.to_bytes()[0] == b'/' { &[][..] } else { &path.to_bytes()[..directory] };
             if let Ok(leads) = CString::new([base, target.to_bytes()].concat()) {
-                let name = self.file_name(&leads);
-                self.content_renamed(name, path);
+                self.content_leads(path, &leads);
             }
         }
         Ok(timed)

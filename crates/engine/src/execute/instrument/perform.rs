@@ -82,8 +82,8 @@ impl Layer {
                 self.guard.own("link", from, &old)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
-                    let name = self.file_name(from);
-                    self.content_renamed(name, to);
+                    self.guard.linked(to);
+                    self.content_linked(from, to);
                 }
                 timed
             }
@@ -91,9 +91,15 @@ impl Layer {
             Call::Lookup { path } => self.asking(driver, path, |driver, path| driver.lookup(path))?,
             Call::Change { path, change } => self.change(driver, path, change)?,
             Call::ChangeOpen { file, change } => self.change_open(driver, file, change)?,
+            Call::Attribute { path, key } => {
+                self.asking(driver, path, |driver, path| driver.attribute(path, key))?
+            }
+            Call::AttributeOpen { file, key } => {
+                self.on_file(driver, file, |driver, handle| driver.attribute_open(handle, key))
+            }
             Call::Truncate { file, length } => self.truncate(driver, file, length),
-            Call::Allocate { file, length, .. }
-                if self.room.must_look(length) && self.would_fill_file(file, length) =>
+            Call::Allocate { file, length, mode, .. }
+                if takes_room(mode) && self.room.must_look(length) && self.would_fill_file(file, length) =>
             {
                 self.bracket.failed(driver, libc::ENOSPC)
             }
@@ -203,4 +209,9 @@ impl Layer {
             None => self.bracket.failed(driver, libc::EINVAL),
         }
     }
+}
+
+/// Whether `fallocate` of this mode may take room: holes and what is taken out give some.
+fn takes_room(mode: i32) -> bool {
+    mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_COLLAPSE_RANGE) == 0
 }

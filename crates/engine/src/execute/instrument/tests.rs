@@ -64,6 +64,8 @@ fn kind(call: &Call<'_>) -> u32 {
         Call::StatOpen { .. } => 31,
         Call::Copy { .. } => 32,
         Call::ChangeOpen { .. } => 33,
+        Call::Attribute { .. } => 34,
+        Call::AttributeOpen { .. } => 35,
     }
 }
 
@@ -119,6 +121,9 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
     let mut instrument = posix(home.path());
     // Those of the whole machine are not made here.
     let mut seen = 1_u64 << kind(&Call::SyncAll) | 1 << kind(&Call::DropCaches);
+    // Nor those that this file system may not have, which a test of their own makes.
+    seen |=
+        1 << kind(&Call::Attribute { path: &a, key: &a }) | 1 << kind(&Call::AttributeOpen { file, key: &a });
     for call in calls {
         instrument.layer.bracket.allocated = u64::MAX;
         let timed = instrument.perform(None, call).expect("allowed");
@@ -126,7 +131,39 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
         assert_eq!(instrument.layer.bracket.allocated, 0, "{call:?}");
         seen |= 1 << kind(&call);
     }
-    assert_eq!(seen, (1 << 34) - 1, "a kind of call is missing above");
+    assert_eq!(seen, (1 << 36) - 1, "a kind of call is missing above");
+}
+
+#[test]
+fn no_memory_is_asked_for_between_the_clock_reads_of_extended_attributes() {
+    let home = tempfile::tempdir().expect("a directory");
+    let path = CString::new(home.path().join("a").as_os_str().as_bytes()).expect("no NUL");
+    let (file, key) = (0, c"user.kind");
+    let set = AttributeChange::Set { key, size: 100 };
+    let mut instrument = posix(home.path());
+    let flags = libc::O_RDWR | libc::O_CREAT;
+    instrument.perform(None, Call::Open { path: &path, flags, mode: 0o600 }).expect("allowed");
+    let calls = [
+        (Call::Change { path: &path, change: set }, 0),
+        (Call::Attribute { path: &path, key }, 100),
+        (Call::ChangeOpen { file, change: AttributeChange::Set { key, size: 7 } }, 0),
+        (Call::AttributeOpen { file, key }, 7),
+        (Call::ChangeOpen { file, change: AttributeChange::Remove { key } }, 0),
+        (Call::Change { path: &path, change: set }, 0),
+        (Call::Change { path: &path, change: AttributeChange::Remove { key } }, 0),
+    ];
+    for (call, value) in calls {
+        instrument.layer.bracket.allocated = u64::MAX;
+        let timed = instrument.perform(None, call).expect("allowed");
+        if timed.outcome.errno == libc::EOPNOTSUPP {
+            println!("skipped: the file system has no attributes of users");
+            return;
+        }
+        assert!(timed.outcome.ok() && timed.outcome.value == value, "{call:?}: {:?}", timed.outcome);
+        assert_eq!(instrument.layer.bracket.allocated, 0, "{call:?}");
+    }
+    let none = instrument.perform(None, Call::Attribute { path: &path, key }).expect("allowed");
+    assert_eq!(none.outcome.errno, libc::ENODATA);
 }
 
 #[test]

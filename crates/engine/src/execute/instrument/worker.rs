@@ -28,6 +28,7 @@ pub struct Seed {
     content: bool,
     verifying: bool,
     others_copy: bool,
+    others_rename: bool,
     watching: bool,
     stop: StopFlag,
 }
@@ -70,6 +71,7 @@ impl Instrument {
             content: layer.content,
             verifying: layer.verifying,
             others_copy: layer.others_copy,
+            others_rename: layer.others_rename,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
         };
@@ -95,6 +97,7 @@ impl Seed {
         layer.buffers = std::mem::take(&mut self.buffers);
         layer.verifying = self.verifying;
         layer.others_copy = self.others_copy;
+        layer.others_rename = self.others_rename;
         layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {

@@ -9,7 +9,7 @@ use super::rank::Rank;
 use crate::driver::AttributeChange;
 use crate::execute::call::Call;
 use crate::execute::session::Stop;
-use crate::flags::open_flags;
+use crate::flags::{allocation_mode, open_flags};
 
 /// The flags of so many open modes are kept.
 const MOST_MODES: usize = 8;
@@ -93,7 +93,10 @@ impl Rank<'_, '_> {
             FileCommand::Ftruncate => Call::Truncate { file, length: arguments.size(1, 0) },
             FileCommand::Fallocate => {
                 let (length, offset) = (arguments.size(1, 0), arguments.size(2, 0));
-                Call::Allocate { file, offset, length, mode: 0 }
+                let Some(mode) = self.of_text(site, allocation_mode(arguments.text(3))) else {
+                    return Reply::failed(libc::EINVAL);
+                };
+                Call::Allocate { file, offset, length, mode }
             }
             FileCommand::Fadvise => {
                 let advice = advice(arguments.text(1));
@@ -126,6 +129,12 @@ impl Rank<'_, '_> {
             FileCommand::Chmod => changed(arguments, AttributeChange::Mode(mode(1, 0o644))),
             FileCommand::Chown => changed(arguments, AttributeChange::Owner),
             FileCommand::Utimes => changed(arguments, AttributeChange::Times),
+            FileCommand::Setxattr | FileCommand::Removexattr | FileCommand::Getxattr => {
+                let Some(call) = self.attribute(site, file_command, arguments) else {
+                    return Reply::failed(libc::EPERM);
+                };
+                call
+            }
             FileCommand::Sync => Call::SyncAll,
             FileCommand::DropCaches => Call::DropCaches,
             FileCommand::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
@@ -152,6 +161,31 @@ impl Rank<'_, '_> {
         Call::WriteFile { path: arguments.c_str(0), length, offset, flags, buffer }
     }
 
+    /// Of the commands on extended attributes. Those of other name spaces than `user.` give rights: a wrong key ends the program.
+    fn attribute<'a>(
+        &mut self,
+        site: SiteId,
+        command: FileCommand,
+        arguments: &'a Arguments,
+    ) -> Option<Call<'a>> {
+        let key = arguments.c_str(1);
+        if !key.to_bytes().starts_with(b"user.") {
+            let (line, shown) = (self.plan.site(site).line, samples::visible(arguments.text(1)));
+            self.stop(Stop::Program(format!(
+                "line {line}: a program has extended attributes whose names begin with \"user.\" alone, not \"{shown}\""
+            )));
+            return None;
+        }
+        Some(match (command, arguments.file(0)) {
+            (FileCommand::Setxattr, _) => {
+                changed(arguments, AttributeChange::Set { key, size: arguments.size(2, 0) })
+            }
+            (FileCommand::Removexattr, _) => changed(arguments, AttributeChange::Remove { key }),
+            (_, Some(file)) => Call::AttributeOpen { file, key },
+            (_, None) => Call::Attribute { path: arguments.c_str(0), key },
+        })
+    }
+
     /// `fopen`.
     #[inline(never)]
     pub(super) fn open(&mut self, site: SiteId, arguments: &Arguments) -> Reply {
@@ -173,20 +207,22 @@ impl Rank<'_, '_> {
 
     #[inline(never)]
     fn other_open_flags(&mut self, site: SiteId, mode: &str) -> Option<i32> {
-        match open_flags(mode) {
-            Ok(flags) => {
-                // Programs that compute modes are rare.
-                if self.opened_as.len() < MOST_MODES {
-                    self.opened_as.push((mode.to_owned(), flags));
-                }
-                Some(flags)
-            }
-            Err(why) => {
+        let flags = self.of_text(site, open_flags(mode))?;
+        // Programs that compute modes are rare.
+        if self.opened_as.len() < MOST_MODES {
+            self.opened_as.push((mode.to_owned(), flags));
+        }
+        Some(flags)
+    }
+
+    /// What a text means; one that is wrong ends the program.
+    fn of_text(&mut self, site: SiteId, meant: Result<i32, String>) -> Option<i32> {
+        meant
+            .map_err(|why| {
                 let line = self.plan.site(site).line;
                 self.stop(Stop::Program(format!("line {line}: {why}")));
-                None
-            }
-        }
+            })
+            .ok()
     }
 }
 
@@ -200,7 +236,7 @@ pub(super) fn stat(arguments: &Arguments) -> Call<'_> {
 }
 
 /// A change of attributes, of a name or of an open file.
-fn changed(arguments: &Arguments, change: AttributeChange) -> Call<'_> {
+fn changed<'a>(arguments: &'a Arguments, change: AttributeChange<'a>) -> Call<'a> {
     match arguments.file(0) {
         Some(file) => Call::ChangeOpen { file, change },
         None => Call::Change { path: arguments.c_str(0), change },

@@ -214,6 +214,11 @@ impl Machine for Rank<'_, '_> {
     }
 
     #[inline]
+    fn stopped(&mut self) -> Option<Halt> {
+        self.interrupted()
+    }
+
+    #[inline]
     fn interrupted(&mut self) -> Option<Halt> {
         match self.stop {
             None if !self.session.is_interrupted() => None,
@@ -268,6 +273,20 @@ impl Machine for Rank<'_, '_> {
         let on = format!(" on rank {}", self.session.rank());
         let noted = self.session.assertion_failed(not_held(claim, place, &on));
         self.note(noted);
+    }
+
+    fn was_ended(&self) -> bool {
+        use ranks::CommError::{Signalled, Stopped};
+        matches!(self.stop, Some(Stop::Comm(Signalled { .. } | Stopped { .. })))
+    }
+
+    fn not_evaluated(&mut self, claim: &str, place: &Position) {
+        let Position { file, line, column } = place;
+        let text =
+            format!("{file}:{line}:{column}: the assertion was not evaluated: the run was ended before it");
+        let one = FailedAssertion { line: *line, claim: claim.to_owned(), text };
+        // The reason why the run ended stays.
+        drop(self.session.assertion_unevaluated(one));
     }
 
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {

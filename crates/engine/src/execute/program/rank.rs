@@ -64,13 +64,19 @@ impl<'m, 's> Rank<'m, 's> {
         if plan.verifies() {
             session.instrument.set_verifying();
         }
-        let copies = plan.sites().iter().any(|site| site.command == Some(Command::Fcopy));
+        let has = |commands: &[Command]| {
+            plan.sites().iter().filter_map(|site| site.command).any(|one| commands.contains(&one))
+        };
         let workers = plan.code.steps.iter().any(|step| matches!(step, ppl::plan::Step::Parallel { .. }));
-        if copies && (plan.ranks > 1 || workers) {
+        let alone = plan.ranks == 1 && !workers;
+        if alone {
+            session.instrument.set_alone();
+        }
+        if !alone && has(&[Command::Fcopy]) {
             session.instrument.set_others_copy();
         }
-        if plan.ranks == 1 && !workers {
-            session.instrument.set_alone();
+        if !alone && has(&[Command::Rename, Command::Link, Command::Symlink]) {
+            session.instrument.set_others_rename();
         }
         session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();

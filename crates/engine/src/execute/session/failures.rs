@@ -53,7 +53,8 @@ impl Failed {
         let moved = if self.moved > 0 { format!(" after {} bytes", self.moved) } else { String::new() };
         let did = match self.errno {
             0 => " succeeded".to_owned(),
-            libc::ENODATA => format!(" failed{moved}: the file ended early"),
+            // Of an extended attribute that is not there it means something else.
+            libc::ENODATA if !operation.contains("xattr(") => format!(" failed{moved}: the file ended early"),
             errno => format!(" failed{moved}: {}", errno_text(errno)),
         };
         let but = match self.expected {

@@ -86,6 +86,11 @@ impl Session<'_> {
         Ok(self.recorder.note(&Entry::Assertion(failed))?)
     }
 
+    /// Keeps an assertion that was not evaluated.
+    pub(in crate::execute) fn assertion_unevaluated(&mut self, one: FailedAssertion) -> Result<(), Stop> {
+        Ok(self.recorder.note(&Entry::Unevaluated(one))?)
+    }
+
     /// Keeps an assertion that the samples of all ranks decide.
     pub(in crate::execute) fn claimed(&mut self, claim: ppl::claim::Claim) -> Result<(), Stop> {
         if self.recorder.counts_samples() {
@@ -96,7 +101,11 @@ impl Session<'_> {
             ));
         }
         // Operations in flight belong to the statements before.
-        self.complete_all()?;
+        let done = self.complete_all();
+        // Of a run that was ended, what is done counts.
+        if !self.is_interrupted() {
+            done?;
+        }
         let at_ns = self.instrument.since_epoch_ns(self.instrument.now());
         Ok(self.recorder.note(&Entry::Claim { claim, at_ns })?)
     }

@@ -96,6 +96,8 @@ impl StartedOperation {
             | Call::Lookup { .. }
             | Call::Change { .. }
             | Call::ChangeOpen { .. }
+            | Call::Attribute { .. }
+            | Call::AttributeOpen { .. }
             | Call::Truncate { .. }
             | Call::Advise { .. }
             | Call::StatOpen { .. }

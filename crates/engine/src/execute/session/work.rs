@@ -307,8 +307,12 @@ impl<'a> Session<'a> {
         let (command, line) = self.command(place);
         match self.instrument.kernel(command, request, count) {
             Ok(timed) => {
-                self.store(site, timed)?;
-                Ok(timed.outcome)
+                // One that was broken off did what it did until then, in that time.
+                let stop = (timed.outcome.errno == libc::ECANCELED).then(|| self.interrupted()).flatten();
+                let errno = if stop.is_some() { 0 } else { timed.outcome.errno };
+                let outcome = Outcome { errno, ..timed.outcome };
+                self.store(site, Timed { outcome, ..timed })?;
+                stop.map_or(Ok(outcome), Err)
             }
             Err(NoKernel::Refused(refusal)) => Err(Self::refused(line, refusal)),
             Err(NoKernel::Failed(error)) => {

@@ -17,7 +17,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, confined_differently, read_pair, why_not_comparable};
+use crate::values::{Values, confined_differently, disturbed, read_pair, why_not_comparable};
 use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
@@ -61,6 +61,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
     warnings.extend(confined_differently(&quiet, &new));
+    warnings.extend(disturbed(&quiet, &new));
+    if let Some(empty) = [&quiet, &new].into_iter().find(|values| values.numbers.is_empty()) {
+        bail!("{} has no value that could be compared", empty.name);
+    }
     let lower = if new.numbers.len() < FEWEST {
         if args.output.is_some() {
             bail!(
@@ -73,7 +77,27 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else {
         samples(args, &quiet, &new, (&warnings, limit))?
     };
-    Ok(judged(args, limit, lower))
+    match limit.is_some().then(|| unfit(&[&quiet, &new])).flatten() {
+        Some(why) => {
+            eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
+            Ok(Status::Incomplete)
+        }
+        None => Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run")),
+    }
+}
+
+/// Why no condition can be judged by these runs: one of them failed or is incomplete, and what it measured says too little.
+fn unfit(of: &[&Values]) -> Option<String> {
+    of.iter().find_map(|values| {
+        let facts = values.facts.as_ref()?;
+        let found = facts.judgements.as_ref();
+        let failed = found.is_some_and(|found| found.status() == 3);
+        let first = found.and_then(|found| words::judgement::lines(found).into_iter().next());
+        (failed || !facts.complete).then(|| match first {
+            Some(first) => format!("{}: {}", values.name, first.head),
+            None => format!("{} is incomplete", values.name),
+        })
+    })
 }
 
 /// The number in `factor > 1.05`, which is also written `k>1.05`.
@@ -86,11 +110,14 @@ fn limit(text: &str) -> anyhow::Result<f64> {
     }
 }
 
-/// The exit status of a condition, which fails where even the lower end of the interval is above it.
-fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64) -> Status {
+/// The exit status of a condition, which fails where even the lower end of the interval is above it; `covers` is what that
+/// interval is about.
+fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, covers: &str) -> Status {
     let too_slow = limit.is_some_and(|limit| lower > limit);
     if let (true, Some(condition)) = (too_slow, &args.fail_if) {
-        eprintln!("{condition}: yes, even the lower end of the interval, {lower:.4}, is above it");
+        output::say(format_args!(
+            "{condition}: yes; the interval begins at {lower:.4} (it is about {covers})\n"
+        ));
     }
     if too_slow { Status::No } else { Status::Ok }
 }

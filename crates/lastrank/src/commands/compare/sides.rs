@@ -87,5 +87,5 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         };
         output::print_screen(&answer.screen(output::screen_options()))?;
     }
-    Ok(judged(args, limit, lower))
+    Ok(judged(args, limit, lower, "what differs from run to run, too"))
 }

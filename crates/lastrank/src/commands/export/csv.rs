@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use samples::{Run, Site, SiteKind, visible};
+use samples::{Run, Site, SiteKind, WarmUp, visible};
 use serde::Serialize;
 
 /// The columns of the run file but for those that point into its footer.
@@ -28,6 +28,9 @@ struct SampleRow<'a> {
     causes: u16,
     queue_ns: u64,
     blocked_ns: u32,
+    /// 1 where it is left out of results; only of a run with a warm-up.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warm_up: Option<u8>,
 }
 
 /// The names of the columns; [`SampleRow`] has them in the same order. The CSV library would write a header with the
@@ -65,7 +68,8 @@ fn plain(text: &str) -> Cow<'_, str> {
 /// Writes a header and the samples.
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
-    out.write_record(COLUMNS)?;
+    let warm_up = WarmUp::of(&run.facts);
+    out.write_record(COLUMNS.iter().copied().chain(warm_up.as_ref().map(|_| "warm_up")))?;
     let unknown = Site::default();
     let mut iterations = HashMap::<(u32, u32), u64>::new();
     for sample in &run.samples {
@@ -89,6 +93,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             causes: sample.causes,
             queue_ns: sample.queue_ns,
             blocked_ns: sample.blocked_ns,
+            warm_up: warm_up.as_ref().map(|warm_up| u8::from(!warm_up.keeps(site.kind, &mut sample.clone()))),
         })?;
         *iteration += 1;
     }

@@ -18,7 +18,7 @@ use crate::{output, values};
 
 /// Read the run, write it in the format asked for.
 pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
-    let mut run = values::open(&args.run)?;
+    let mut run = values::open_whole(&args.run)?;
     if args.redact {
         redact(&mut run);
     }

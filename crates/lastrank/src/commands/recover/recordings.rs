@@ -65,13 +65,18 @@ fn write(left: LeftRecording, into: &Path) -> anyhow::Result<(PathBuf, String)> 
     let found = left.read().context("cannot read what a recorder left")?;
     let mut trace = found.trace;
     trace.notes.extend(notes(found.unseen, found.cut));
-    trace.notes.push("the recorder was killed; what its application did is recovered".to_owned());
+    trace.notes.push(match left.manifest.is_of_complete_recorder() {
+        true => "the recorder was killed, and its application with it; what that did until then is recovered"
+            .to_owned(),
+        false => "the recorder was killed; what its application did is recovered".to_owned(),
+    });
     let about = About {
         command: left.manifest.command.clone(),
         elapsed_ns: found.elapsed_ns,
         recorded: found.seen.recorded,
         counted: found.seen.counted,
         began_ns: left.manifest.began_ns,
+        tree: None,
     };
     let written = Replacement::of(&path).map_err(anyhow::Error::from).and_then(|file| {
         recording::write(file.file(), &trace, &about)?;

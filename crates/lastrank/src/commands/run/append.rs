@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use report::Report;
-use results::{AnswerNumbers, AnswerPart};
+use results::{AnswerNumbers, AnswerPart, AnswerValue};
 use serde::Serialize;
 
 /// The names of the columns stay: scripts read them.
@@ -33,7 +33,18 @@ struct Row {
     p999_seconds: Option<f64>,
     max_seconds: Option<f64>,
     run_file: String,
+    /// What the quantiles are of: `operation`, `response`, `safe`, `step`. A file that was begun before has no column for it,
+    /// and none for those that follow.
+    value: Option<AnswerValue>,
+    /// The upper end of the interval of p99; none where it may be any longer.
+    p99_upper_seconds: Option<f64>,
+    /// Of all that the run measured, as on its first screen.
+    run_operations: u64,
+    run_bytes: u64,
 }
+
+/// Columns of files that earlier versions began.
+const FIRST: usize = 20;
 
 /// Appends the rows of a run: as JSON lines to a file `*.json`, `*.jsonl` or `*.ndjson`, else as CSV, whose header is
 /// written with the first run.
@@ -72,19 +83,32 @@ fn is_json(path: &Path) -> bool {
     path.extension().is_some_and(|kind| ["json", "jsonl", "ndjson"].iter().any(|one| kind == *one))
 }
 
-/// The rows, with their header where the file is empty.
+/// The rows, with their header where the file is empty; a file that an earlier version began keeps its columns.
 fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     rows.iter().try_for_each(|row| writer.serialize(row))?;
-    let text = String::from_utf8(writer.into_inner().context("the row cannot be written")?)?;
-    let header = text.find('\n').map_or(text.len(), |end| end + 1);
+    let text = writer.into_inner().context("the row cannot be written")?;
+    let cut = |columns: usize| -> anyhow::Result<String> {
+        let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_slice());
+        let mut writer = csv::Writer::from_writer(Vec::new());
+        for record in reader.records() {
+            writer.write_record(record?.iter().take(columns))?;
+        }
+        Ok(String::from_utf8(writer.into_inner().context("the row cannot be written")?)?)
+    };
+    let (whole, first) = (String::from_utf8(text.clone())?, cut(FIRST)?);
+    let header = |text: &str| text.find('\n').map_or(text.len(), |end| end + 1);
     let mut begins = Vec::new();
-    let read = file.take(header as u64).read_to_end(&mut begins);
+    let read = file.take(header(&whole) as u64).read_to_end(&mut begins);
     read.with_context(|| format!("cannot read {}", path.display()))?;
-    match begins.as_slice() {
-        [] => Ok(text),
-        found if *found == text.as_bytes()[..header] => Ok(text[header..].to_owned()),
-        _ => bail!("{} has other columns than the rows of --append; name another file", path.display()),
+    if begins.is_empty() {
+        return Ok(whole);
+    }
+    let of_file =
+        [whole, first].into_iter().find(|text| begins.starts_with(&text.as_bytes()[..header(text)]));
+    match of_file {
+        Some(text) => Ok(text[header(&text)..].to_owned()),
+        None => bail!("{} has other columns than the rows of --append; name another file", path.display()),
     }
 }
 
@@ -93,7 +117,8 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
     let (facts, numbers) = (&report.facts, &report.numbers);
     let tags: Vec<String> = facts.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let common = |numbers: &AnswerNumbers| Row {
-        started: facts.started.clone(),
+        // A simulated run is of no date.
+        started: if facts.is_simulated() { String::new() } else { facts.started.clone() },
         host: facts.machine.as_ref().and_then(|machine| machine.host.clone()).unwrap_or_default(),
         program: facts.name.clone(),
         tags: tags.join(" "),
@@ -104,6 +129,8 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
         errors: numbers.errors,
         status: report.judgements.status(),
         run_file: run_file.display().to_string(),
+        run_operations: numbers.operations,
+        run_bytes: numbers.bytes,
         ..Row::default()
     };
     if numbers.parts.is_empty() {
@@ -114,13 +141,21 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
 
 fn of_part(part: &AnswerPart, report: &Report, common: Row) -> Row {
     let row = report.results.get(part.row);
-    let quantiles = part.quantiles_seconds.as_ref();
-    Row {
+    let common = Row {
         phase: part.label.clone().unwrap_or_default(),
         operation: part.operation.clone(),
         operations: part.operations,
         bytes: row.map_or(0, |row| row.bytes),
-        errors: row.map_or(common.errors, |row| row.errors),
+        ..common
+    };
+    // As on the screen: no rate and no time of a run with wrong data.
+    if !report::are_shown(&report.judgements) {
+        return common;
+    }
+    let quantiles = part.quantiles_seconds.as_ref();
+    Row {
+        value: quantiles.map(|_| part.value),
+        p99_upper_seconds: part.interval(0.99).and_then(|interval| interval.upper_seconds),
         seconds: part.wall_seconds,
         operations_per_second: part.operations_per_second,
         bytes_per_second: part.bytes_per_second,

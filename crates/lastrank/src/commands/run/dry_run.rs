@@ -1,6 +1,7 @@
 //! `--dry-run`: prints operations, bytes, files and space of each rank.
 
 use engine::run::{Confine, Options, missing_space};
+use ppl::commands::Wish;
 use ppl::count::{DEFAULT_BUDGET, WorkCount, count};
 use samples::units::{bytes, count as number, duration};
 use serde_json::json;
@@ -47,6 +48,17 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
     }
     output::print(&text(planned, options, &tallies))?;
     Ok(Status::Ok)
+}
+
+/// What a program of a stranger asks for beyond files of its own, before it begins; nothing of one that ships with lastrank.
+pub fn tell_asked(planned: &Planned, options: &Options) {
+    let spawns = grant(planned, options);
+    let mut asked = asks::of(&planned.plan, spawns);
+    // What it made it may remove, as nearly all do.
+    asked.retain(|asked| asked.what != Wish::Remove);
+    if !planned.shipped && !asked.is_empty() {
+        eprint!("note: {} asks to\n{}", planned.name, asks::text(&asked, spawns));
+    }
 }
 
 fn grant(planned: &Planned, options: &Options) -> SpawnGrant {

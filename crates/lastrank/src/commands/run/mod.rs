@@ -5,6 +5,8 @@ mod dry_run;
 mod facts;
 mod progress;
 mod results;
+mod room;
+mod steady;
 mod until;
 
 use std::sync::Arc;
@@ -20,7 +22,7 @@ use engine::run::{
 };
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
-use samples::{ConfinedBy, Facts, Warning};
+use samples::{ConfinedBy, Facts, SteadyFacts, SteadyRule, Warning};
 
 pub use facts::versions;
 pub use results::stamped;
@@ -37,7 +39,10 @@ use crate::program::{self, Planned};
 /// Run a program that lastrank made, under `name`.
 pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result<Status> {
     let program = name.to_owned();
-    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text) })
+    if options.room.is_some() {
+        bail!("--room is for a program that somebody else wrote: `lastrank run --room FILE.ppl`");
+    }
+    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text), began_in: None })
 }
 
 /// Samples of each rank that the live line looks at ten times a second, the newest.
@@ -96,17 +101,34 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         // Each of the ranks that were started ends; one of them says why.
         return if speaks { Err(told) } else { Ok(Status::Usage) };
     }
-    let until = Until::of(args, job.is_some())?;
-    let options = options(args, &planned, backend);
+    let rule = steady::rule(args, &planned.plan)?;
+    let until = Until::of(args, &planned.plan, rule.as_ref(), job.is_some())?;
+    let mut options = options(args, &planned, backend);
+    if speaks && !(args.dry_run || args.quiet || args.one_line || args.json) {
+        dry_run::tell_asked(&planned, &options);
+    }
+    if let Some(named) = &args.room {
+        if let Err(told) = room::check(&planned, &mut options, job.is_some()) {
+            return if speaks { Err(told) } else { Ok(Status::Usage) };
+        }
+        if !args.dry_run {
+            return room::within(args, named.as_deref(), &planned, options, (until, rule));
+        }
+    }
     match job {
         _ if args.dry_run && speaks => dry_run::show(&planned, &options, args.json),
         _ if args.dry_run => Ok(Status::Ok),
-        Some(job) => measure_in_job(args, &planned, &options, &job),
-        None => measure(args, &planned, &options, until),
+        Some(job) => measure_in_job(args, &planned, &options, (&job, rule)),
+        None => measure(args, &planned, &options, (until, rule)),
     }
 }
 
-fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -> anyhow::Result<Status> {
+fn measure(
+    args: &RunArgs,
+    planned: &Planned,
+    options: &Options,
+    (until, rule): (Until, Option<SteadyRule>),
+) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, false)?;
     let machine = machine_before(planned, options)?;
     crowded(planned, options, planned.plan.ranks, machine::affinity::allowed().len());
@@ -149,6 +171,7 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
     runnable.complete_facts(&mut outcome.run.facts);
     machine.complete(&mut outcome.run.facts, planned);
     facts::label(&mut outcome.run.facts, args);
+    outcome.run.facts.steady = outcome.run.facts.steady.take().or_else(|| rule.map(SteadyFacts::asked));
     if args.redact {
         redact(&mut outcome.run);
     }
@@ -158,7 +181,12 @@ fn measure(args: &RunArgs, planned: &Planned, options: &Options, until: Until) -
 
 /// Measures as one process of a job. Rank 0 writes the whole of a complete run; each process writes its own part of
 /// one that broke off or is large.
-fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Job) -> anyhow::Result<Status> {
+fn measure_in_job(
+    args: &RunArgs,
+    planned: &Planned,
+    options: &Options,
+    (job, rule): (&Job, Option<SteadyRule>),
+) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, true)?;
     let machine = machine_before(planned, options)?;
     // Once a job, and of its first node. A launcher that binds ranks leaves each of them few of the processors.
@@ -181,6 +209,7 @@ fn measure_in_job(args: &RunArgs, planned: &Planned, options: &Options, job: &Jo
             runnable.complete_facts(&mut outcome.run.facts);
             machine.complete(&mut outcome.run.facts, planned);
             facts::label(&mut outcome.run.facts, args);
+            outcome.run.facts.steady = rule.clone().map(SteadyFacts::asked);
             outcome.run.facts.warnings.extend(other_ranks.clone());
             if args.redact {
                 redact(&mut outcome.run);

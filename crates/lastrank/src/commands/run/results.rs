@@ -36,6 +36,7 @@ impl OutputPaths {
         in_job: bool,
     ) -> anyhow::Result<Self> {
         let run = args.output.clone().unwrap_or_else(|| default_name(&planned.name, options, in_job));
+        let run = args.began_in.as_ref().map_or(run.clone(), |folder| folder.join(&run));
         let page = match &args.report {
             Some(path) if path == Path::new("none") => None,
             Some(path) => Some(path.clone()),
@@ -188,6 +189,9 @@ pub fn deliver(
     // What is told is made of samples and facts as they are in the file, so that `lastrank report` says the same to the
     // last digit.
     store::arrange(&mut outcome.run.samples);
+    if let Some(asked) = &outcome.run.facts.steady {
+        outcome.run.facts.steady = Some(results::judge_steady(&outcome.run, asked));
+    }
     // The samples first: printing may fail or block.
     let kept = keep(&paths.run, &outcome.run);
     let stored = matches!(kept, Kept::There);
@@ -202,24 +206,34 @@ pub fn deliver(
         live.remove();
     }
     drop(held);
+    outcome.run.leave_out_warm_up();
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
-    let report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
+    let mut report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
     };
+    let appended = match (&args.append, &report) {
+        (Some(path), Some(report)) => append::append(report, &paths.run, path),
+        _ => Ok(()),
+    };
+    if let Some(report) = &mut report {
+        let lost = [
+            (!stored, "the run file"),
+            (page.is_err(), "the page"),
+            (appended.is_err(), "the appended rows"),
+        ];
+        report.unwritten =
+            lost.iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| (*what).into()).collect();
+    }
     if let (true, Some(report)) = (args.json, &report) {
         output::json(&document(report, with(&args.with), (&paths.run, paths.page.as_deref())))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
-    let appended = match (&args.append, &report) {
-        (Some(path), Some(report)) => append::append(report, &paths.run, path),
-        _ => Ok(()),
-    };
     complain(outcome, true);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;

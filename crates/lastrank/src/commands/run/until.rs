@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow, bail};
 use engine::run::{Keep, Options, RunOutcome};
 use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
+use ppl::plan::Plan;
 use ranks::{RankEnd, RanksView};
 use report::Subject;
 use results::{QuantileInterval, ResultRow};
-use samples::{EndedBy, Facts, Run, Sample, Site, SiteKind, UntilFacts};
+use samples::{EndedBy, Facts, Run, Sample, Site, SiteKind, SteadyFacts, SteadyRule, UntilFacts};
 
 use crate::cli::{RunArgs, RunOptions};
 
@@ -29,6 +30,12 @@ const WITH_INTERVALS: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
 /// A look takes at most this part of the time.
 const SHARE_OF_LOOKING: u32 = 10;
+
+/// What `--until` is given for a rule of steadiness.
+const STEADY: &str = "steady";
+
+/// Between two looks whether a load is steady lies at least this.
+const LEAST_BETWEEN: Duration = Duration::from_millis(200);
 
 /// Samples at which a run ends in any case: they are held a second time in memory to be watched (1 GiB).
 const MOST_SAMPLES: usize = 1 << 24;
@@ -56,6 +63,15 @@ impl Watched {
         let what = "--until watches `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
                     LABEL/OPERATION`), or `n_eff > 400` (of p99; `n_eff(p50) > 400`)";
         let condition = Condition::parse(text).map_err(|why| anyhow!("--until {text}: {why}\n{what}"))?;
+        if let (Compared::Width(of), Bound::Number(number)) = (condition.quantity, condition.bound)
+            && number >= 1.0
+        {
+            bail!(
+                "--until {text}: the width is a share of {of}, and {number} of it is {}%; write \
+                 `width({of}) < {number}%`",
+                100.0 * number
+            );
+        }
         Self::watchable(condition)
             .ok_or_else(|| anyhow!("--until {text}: this is not watched during a run\n{what}"))
     }
@@ -107,6 +123,8 @@ impl Watched {
 #[derive(Clone, Debug, Default)]
 pub struct Until {
     condition: Option<Watched>,
+    /// The rule by which the run is to be steady (`--until steady`).
+    steady: Option<SteadyRule>,
     limit: Option<Duration>,
 }
 
@@ -115,11 +133,19 @@ impl Until {
     ///
     /// # Errors
     /// What cannot be read, or watched in such a run.
-    pub fn of(args: &RunArgs, in_job: bool) -> anyhow::Result<Until> {
-        let condition = args.until.as_deref().map(Watched::of).transpose()?;
+    pub fn of(args: &RunArgs, plan: &Plan, rule: Option<&SteadyRule>, in_job: bool) -> anyhow::Result<Until> {
+        // What a program asks for is not asked of ranks that nobody sees: it then ends by itself.
+        let of_program = plan.report.get("until").filter(|_| !in_job);
+        let asked = args.until.as_ref().or(of_program).map(|text| text.trim());
+        let is_steady = asked == Some(STEADY);
+        let condition = asked.filter(|_| !is_steady).map(Watched::of).transpose()?;
+        let steady = rule.filter(|_| is_steady).cloned();
+        if is_steady && steady.is_none() {
+            bail!("--until steady: say when it is, as in --steady 'iops 5% over 30s'");
+        }
         let limit = args.time.as_deref().map(seconds).transpose()?;
-        Self::possible(&args.options, condition.is_some(), limit.is_some(), in_job)?;
-        Ok(Until { condition, limit })
+        Self::possible(&args.options, asked.is_some(), limit.is_some(), in_job)?;
+        Ok(Until { condition, steady, limit })
     }
 
     fn possible(options: &RunOptions, until: bool, time: bool, in_job: bool) -> anyhow::Result<()> {
@@ -138,17 +164,18 @@ impl Until {
 
     /// Whether anything was asked for.
     pub fn is_asked(&self) -> bool {
-        self.condition.is_some() || self.limit.is_some()
+        self.needs_samples() || self.limit.is_some()
     }
 
     /// Whether samples must be seen for it.
     pub fn needs_samples(&self) -> bool {
-        self.condition.is_some()
+        self.condition.is_some() || self.steady.is_some()
     }
 
     fn text(&self) -> String {
         let time = || self.limit.map(|limit| samples::units::duration(limit.as_secs_f64()));
-        self.condition.as_ref().map(|one| one.text.clone()).or_else(time).unwrap_or_default()
+        let steady = || self.steady.as_ref().map(|_| STEADY.to_owned());
+        self.condition.as_ref().map(|one| one.text.clone()).or_else(steady).or_else(time).unwrap_or_default()
     }
 }
 
@@ -207,7 +234,7 @@ impl Watcher {
             return;
         }
         let out_of_time = self.until.limit.is_some_and(|limit| self.began.elapsed() >= limit);
-        let full = self.until.condition.is_some() && self.run.samples.len() >= MOST_SAMPLES;
+        let full = self.until.needs_samples() && self.run.samples.len() >= MOST_SAMPLES;
         self.ended_by = match () {
             () if self.stands(out_of_time || full) => Some(EndedBy::Condition),
             () if out_of_time => Some(EndedBy::Time),
@@ -221,17 +248,33 @@ impl Watcher {
 
     /// Whether the condition holds, if it is time for a look or the `last` one.
     fn stands(&mut self, last: bool) -> bool {
-        let Some(condition) = &self.until.condition else { return false };
+        if !self.until.needs_samples() {
+            return false;
+        }
         let n = self.run.samples.len();
         let now = Instant::now();
         if !last && (n < self.next_n || now < self.next_look) {
             return false;
         }
+        if let Some(rule) = &self.until.steady {
+            return self.is_steady(&rule.clone(), now);
+        }
+        let Some(condition) = &self.until.condition else { return false };
         self.figure = interval(&mut self.run, condition).and_then(|found| condition.figure(&found));
         self.looks += 1;
         self.next_n = (n as f64 * GROWTH) as usize + 1;
         self.next_look = Instant::now() + SHARE_OF_LOOKING * now.elapsed();
         self.figure.is_some_and(|figure| condition.holds(figure))
+    }
+
+    /// Whether the load is steady by now.
+    fn is_steady(&mut self, rule: &SteadyRule, now: Instant) -> bool {
+        // Ranks come one after the other in each piece; a run has each rank as a whole.
+        self.run.samples.sort_by_key(|sample| sample.rank);
+        self.looks += 1;
+        let found = results::was_steady(&self.run, rule);
+        self.next_look = Instant::now() + (SHARE_OF_LOOKING * now.elapsed()).max(LEAST_BETWEEN);
+        found
     }
 
     /// Seconds to go at the pace so far; none where that is not known.
@@ -256,6 +299,9 @@ impl Watcher {
             return;
         }
         let ended = self.ended_by.is_some() && outcome.ends.iter().all(as_asked);
+        // What is reached only when all ranks are through ended nothing.
+        let is_through = outcome.ends.iter().all(|end| matches!(end, RankEnd::Finished));
+        let ended_by = self.ended_by.filter(|_| !is_through);
         let facts = &mut outcome.run.facts;
         if ended {
             facts.complete = true;
@@ -267,14 +313,18 @@ impl Watcher {
             }
             outcome.stopped = None;
         }
+        facts.steady = self.until.steady.as_ref().map(|rule| SteadyFacts {
+            ended_the_run: self.ended_by == Some(EndedBy::Condition),
+            ..SteadyFacts::asked(rule.clone())
+        });
         facts.until = Some(UntilFacts {
             condition: self.until.text(),
-            reached: match self.ended_by {
+            reached: match ended_by {
                 Some(EndedBy::Condition) => true,
-                Some(EndedBy::Time) => self.until.condition.is_none(),
-                Some(EndedBy::Samples | EndedBy::Program) | None => false,
+                Some(EndedBy::Time) => !self.until.needs_samples(),
+                Some(EndedBy::Samples | EndedBy::Program) | None => self.ended_by == Some(EndedBy::Condition),
             },
-            ended_by: Some(self.ended_by.unwrap_or_default()),
+            ended_by: Some(ended_by.unwrap_or_default()),
             limit_seconds: self.until.limit.map(|limit| limit.as_secs_f64()),
             found: self.figure,
             looks: self.looks,

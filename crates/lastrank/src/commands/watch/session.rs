@@ -7,7 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use report::{AnswerSign, Unit, answer_line, significant};
 use serde_json::{Value, json};
-use tail::alarm::{Event, Level};
+use tail::alarm::{Event, Level, Watch};
 
 use super::baseline::{self, QuietRuns};
 use super::prometheus::Metrics;
@@ -327,10 +327,15 @@ impl<'a> Session<'a> {
                 parts.push(format!("{} that could not be read", amount(self.bad, "line")));
             }
             let sign = match (status, self.bad) {
-                (Status::Ok, 0) => AnswerSign::Good,
+                (Status::Ok, 0) if self.values > 0 => AnswerSign::Good,
                 _ => AnswerSign::Caution,
             };
-            let text = format!("{}; the level is {}.", parts.join(", "), level(watch.level));
+            let text = match self.values {
+                0 if self.alarms == 0 => {
+                    format!("No value came from {}: nothing was watched.", self.stream())
+                }
+                _ => format!("{}; the level is {}.{}", parts.join(", "), level(watch.level), beside(watch)),
+            };
             output::tell_screen(&answer_line(sign, &text, output::screen_options()))?;
         }
         Ok(status)
@@ -356,6 +361,29 @@ fn level(level: Level) -> &'static str {
         Level::Quiet => "that of the baseline",
         Level::Slow => "slow",
         Level::Fast => "fast",
+    }
+}
+
+/// Fewest runs whose median is told beside the baseline's.
+const FEWEST_BESIDE: usize = 20;
+
+/// What the end of a stream says beside its alarms: that only slower runs are one, and how the runs as a whole differ from the
+/// baseline where the level did not change by the evidence of runs as they came.
+fn beside(watch: &Watch) -> String {
+    let tuned = watch.baseline.options.factor;
+    match (watch.level, watch.overall()) {
+        (Level::Fast, _) => " Only slower runs are an alarm.".into(),
+        (Level::Quiet, Some((factor, runs)))
+            if runs >= FEWEST_BESIDE && !(1.0 / tuned..=tuned).contains(&factor) =>
+        {
+            format!(
+                " The median of the last {} is {} times the baseline's: `lastrank compare` says whether that is more than \
+             chance.",
+                amount(runs as u64, "run"),
+                significant(factor, 3)
+            )
+        }
+        (Level::Quiet | Level::Slow, _) => String::new(),
     }
 }
 

@@ -1,5 +1,7 @@
 //! `lastrank echo`: sends back what comes, as the other end of round trips through the network.
 
+mod peers;
+
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
 use std::os::unix::net::UnixListener;
@@ -9,7 +11,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
+use peers::Peers;
 use probes::ANSWER_OF_AN_ECHO;
+use probes::introduction::{MESSAGE, TOKEN, granted, may_be_asked, token_of};
 use workloads::quantity::{SECOND, nanoseconds};
 
 use crate::cli::EchoArgs;
@@ -38,7 +42,7 @@ pub fn run(args: &EchoArgs) -> anyhow::Result<Status> {
         let listener =
             UnixListener::bind(path).with_context(|| format!("cannot listen at {}", args.address))?;
         eprintln!("note: echo at {}; give it as a parameter, --set echo={0}", args.address);
-        serve(&open, move || listener.accept().map(|(stream, _)| stream));
+        serve((&open, &Arc::default()), move || listener.accept().map(|(stream, _)| stream));
         std::thread::sleep(until.saturating_duration_since(Instant::now()));
         let _ = std::fs::remove_file(path);
         return Ok(Status::Ok);
@@ -50,22 +54,23 @@ pub fn run(args: &EchoArgs) -> anyhow::Result<Status> {
     let address = tcp.local_addr().unwrap_or(address);
     let udp = UdpSocket::bind(address).with_context(|| format!("cannot listen at {address} (UDP)"))?;
     eprintln!("note: echo at {address}, TCP and UDP; give it as a parameter, --set echo={address}");
-    serve(&open, move || {
+    let peers = Arc::<Peers>::default();
+    serve((&open, &peers), move || {
         let (stream, _) = tcp.accept()?;
         stream.set_nodelay(true)?;
         Ok(stream)
     });
-    std::thread::spawn(move || datagrams(&udp));
+    std::thread::spawn(move || datagrams(&udp, &peers));
     std::thread::sleep(until.saturating_duration_since(Instant::now()));
     Ok(Status::Ok)
 }
 
 /// Takes connections on a thread of its own, each answered by a further one.
 fn serve<S: Read + Write + Send + 'static>(
-    open: &Arc<AtomicUsize>,
+    (open, peers): (&Arc<AtomicUsize>, &Arc<Peers>),
     mut accept: impl FnMut() -> std::io::Result<S> + Send + 'static,
 ) {
-    let open = Arc::clone(open);
+    let (open, peers) = (Arc::clone(open), Arc::clone(peers));
     std::thread::spawn(move || {
         loop {
             let Ok(stream) = accept() else {
@@ -77,37 +82,84 @@ fn serve<S: Read + Write + Send + 'static>(
                 open.fetch_sub(1, Ordering::AcqRel);
                 continue;
             }
-            let open = Arc::clone(&open);
+            let (open, peers) = (Arc::clone(&open), Arc::clone(&peers));
             std::thread::spawn(move || {
-                send_back(stream);
+                answer(stream, &peers);
                 open.fetch_sub(1, Ordering::AcqRel);
             });
         }
     });
 }
 
-/// Until the other end closes.
-fn send_back(mut stream: impl Read + Write) {
+/// Sends back what comes until the other end closes; or lets its datagrams in as long, where it asks for that.
+fn answer(mut stream: impl Read + Write, peers: &Peers) {
     let mut bytes = vec![0; PIECE];
-    while let Ok(got @ 1..) = stream.read(&mut bytes) {
-        if stream.write_all(&bytes[..got]).is_err() {
-            return;
+    let mut begun = 0;
+    // An introduction may come in pieces.
+    while begun < MESSAGE && may_be_asked(&bytes[..begun]) {
+        match stream.read(&mut bytes[begun..]) {
+            Ok(got @ 1..) => begun += got,
+            Ok(0) | Err(_) => return,
+        }
+    }
+    match token_of(&bytes[..begun]) {
+        Some(token) => let_in(stream, token, peers),
+        None => send_back(stream, &mut bytes, begun),
+    }
+}
+
+/// Until the other end closes; `begun` bytes came already.
+fn send_back(mut stream: impl Read + Write, bytes: &mut [u8], begun: usize) {
+    let mut got = begun;
+    while stream.write_all(&bytes[..got]).is_ok() {
+        match stream.read(bytes) {
+            Ok(more @ 1..) => got = more,
+            Ok(0) | Err(_) => return,
         }
     }
 }
 
-/// Answers requests, and nothing else: an answer has another first byte, so that two echoes that are told of each other by a
-/// forged address do not talk for ever.
-fn datagrams(socket: &UdpSocket) {
+/// Until the other end closes.
+fn let_in(mut stream: impl Read + Write, token: [u8; TOKEN], peers: &Peers) {
+    if !peers.let_in(token) {
+        return;
+    }
+    if stream.write_all(&granted(token)).is_ok() {
+        // Nothing is to come; whoever talks all the same is let go.
+        let _ = stream.read(&mut [0]);
+    }
+    peers.let_go(token);
+}
+
+/// Answers those who introduced themselves, as long as they keep their connection: an address may be forged. And it answers requests
+/// only: an answer has another first byte.
+fn datagrams(socket: &UdpSocket, peers: &Peers) {
     let mut bytes = vec![0; PIECE];
+    let mut told = false;
     loop {
-        if let Ok((got, from)) = socket.recv_from(&mut bytes)
-            && got > 0
-            && bytes[0] & ANSWER_OF_AN_ECHO == 0
-        {
-            bytes[0] |= ANSWER_OF_AN_ECHO;
-            // One that is lost is lost: so are datagrams.
-            let _ = socket.send_to(&bytes[..got], from);
+        let Ok((got, from)) = socket.recv_from(&mut bytes) else { continue };
+        let now = Instant::now();
+        // One that is lost is lost: so are datagrams.
+        if let Some(token) = token_of(&bytes[..got]) {
+            if peers.is_at(token, from, now) {
+                let _ = socket.send_to(&granted(token), from);
+            }
+        } else if got > 0 && bytes[0] & ANSWER_OF_AN_ECHO == 0 {
+            match peers.may_have_answer(from, now) {
+                Some(true) => {
+                    bytes[0] |= ANSWER_OF_AN_ECHO;
+                    let _ = socket.send_to(&bytes[..got], from);
+                }
+                Some(false) => {}
+                None if !told => {
+                    told = true;
+                    eprintln!(
+                        "note: {from} sends datagrams without an introduction, which are not answered: another program, or \
+                         a lastrank of an older version (update it); further ones are not told"
+                    );
+                }
+                None => {}
+            }
         }
     }
 }
