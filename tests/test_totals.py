@@ -102,7 +102,7 @@ def test_the_head_counts_what_the_run_file_has_and_the_table_says_the_rest(progr
 def test_no_assertion_behind_a_loop_that_is_ended_is_dropped(
     behind: str, status: int, said: list[str], program: Path, tmp_path: Path
 ) -> None:
-    (tmp_path / "p.ppl").write_text(f'repeat 100000000 {{ time["w"] stat("p.ppl"); }}\n{behind}\n')
+    (tmp_path / "p.ppl").write_text(f'repeat 100000000 {{ time["w"] write("a.dat", 4k); }}\n{behind}\n')
     # Of a simulated run samples are looked at from the first on, however busy this machine is.
     words = ["run", "p.ppl", "-o", "p.parquet", "--report", "none", "--backend", "simulate:exp(1ms)"]
     ran = call(program, tmp_path, *words, "--until", "n_eff(p50) > 50")
