@@ -8,11 +8,16 @@ const DIGITS: usize = 7;
 /// Decimals that stay however large a number is: of likelihoods and criteria the differences count.
 const DECIMALS: i32 = 2;
 
-/// Shortens the numbers of a document but for `facts`, which are those of the run file to the last digit.
+/// What stays as it is to the last digit: facts are those of the run file, and the numbers of the answer those of `ls` and of
+/// appended rows.
+const AS_THEY_ARE: [&str; 2] = ["facts", "numbers"];
+
+/// Shortens the numbers of a document, but for those in [`AS_THEY_ARE`].
 pub(crate) fn shorten(document: &mut Value) {
     match document {
         Value::Object(fields) => {
-            fields.iter_mut().filter(|(name, _)| *name != "facts").for_each(|(_, field)| shorten(field));
+            let shortened = fields.iter_mut().filter(|(name, _)| !AS_THEY_ARE.contains(&name.as_str()));
+            shortened.for_each(|(_, field)| shorten(field));
         }
         Value::Array(items) => items.iter_mut().for_each(shorten),
         Value::Number(number) => {
@@ -42,6 +47,7 @@ mod tests {
     fn computed_numbers_have_seven_digits_or_two_decimals_and_facts_all() {
         let mut document = json!({
             "facts": {"ticks_per_ns": 2.596_096_002_010_584},
+            "numbers": {"operations_per_second": 1_134.547_686_394_88},
             "rows": [{"seconds": 0.070_426_377_860_999_99, "bytes": 6_710_886_400_u64, "tiny": -2.369_558_123e-5, "p": 0.0}],
             "log_likelihood": -15_012_345.678_912,
             "bytes_per_second": 328_314_258.372_131_65,
@@ -51,6 +57,7 @@ mod tests {
         shorten(&mut document);
         let wanted = json!({
             "facts": {"ticks_per_ns": 2.596_096_002_010_584},
+            "numbers": {"operations_per_second": 1_134.547_686_394_88},
             "rows": [{"seconds": 0.070_426_38, "bytes": 6_710_886_400_u64, "tiny": -2.369_558e-5, "p": 0.0}],
             "log_likelihood": -15_012_345.68,
             "bytes_per_second": 328_314_258.37,

@@ -56,7 +56,7 @@ impl Report {
 
     /// The report as JSON, schema `lastrank.report/1`: the answer, of a size that depends neither on the number of
     /// samples nor on that of ranks, and what `with` names. Durations are in seconds, but for the `plot` of a figure, whose axes name
-    /// their unit. Numbers that were computed have as many digits as mean something ([`digits`]); facts, steps and figures are
+    /// their unit. Numbers that were computed have as many digits as mean something ([`digits`]); `numbers`, facts, steps and figures are
     /// as they are.
     pub fn json(&self, with: With) -> Value {
         let mut value = json!({"schema": "lastrank.report/1", "with": with.names()});
