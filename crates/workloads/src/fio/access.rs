@@ -97,7 +97,7 @@ pub enum BlockSizes {
     Split(Vec<(u64, u64)>),
 }
 
-const SIZE: &str = "a size of at least 1 byte, such as 4k or 1MiB";
+const SIZE: &str = "a size of 1 byte to 1 EiB, such as 4k or 1MiB";
 const SPLIT: &str = "sizes with their shares in percent, such as 4k/60:64k/40";
 
 impl BlockSizes {

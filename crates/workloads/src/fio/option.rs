@@ -204,7 +204,7 @@ impl Setting<'_> {
         };
         let (reads, writes) = self.parts();
         if reads.is_none() && writes.is_none() {
-            return Err(self.bad("a size of at least 1 byte, such as 4k or 1MiB"));
+            return Err(self.bad("a size of 1 byte to 1 EiB, such as 4k or 1MiB"));
         }
         job.write_sizes = writes.map(sizes).transpose()?;
         if let Some(reads) = reads {
@@ -275,7 +275,7 @@ impl Setting<'_> {
             "startdelay" => job.start_delay = self.time(SECOND)?,
             "io_size" => job.extent = Extent::Bytes(positive(self.written, self.value, self.prefixes)?),
             "number_ios" => {
-                job.extent = Extent::Operations(self.number(1, i64::MAX as u64, "a number of at least 1")?);
+                job.extent = Extent::Operations(self.number(1, 1 << 60, "a number of at least 1")?);
             }
             _ => job.loops = self.number(1, 1 << 32, "a number of at least 1")?,
         }

@@ -70,7 +70,7 @@ pub struct Ior {
     pub file: String,
 }
 
-const SIZE: &str = "a size of at least 1 byte, such as 1m";
+const SIZE: &str = "a size of 1 byte to 1 EiB, such as 1m";
 const NUMBER: &str = "a number of at least 1";
 
 /// The options of IOR that are recognised.
