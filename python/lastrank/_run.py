@@ -35,7 +35,7 @@ class Summary(Mapping[str, Any]):
     """Counts, rates and quantiles of one operation or block: a mapping whose entries are attributes too.
 
     ``n`` timings that succeeded, ``errors``, ``iops`` and ``mib_per_second`` over wall time of all ranks together (None
-    where there is no wall time, as of a ``ctime`` block), ``mean``, ``min``, ``p50``, ``p90``, ``p99``, ``p999``,
+    where there is no wall time, as of a ``ctime`` block), ``mean``, ``sd`` (standard deviation), ``min``, ``p50``, ``p90``, ``p99``, ``p999``,
     ``p9999``, ``max`` in seconds (None where the values do not reach so far), and ``intervals``: the distribution-free
     95 % interval of each quantile, ``(lower, upper)``, None where too few values are above it.
 
@@ -52,6 +52,7 @@ class Summary(Mapping[str, Any]):
             "iops": row["operations_per_second"],
             "mib_per_second": None if bytes_per_second is None else bytes_per_second / 2**20,
             "mean": row["mean_seconds"],
+            "sd": row["sd_seconds"],
             "min": found.get("min"),
             **{name: found.get(name) for name in _QUANTILES},
             "max": found.get("max"),

@@ -13,7 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 NOTEBOOKS = {
     "first_hour": {"steps": "200"},
-    "memory_hierarchy": {"largest": '"1MiB"', "accesses": "300", "batches": "5", "passes": "1"},
+    "memory_hierarchy": {"least": '"1ms"', "largest": '"1MiB"', "accesses": "300", "batches": "5", "passes": "1"},
     "parallel_write": {"steps": "120", "fresh": "2"},
     "system_calls": {"calls": "200", "batches": "10", "slow": "20", "writes": "20"},
 }

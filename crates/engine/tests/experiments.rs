@@ -43,7 +43,14 @@ fn the_memory_hierarchy_runs() {
     small(
         "the_memory_hierarchy_runs",
         include_str!("../../lastrank/experiments/memory_hierarchy.ppl"),
-        &[("largest", "1MiB"), ("accesses", "200"), ("batches", "5"), ("passes", "2"), ("processes", "1")],
+        &[
+            ("largest", "1MiB"),
+            ("accesses", "200"),
+            ("batches", "5"),
+            ("passes", "2"),
+            ("least", "1ms"),
+            ("processes", "2"),
+        ],
     );
 }
 

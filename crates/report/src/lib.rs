@@ -44,6 +44,7 @@ mod tail_of;
 mod text;
 mod throughput;
 mod unit;
+mod unseen;
 mod views;
 pub mod words;
 mod wrap;

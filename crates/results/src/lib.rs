@@ -34,6 +34,7 @@ mod steady;
 mod steps;
 mod summary;
 mod timeline;
+mod together;
 mod wall;
 
 pub use answer::{AnswerNumbers, AnswerPart, AnswerValue, Wish};
@@ -54,4 +55,5 @@ pub use settle::{judge_steady, was_steady};
 pub use steady::Steadiness;
 pub use steps::Steps;
 pub use summary::of_values;
+pub use together::Together;
 pub use wall::AtWall;

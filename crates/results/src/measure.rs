@@ -16,6 +16,7 @@ use crate::steady::Steadiness;
 use crate::steps::Steps;
 use crate::summary::quantiles;
 use crate::timeline::{Covered, Timeline};
+use crate::together::Together;
 use crate::wall::AtWall;
 
 /// Fills a row of a run that counts.
@@ -90,11 +91,23 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Who
         row.steady = row.series.as_ref().and_then(Steadiness::of);
     }
     let each = 1e-12 / row.operations_per_timing.map_or(1.0, f64::from);
+    row.sd_seconds = deviation(&durations).map(|ps| ps * each);
     (row.quantiles_seconds, row.intervals) = quantiles(durations, |ps| ps as f64 * each);
     if is_late {
         let (found, intervals) = quantiles(responses, |ps| ps as f64 * 1e-12);
         (row.response_quantiles_seconds, row.intervals) = (found, intervals);
     }
+}
+
+/// The standard deviation of some durations.
+fn deviation(durations: &[u64]) -> Option<f64> {
+    if durations.len() < 2 {
+        return None;
+    }
+    let count = durations.len() as f64;
+    let mean = durations.iter().map(|ps| *ps as f64).sum::<f64>() / count;
+    let squares: f64 = durations.iter().map(|ps| (*ps as f64 - mean).powi(2)).sum();
+    Some((squares / (count - 1.0)).sqrt())
 }
 
 fn seconds(ps: i64) -> f64 {
@@ -149,6 +162,7 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline
         row.achieved_depth = Some(totals.time_ps as f64 * 1e-12 / seconds(wall));
     }
     row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.passes(&row.labels, row.kind, rank));
+    row.together = Together::of(streams, timeline, |rank| timeline.passes(&row.labels, row.kind, rank));
     row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));
     passes
 }
@@ -183,6 +197,16 @@ mod tests {
     fn near(found: Option<f64>, wanted: f64) {
         let found = found.expect("a number");
         assert!((found - wanted).abs() <= 5e-4 * wanted.abs(), "{found} instead of {wanted}");
+    }
+
+    #[test]
+    fn the_deviation_is_of_one_operation() {
+        let row = of(vec![sample(0, 0, 2, 0), sample(0, 10, 4, 0), sample(0, 20, 9, 0)]);
+        near(row.sd_seconds, 13.0_f64.sqrt() * 1e-3);
+        let batched: Vec<Sample> =
+            [2, 4, 9].map(|ms| Sample { batch: 10, ..sample(0, 10 * ms, ms, 0) }).into();
+        near(of(batched).sd_seconds, 13.0_f64.sqrt() * 1e-4);
+        assert_eq!(of(vec![sample(0, 0, 2, 0)]).sd_seconds, None);
     }
 
     #[test]

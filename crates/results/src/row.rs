@@ -14,6 +14,7 @@ use crate::safe::{SYNCS, Safe};
 use crate::series::Series;
 use crate::steady::Steadiness;
 use crate::steps::Steps;
+use crate::together::Together;
 use crate::wall::AtWall;
 
 /// What was measured under one path of labels with one operation; places of the program that agree in both are one row.
@@ -66,6 +67,9 @@ pub struct ResultRow {
     pub achieved_depth: Option<f64>,
     /// Mean of one operation.
     pub mean_seconds: Option<f64>,
+    /// Standard deviation of one operation; in batches of the means of batches. `None` of fewer than two timings, of batches
+    /// that differ, and of a run that counts.
+    pub sd_seconds: Option<f64>,
     /// Quantiles of the durations, of one operation each; in batches of the means of batches.
     pub quantiles_seconds: Option<Quantiles>,
     /// Quantiles from the intended start on, under `rate`.
@@ -86,6 +90,8 @@ pub struct ResultRow {
     /// What all ranks had done when the first of them was through; `None` of a single rank, and of fewer than ten
     /// operations of a rank in a pass.
     pub at_wall: Option<AtWall>,
+    /// What was done while all ranks were at work, without what some did before or after; `None` of a single rank.
+    pub together: Option<Together>,
     /// Passes of the labelled block around it, each for itself; `None` without such a block or of one pass.
     pub iterations: Option<Iterations>,
     /// Under `rate`: what was asked for and what came of it.

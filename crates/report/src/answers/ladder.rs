@@ -2,8 +2,9 @@
 //! the bandwidth of passes over it.
 
 use super::cells::without_empty_columns;
-use super::{Answer, Measured, picture, streams};
+use super::{Answer, Measured, picture, spread, streams};
 use crate::number::{three, time};
+use crate::unseen::Unseen;
 use crate::views::{Axis, Place, SizeFamily, caches, set_figure, size_text};
 use crate::{Figure, Table};
 
@@ -32,6 +33,8 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let (said, bandwidth) = streams::bandwidth(measured);
     sentences.extend(said);
     tables.extend(bandwidth);
+    tables.extend(spread::means(measured, &timed_one_by_one(measured, &sets)));
+    tables.extend(spread::created(measured));
     // Size 0 has no place on a logarithmic axis.
     let mut shown: Vec<SizeFamily> =
         columns.iter().take(MOST_LINES).map(|column| column.family.clone()).collect();
@@ -50,7 +53,24 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     figures.extend(picture::against_normal(&single, false));
     let members = columns.iter().flat_map(|column| &column.family.members);
     sentences.extend(measured.about_the_clock(members.map(|(_, at)| &measured.seen.places[*at])));
+    sentences.extend(far_outliers(measured));
     Some(Answer::new(sentences, tables, figures))
+}
+
+/// Where the far outliers of empty timings come from, in which nothing but the clock was read.
+fn far_outliers(measured: Measured) -> Option<String> {
+    let run = measured.run;
+    let is_empty = |site: u32| run.sites.get(site as usize).is_some_and(|site| site.operation == "empty");
+    let found = Unseen::of(run.samples.iter().filter(|sample| is_empty(sample.site)))?;
+    found.sentence("empty timings", &run.facts)
+}
+
+/// Every place that was timed one by one: the clock, memory, files.
+fn timed_one_by_one<'a>(measured: Measured<'a>, sets: &[&'a SizeFamily]) -> Vec<&'a Place> {
+    let places = &measured.seen.places;
+    let empty = places.iter().filter(|place| place.operation == "empty");
+    let single = sets.iter().filter(|family| !is_batched(measured, family));
+    empty.chain(single.flat_map(|family| family.members.iter().map(|(_, at)| &places[*at]))).collect()
 }
 
 /// Words of a family's name that say how it was timed, not what.

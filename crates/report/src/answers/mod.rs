@@ -23,6 +23,7 @@ mod phases;
 mod picture;
 mod rows;
 mod sides;
+mod spread;
 mod streams;
 
 use results::ResultRow;

@@ -1,6 +1,8 @@
-//! Bandwidth of passes over memory by size and by the number of processes that pass at the same time, summed.
+//! Bandwidth of passes over memory by size and by the number of processes that pass at the same time, while all work.
 
 use std::collections::BTreeMap;
+
+use results::ResultRow;
 
 use super::Measured;
 use crate::Table;
@@ -52,8 +54,9 @@ pub(super) fn bandwidth(measured: Measured) -> (Option<String>, Option<Table>) {
             table.push(false, [first, size_text(size)].into_iter().chain(by.iter().map(cell)));
         }
     }
-    table.note = "Bytes read plus bytes written over the wall time of all: each process has memory of its own, and the \
-                  rates of all add up."
+    table.note = "Bytes read plus bytes written, of all processes, by the time in which all were at work: what one does before \
+                  the last has begun, or after the first is through, does not count. Each has memory of its own. \
+                  – where they were never at work at the same time."
         .into();
     (sentence(&series), Some(table))
 }
@@ -71,6 +74,14 @@ fn sentence(series: &[Series]) -> Option<String> {
         })
         .collect();
     Some(format!("A {} of {} moves {}.", first.kind, size_text(*size), parts.join(", ")))
+}
+
+/// Bytes a second of so many processes while all of them work.
+fn rate(row: &ResultRow, by: u32) -> Option<f64> {
+    if by > 1 {
+        return row.together.map(|together| together.bytes_per_second);
+    }
+    row.busy_seconds.filter(|busy| *busy > 0.0).map(|busy| row.bytes as f64 / busy)
 }
 
 fn series(measured: Measured) -> Vec<Series> {
@@ -93,7 +104,7 @@ fn series(measured: Measured) -> Vec<Series> {
             .iter()
             .filter_map(|(size, at)| {
                 let place = &places[*at];
-                Some((*size, measured.row(&place.label, &place.operation)?.bytes_per_second?))
+                Some((*size, rate(measured.row(&place.label, &place.operation)?, by)?))
             })
             .collect();
         found.insert(index, Series { kind: rest.join(" "), by, rates });

@@ -34,7 +34,7 @@ pub(crate) enum Axis {
 }
 
 /// A number with a unit of size or none: the value, and whether there was a unit.
-pub(super) fn size(word: &str) -> Option<(f64, bool)> {
+pub(crate) fn size(word: &str) -> Option<(f64, bool)> {
     let digits = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
     let number: f64 = word[..digits].parse().ok()?;
     let factor = match &word[digits..] {

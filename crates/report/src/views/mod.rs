@@ -33,7 +33,7 @@ pub(crate) use calls::{CallPair, pairs as call_pairs};
 pub(crate) use counted::chapters as counted;
 pub use distributions::QuantileRanges;
 pub(crate) use distributions::seconds_axis;
-pub(crate) use family::{Axis, SizeFamily};
+pub(crate) use family::{Axis, SizeFamily, size as size_of_word};
 pub use line::AffineFit;
 pub use normal::AgainstNormal;
 pub(crate) use place::Place;

@@ -35,9 +35,10 @@ pub(crate) fn size_axis(title: &str, sizes: &[f64], bytes: bool) -> Value {
 
 /// `1 MiB`, or `10 GB` of a size that is no power of two.
 pub(crate) fn size_text(bytes: f64) -> String {
-    let decimal = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB")]
+    // What is a number of KiB as well is told in those.
+    let decimal = [(1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "KB")]
         .into_iter()
-        .find(|(unit, _)| bytes % unit == 0.0 && bytes > 0.0);
+        .find(|(unit, _)| bytes % unit == 0.0 && bytes > 0.0 && (*unit > 1e3 || bytes % 1024.0 != 0.0));
     match decimal {
         Some((unit, name)) => format!("{} {name}", bytes / unit),
         None => units::bytes(bytes as u64),
