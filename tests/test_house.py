@@ -1,7 +1,6 @@
 """Checks the rules of ARCHITECTURE.md and CONTRIBUTING.md that can be tested on the source text.
 
-Needs no build. What belongs to a crate is written in one table here: which crates it may use, and whether
-it may contain `unsafe`. A new crate is a new row.
+Needs no build. Which crates a crate may use, and whether it may contain `unsafe`, is read from the table of ARCHITECTURE.md.
 """
 
 import re
@@ -19,34 +18,11 @@ MOST_LINES = 500
 MOST_LINES_OF_A_FUNCTION = 100
 MOST_PARAMETERS = 5
 
-# Crate → the crates of this workspace that it may use, from the lowest floor up. Tests may use any.
-MAY_USE = {
-    "samples": "",
-    "operations": "",
-    "lanes": "",
-    "tail": "lanes",
-    "confine": "",
-    "clock": "samples",
-    "ppl": "samples",
-    "store": "samples",
-    "workloads": "ppl",
-    "results": "samples tail",
-    "machine": "samples clock",
-    "ranks": "samples machine",
-    "report": "samples tail results",
-    "python": "samples store results report",
-    "mpi": "samples ranks",
-    "perf": "samples clock machine",
-    "record": "samples ppl perf",
-    "probes": "samples clock machine perf",
-    "trace": "operations ppl store",
-    "tracer": "samples operations clock trace",
-    "engine": "samples operations ppl confine clock machine perf ranks mpi record probes",
-    "lastrank": "samples operations ppl tail store workloads results report confine clock machine perf ranks mpi record probes engine trace tracer",
-}
-
-# Crates that make system calls, share memory, hand it to Python or use instructions that not every processor has; every other one says `#![forbid(unsafe_code)]`.
-MAY_BE_UNSAFE = {"lanes", "confine", "clock", "machine", "perf", "ranks", "mpi", "record", "probes", "engine", "tracer", "python"}
+# Crate → the crates of this workspace that it may use (tests may use any), and what it says of `unsafe`: the table of ARCHITECTURE.md.
+ROWS = re.findall(r"(?m)^\| `crates/(\w+)` \| .* \| ([\w —]+) \| (no|yes|one call) \|$", (ROOT / "ARCHITECTURE.md").read_text())
+MAY_USE = {crate: "" if uses == "—" else uses for crate, uses, _ in ROWS}
+# Crates that make system calls, share memory, hand it to Python or use instructions that not every processor has.
+MAY_BE_UNSAFE = {crate for crate, _, unsafe in ROWS if unsafe != "no"}
 
 # Recipes of ARCHITECTURE.md of the form "one file and its entry in a list": the files, the list, the crate's source
 # in which nothing else may name them.
@@ -263,7 +239,7 @@ def test_uses_are_followed_to_the_file_that_defines_a_name(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("crate", crates())
 def test_a_crate_uses_only_what_lies_below_it(crate: str) -> None:
-    assert crate in MAY_USE, f"{crate} has no row in MAY_USE"
+    assert crate in MAY_USE, f"{crate} has no row in the table of ARCHITECTURE.md"
     manifest = tomllib.loads((CRATES / crate / "Cargo.toml").read_text())
     tables = [manifest, *manifest.get("target", {}).values()]
     used = {name for table in tables for kind in ("dependencies", "build-dependencies") for name in table.get(kind, {})}
@@ -283,7 +259,8 @@ def test_the_table_of_arrows_has_no_circle() -> None:
 def test_the_pages_for_engineers_name_files_that_exist() -> None:
     folders = "crates|tests|docs|benches|fuzz|packaging|editors|\\.github"
     missing = []
-    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md"):
+    beside_crates = [shown(page) for page in sorted(CRATES.glob("*/DESIGN.md"))]
+    for page in ("ARCHITECTURE.md", "CONTRIBUTING.md", "SECURITY.md", *beside_crates):
         for name in re.findall(rf"`((?:{folders})/[^`\s]*)`", (ROOT / page).read_text()):
             found = any(ROOT.glob(name.rstrip("/"))) if "*" in name else (ROOT / name).exists()
             if not found:
