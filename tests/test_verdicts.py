@@ -1,6 +1,7 @@
 """Tests what `fit` and first screens say of inputs that were once told wrong, and that their `Next:` lines can be pasted."""
 
 import json
+import re
 import subprocess
 from pathlib import Path
 
@@ -109,9 +110,9 @@ def test_the_next_line_can_be_pasted(program: Path, tmp_path: Path, words: list[
     (tmp_path / "failing.ppl").write_text(FAILING)
     done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == status, done.stdout + done.stderr
-    _, mark, rest = done.stdout.partition("\nNext: lastrank ")
-    assert mark, done.stdout
-    command = " ".join(rest.partition(" · ")[0].split())
+    found = re.search(r"\nNext: +lastrank ((?:.*\\\n)*.*)", done.stdout)
+    assert found, done.stdout
+    command = found[1]
     again = subprocess.run(f"'{program}' {command}", shell=True, cwd=tmp_path, capture_output=True, text=True)
     assert again.returncode == status, (command, again.stdout, again.stderr)
 
