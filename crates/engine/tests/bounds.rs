@@ -40,6 +40,7 @@ fn ordinary(command: Command, kind: Kind, name: &str, case: usize) -> String {
         (Kind::Text, "advice") => "\"normal\"".into(),
         (Kind::Text, "kind") if command == Command::Atomic => "\"add\"".into(),
         (Kind::Text, "kind") => "\"copy\"".into(),
+        (Kind::Text, "key") => "\"user.a\"".into(),
         (Kind::Text, "pages") => "\"small\"".into(),
         (Kind::Text, "way") => "\"raw\"".into(),
         (Kind::Mode, _) => "\"r\"".into(),
