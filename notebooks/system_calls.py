@@ -149,8 +149,11 @@ files.plot("rate-fwrite");
 # %% [markdown]
 # ## 5. Random against sequential
 #
-# The report's sequential loop seeks by zero and its random offsets are not aligned, so its figures of this are not repeated.
-# These are ours; *cold* is written only where the kernel confirmed that the file was no longer in memory.
+# The report's sequential loop seeks by zero, so it reads in order; its random offsets are no page boundaries, which are the rows
+# `unaligned` here. Each block size has its own rows, since a larger block alone moves many times the bytes. *Cold* is written
+# only where the kernel confirmed that the file was no longer in memory.
+#
+# Its files were *created* by these writes. A chunk that is written in place is a row of its own.
 
 # %%
 page_table(files, "Side by side")

@@ -52,7 +52,10 @@ EXPECTED = {
         "last", "targets", "shared", "spread", "operation-far-tail", "operation-mean-excess",
         "operation-shape-stability", "operation-scale-stability", "distributions", "ranges",
     },
-    "sizes": {"transfer-fwrite-o-sync-fwrite", "rate-fwrite-o-sync-fwrite", "overlay-o-sync-fwrite", "ranges"},
+    "sizes": {
+        "transfer-fwrite-creating-o-sync-fwrite", "rate-fwrite-creating-o-sync-fwrite", "overlay-creating-o-sync-fwrite",
+        "overlay-in-place-o-sync-fwrite", "ranges",
+    },
     "compare": {"factor-curve", "pair-quantiles", "pair-density", "pair-survival", "pair-series"},
 }
 

@@ -74,6 +74,28 @@ impl<const COUNT: u32> Probe for Additions<COUNT> {
     }
 }
 
+/// Calls of a function, beside which a system call can be looked at.
+#[derive(Debug)]
+pub struct FunctionCall;
+
+/// The function. Neither it nor its result is known to the compiler where it is called.
+#[inline(never)]
+extern "C" fn same(number: u64) -> u64 {
+    std::hint::black_box(number)
+}
+
+impl Probe for FunctionCall {
+    #[inline(always)]
+    fn run(&mut self, count: u32) -> i32 {
+        let mut number = 1;
+        for _ in 0..count {
+            number = same(number);
+        }
+        std::hint::black_box(number);
+        0
+    }
+}
+
 /// System calls without a path or a file.
 #[derive(Clone, Copy, Debug)]
 pub enum Identity {
@@ -149,8 +171,11 @@ pub enum Lookup {
     OpenClose,
     /// `fopen(…, "w")` and `fclose`.
     FopenFclose,
-    /// `open(O_CREAT | O_EXCL)`, `close` and `unlink`.
-    CreateDelete,
+    /// `open(O_CREAT | O_EXCL)`, with `O_SYNC` if `sync`, `close` and `unlink`.
+    CreateDelete {
+        /// With `O_SYNC`.
+        sync: bool,
+    },
 }
 
 /// One kind of [`Lookup`] on one file.
@@ -166,7 +191,7 @@ impl CreateDeleteNames {
     pub fn new(what: Lookup, path: &Path) -> Result<Self, Error> {
         let path = c_path(path)?;
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let file = (what != Lookup::CreateDelete).then(|| open(&path, flags)).transpose()?;
+        let file = (!matches!(what, Lookup::CreateDelete { .. })).then(|| open(&path, flags)).transpose()?;
         Ok(Self { what, path, file })
     }
 }
@@ -219,8 +244,8 @@ impl Probe for CreateDeleteNames {
                     if file.is_null() { -1 } else { libc::fclose(file) }
                 })
             }
-            Lookup::CreateDelete => {
-                let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL;
+            Lookup::CreateDelete { sync } => {
+                let flags = libc::O_RDWR | libc::O_CREAT | libc::O_EXCL | if sync { libc::O_SYNC } else { 0 };
                 // SAFETY: the path is NUL-terminated; what was opened is closed immediately.
                 repeat_call!(
                     count,
@@ -298,7 +323,13 @@ mod tests {
     #[test]
     fn every_call_succeeds_and_removes_its_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let all = [Lookup::Stat, Lookup::Fstat, Lookup::OpenClose, Lookup::FopenFclose, Lookup::CreateDelete];
+        let all = [
+            Lookup::Stat,
+            Lookup::Fstat,
+            Lookup::OpenClose,
+            Lookup::FopenFclose,
+            Lookup::CreateDelete { sync: true },
+        ];
         for what in all {
             let mut names =
                 CreateDeleteNames::new(what, &own_file(folder.path(), "names")).expect("a file in it");

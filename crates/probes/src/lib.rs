@@ -28,6 +28,7 @@ mod loaded;
 mod measure;
 mod memory;
 mod net;
+mod net_server;
 mod noise;
 mod own_file;
 mod processes;

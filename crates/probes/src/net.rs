@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use crate::error::Error;
 use crate::introduction::{TOKEN, introduce};
 use crate::kernel::Probe;
+use crate::net_server::{icmp, sunrpc};
 
 /// How long an answer may take before the operation fails with ETIMEDOUT.
 const PATIENCE: Duration = Duration::from_secs(5);
@@ -28,6 +29,12 @@ pub enum Transport {
     Udp,
     /// A stream socket of this machine, by its path.
     Unix,
+    /// The time in which a connection is made, to any server: it is closed again at once.
+    Connect,
+    /// A call of a server of NFS that does nothing (procedure 0), through one connection.
+    NfsNull,
+    /// An echo request of ICMP, where this user may send one (`net.ipv4.ping_group_range`).
+    Icmp,
 }
 
 #[derive(Debug)]
@@ -39,6 +46,10 @@ enum Socket {
         _open: TcpStream,
     },
     Unix(UnixStream),
+    /// Where a connection is made.
+    Connect(SocketAddr),
+    NfsNull(TcpStream),
+    Icmp(UdpSocket),
 }
 
 /// Sends bytes to an echo and waits until as many came back: a round trip.
@@ -66,6 +77,7 @@ impl NetPingPong {
         let failed = |error: std::io::Error| {
             refused(format!("{error}; the other end is `lastrank echo {address}`, and it must be running"))
         };
+        let unanswered = |error: std::io::Error| refused(format!("{error}; a server must answer there"));
         let socket = match transport {
             Transport::Tcp => Socket::Tcp(connected(numeric(address)?).map_err(failed)?),
             Transport::Udp => {
@@ -85,8 +97,21 @@ impl NetPingPong {
                 stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
                 Socket::Unix(stream)
             }
+            Transport::Connect => {
+                let to = numeric(address)?;
+                connected(to).map_err(unanswered)?;
+                Socket::Connect(to)
+            }
+            Transport::NfsNull => Socket::NfsNull(connected(numeric(address)?).map_err(unanswered)?),
+            Transport::Icmp => Socket::Icmp(icmp::socket(address).map_err(refused)?),
         };
-        Ok(Self { socket, bytes: vec![0x6c; length], answer: vec![0; length], trips: 0, is_lost: false })
+        let mut made =
+            Self { socket, bytes: vec![0x6c; length], answer: vec![0; length], trips: 0, is_lost: false };
+        // Who does not speak the language of the other end is told before anything is timed.
+        if matches!(made.socket, Socket::NfsNull(_) | Socket::Icmp(_)) {
+            made.trip().map_err(unanswered)?;
+        }
+        Ok(made)
     }
 
     fn trip(&mut self) -> std::io::Result<()> {
@@ -107,6 +132,9 @@ impl NetPingPong {
                 stream.write_all(&self.bytes).and_then(|()| stream.read_exact(&mut self.answer))
             }
             Socket::Udp { socket, .. } => return datagram(socket, &self.bytes, &mut self.answer),
+            Socket::Connect(to) => return connected(*to).map(drop),
+            Socket::NfsNull(stream) => sunrpc::null(stream, self.trips as u32),
+            Socket::Icmp(socket) => return icmp::echo(socket, self.trips as u16, &self.bytes),
         };
         self.is_lost = done.is_err();
         done
@@ -177,9 +205,14 @@ impl Probe for NetPingPong {
         0
     }
 
-    /// There and back.
+    /// There and back; none of a connection or of a call that does nothing.
     fn bytes_each(&self) -> u64 {
-        2 * self.bytes.len() as u64
+        match self.socket {
+            Socket::Connect(_) | Socket::NfsNull(_) => 0,
+            Socket::Tcp(_) | Socket::Udp { .. } | Socket::Unix(_) | Socket::Icmp(_) => {
+                2 * self.bytes.len() as u64
+            }
+        }
     }
 }
 

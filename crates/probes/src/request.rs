@@ -58,8 +58,10 @@ pub enum Request {
     OpenClose { directory: PathBuf },
     /// `fopen` and `fclose` of a file in `directory`.
     FopenFclose { directory: PathBuf },
-    /// Create and delete a file in `directory`.
-    CreateDelete { directory: PathBuf },
+    /// Create and delete a file in `directory`, opened with O_SYNC if `sync`.
+    CreateDelete { directory: PathBuf, sync: bool },
+    /// Calls of a function, each of which waits for the one before.
+    FunctionCall,
     /// `malloc` and `free` of `bytes`.
     MallocFree { bytes: u64 },
     /// `mmap`, touch, `munmap` of `bytes`.
@@ -118,7 +120,8 @@ pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<d
         Request::Fstat { .. } => Box::new(names(Lookup::Fstat)?),
         Request::OpenClose { .. } => Box::new(names(Lookup::OpenClose)?),
         Request::FopenFclose { .. } => Box::new(names(Lookup::FopenFclose)?),
-        Request::CreateDelete { .. } => Box::new(names(Lookup::CreateDelete)?),
+        Request::CreateDelete { sync, .. } => Box::new(names(Lookup::CreateDelete { sync: *sync })?),
+        Request::FunctionCall => Box::new(calls::FunctionCall),
         Request::MallocFree { bytes } => Box::new(MallocFree { bytes: small(*bytes) }),
         Request::MmapMunmap { bytes } => Box::new(MmapMunmap { bytes: small(*bytes) }),
         Request::Fork { resident } => Box::new(Fork::new(*resident)?),
@@ -145,7 +148,7 @@ impl Request {
             | Self::RawFstat { directory }
             | Self::OpenClose { directory }
             | Self::FopenFclose { directory }
-            | Self::CreateDelete { directory } => Some(directory),
+            | Self::CreateDelete { directory, .. } => Some(directory),
             _ => None,
         }
     }
@@ -223,7 +226,9 @@ mod tests {
             Request::Fstat { directory: directory.clone() },
             Request::OpenClose { directory: directory.clone() },
             Request::FopenFclose { directory: directory.clone() },
-            Request::CreateDelete { directory },
+            Request::CreateDelete { directory: directory.clone(), sync: false },
+            Request::CreateDelete { directory, sync: true },
+            Request::FunctionCall,
             Request::MallocFree { bytes: 4 },
             Request::MmapMunmap { bytes: 4096 },
             Request::Fork { resident: 0 },

@@ -1,7 +1,7 @@
 //! The answers that programs declare: what the first screen and the tables say of runs that are known.
 
 use report::{Report, ReportOptions, ScreenOptions, WrittenFiles, build};
-use samples::{ClockFacts, Overhead, Run, Sample, Site, SiteKind};
+use samples::{ClockFacts, Overhead, PathFacts, Run, Sample, Site, SiteKind};
 
 const FILES: WrittenFiles = WrittenFiles { run: "run.parquet", page: Some("run.html") };
 
@@ -139,15 +139,26 @@ fn one_place_against_another_says_how_much_slower_for_small_and_large() {
         for bytes in [64u64, 4096, 65_536, 1_048_576] {
             let ns = latency + per_byte * bytes as f64;
             let kind = Kind { bytes, ..ONE };
-            made = made.place(&format!("{side} O_SYNC {bytes}"), "fwrite", kind, ns);
+            made = made.place(&format!("{side} creating O_SYNC {bytes}"), "fwrite", kind, 1.5 * ns);
+            made = made.place(&format!("{side} in place O_SYNC {bytes}"), "fwrite", kind, ns);
         }
-        let (small, large) = (Kind { bytes: 4096, ..ONE }, Kind { bytes: 1 << 20, ..ONE });
-        made = made.place(&format!("{side} random, cold"), "fread", small, latency);
-        made = made.place(&format!("{side} sequential, cold"), "fread", large, 1_048_576.0);
+        for (size, bytes) in [("4KiB", 4096), ("64KiB", 65_536), ("1MiB", 1 << 20)] {
+            let kind = Kind { bytes, ..ONE };
+            made = made.place(&format!("{side} random, cold {size}"), "fread", kind, latency + bytes as f64);
+            made = made.place(&format!("{side} sequential, cold {size}"), "fread", kind, bytes as f64);
+        }
     }
+    // Reads of another size are no measure of order.
+    made = made.place("A sequential, warm 4KiB", "fread", Kind { bytes: 4096, ..ONE }, 400.0);
+    made = made.place("A random, warm 4KiB", "fread", Kind { bytes: 512, ..ONE }, 400.0);
     let trip = Kind { bytes: 128, ..ONE };
-    let report = made.place("network tcp 64", "net_pingpong", trip, 60_000.0).report();
-    insta::assert_snapshot!(shown(&report));
+    made = made.place("network tcp 64", "net_pingpong", trip, 60_000.0);
+    made = made.place("network connect", "net_pingpong", ONE, 90_000.0);
+    let local = shown(&made.report());
+    let words = local.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("60.0 µs; no file here is reached through one."), "{local}");
+    made.run.facts.file_systems.push(PathFacts { path: "B".into(), remote: true, ..PathFacts::default() });
+    insta::assert_snapshot!(shown(&made.report()));
 }
 
 #[test]

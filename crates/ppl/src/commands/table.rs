@@ -492,10 +492,13 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "The C library's `fopen` and `fclose` of a file that it keeps in the directory. A sample is a batch of `count` pairs."
         errors "ENOENT, EACCES"
         example "fopen_fclose(\".\");";
-    CreateDelete "create_delete" ("directory" Path Required, "count" Count Int(1)) Nothing Lastrank []
-        "Creates, closes and deletes an empty file in the directory. A sample is a batch of `count` triples."
+    CreateDelete "create_delete" ("directory" Path Required, "count" Count Int(1), "flags" Text Absent("")) Nothing Lastrank []
+        "Creates, closes and deletes an empty file in the directory; with the flags `O_SYNC` it is opened so. A sample is a batch of `count` triples."
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
+    FunctionCall "function_call" ("count" Count Int(1000)) Nothing Lastrank []
+        "Calls a function of one argument that returns it. A sample is a batch of `count` calls, each of which waits for the one before."
+        example "function_call();";
     MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Maps `size` bytes, touches the first page and unmaps them. A sample is a batch of `count` repetitions."
         errors "ENOMEM"
@@ -540,7 +543,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         "The thread sends a signal to itself, and its handler runs. A sample is a batch of `count` signals."
         example "self_signal(10);";
     NetPingpong "net_pingpong" ("transport" Text Required, "address" Text Required, "size" Bytes Int(64), "count" Count Int(1)) Bytes Lastrank [reads writes]
-        "Sends `size` bytes to an echo and waits until they are back: a round trip through the network alone. Transport: `tcp`, `udp` or `unix`; the address, `NUMBER:PORT` or the path of a socket, must be given as a parameter. The other end is `lastrank echo`. A sample is a batch of `count` round trips."
+        "Sends `size` bytes to an echo and waits until they are back: a round trip through the network alone. Transport: `tcp`, `udp` or `unix`; the address, `NUMBER:PORT` or the path of a socket, must be given as a parameter. The other end is `lastrank echo`. To servers that run anyway: `connect` makes a TCP connection and closes it, `nfs_null` calls a server of NFS to do nothing, `icmp` sends an echo request, where this user may. A sample is a batch of `count` round trips."
         errors "ECONNREFUSED, ETIMEDOUT, EHOSTUNREACH"
         example "define param \"echo\" $echo \"\";\nif ($echo != \"\") net_pingpong(\"tcp\", $echo, 64);";
 }

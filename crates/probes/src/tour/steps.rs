@@ -134,7 +134,7 @@ fn system_steps<'a>(directory: &Path) -> [TourStep<'a>; 6] {
             "create_delete",
             "create + delete",
             "of an empty file",
-            Request::CreateDelete { directory: here() },
+            Request::CreateDelete { directory: here(), sync: false },
         ),
     ]
 }

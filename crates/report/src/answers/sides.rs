@@ -8,7 +8,7 @@ use super::picture::{Dot, dots};
 use super::{Answer, Measured};
 use crate::Table;
 use crate::number::{bandwidth, three, time};
-use crate::views::{AffineFit, Axis, Place, SizeCurve};
+use crate::views::{AffineFit, Axis, Place, SizeCurve, SizeFamily, size_of_word};
 
 /// Labels from which on a first word names a side.
 const FEWEST_LABELS: usize = 3;
@@ -17,6 +17,8 @@ const FEWEST_LABELS: usize = 3;
 struct Line<'a> {
     /// What it is, without the side: `O_SYNC fwrite 4 KiB`.
     name: String,
+    /// The same without the size.
+    what: String,
     /// Words of the label behind the side.
     rest: String,
     operation: &'a str,
@@ -39,6 +41,7 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     for (at, side) in sides.iter().enumerate() {
         sentences.extend(latency_and_bandwidth(measured, &lines, (side, at)));
     }
+    sentences.extend(creating(measured, &lines, &sides));
     sentences.extend(in_order(measured, &lines, &sides));
     let (said, trips) = network(measured, &lines, &sides);
     sentences.extend(said);
@@ -71,6 +74,12 @@ fn sides(measured: Measured<'_>) -> Vec<&str> {
     found.into_iter().map(|(side, _)| side).collect()
 }
 
+/// The words that are no sizes.
+fn without_sizes(label: &str) -> String {
+    let words: Vec<&str> = label.split(' ').filter(|word| size_of_word(word).is_none()).collect();
+    words.join(" ")
+}
+
 fn lines<'a>(measured: Measured<'a>, sides: &[&str]) -> Vec<Line<'a>> {
     let mut lines: Vec<Line> = Vec::new();
     let timed = |place: &&Place| place.is_operation() && place.sorted.len() >= 10;
@@ -83,11 +92,12 @@ fn lines<'a>(measured: Measured<'a>, sides: &[&str]) -> Vec<Line<'a>> {
             None => {
                 let mut places = vec![None; sides.len()];
                 places[at] = Some(place);
-                let words: Vec<&str> = rest.split(' ').filter(|word| word.parse::<u64>().is_err()).collect();
+                let what = format!("{} {}", without_sizes(rest), place.operation);
                 let size = place.bytes_each.filter(|bytes| *bytes > 0);
                 let size = size.map_or(String::new(), |bytes| format!(" {}", units::bytes(bytes)));
                 lines.push(Line {
-                    name: format!("{} {}{size}", words.join(" "), place.operation),
+                    name: format!("{what}{size}"),
+                    what,
                     rest: rest.to_owned(),
                     operation: &place.operation,
                     bytes: place.bytes_each,
@@ -147,34 +157,38 @@ fn slower(measured: Measured, lines: &[Line], (sides, other): (&[&str], usize)) 
     let found = |line: &Line| ratio_of(measured, line, other).map(as_long).unwrap_or_default();
     let size = |line: &Line| units::bytes(line.bytes.unwrap_or(0));
     let (small, large) = (found(first), found(last));
-    let both = format!("{} beside {}: {}", sides[other], sides[0], first.operation);
+    let both = format!("{} beside {}: {}", sides[other], sides[0], first.what);
     Some(match small == large {
         true => format!("{both} {small} for {} and for {}.", size(first), size(last)),
         false => format!("{both} {small} for {}, {large} for {}.", size(first), size(last)),
     })
 }
 
+/// Families of transfers by their size, those that write first.
+fn families<'a>(measured: Measured<'a>) -> Vec<&'a SizeFamily> {
+    let mut found: Vec<&SizeFamily> =
+        measured.seen.families.iter().filter(|family| family.axis == Axis::Transfer).collect();
+    found.sort_by_key(|family| family.operation != "fwrite");
+    found
+}
+
 /// Lines that are one operation of several sizes.
 fn transfers<'a, 'b>(measured: Measured, lines: &'b [Line<'a>]) -> Vec<&'b Line<'a>> {
-    let families = measured.seen.families.iter().filter(|family| family.axis == Axis::Transfer);
-    let Some(family) = families.into_iter().next() else { return Vec::new() };
-    lines
-        .iter()
-        .filter(|line| {
-            line.operation == family.operation
-                && line
-                    .rest
-                    .split(' ')
-                    .any(|word| word.parse::<u64>().ok() == line.bytes && line.bytes.is_some())
-        })
-        .collect()
+    let sized = |line: &&Line| {
+        let mut sizes = line.rest.split(' ').filter_map(size_of_word);
+        line.bytes.is_some_and(|bytes| sizes.any(|(size, _)| size == bytes as f64))
+    };
+    let Some(family) = families(measured).into_iter().next() else { return Vec::new() };
+    let Some(first) = lines.iter().filter(sized).find(|line| line.operation == family.operation) else {
+        return Vec::new();
+    };
+    lines.iter().filter(sized).filter(|line| line.what == first.what).collect()
 }
 
 /// `A: latency 122 µs, 980 MiB/s`: from the line through all sizes, or the ends where no line fits.
 fn latency_and_bandwidth(measured: Measured, lines: &[Line], (side, at): (&str, usize)) -> Option<String> {
     let places = &measured.seen.places;
-    let families = measured.seen.families.iter().filter(|family| family.axis == Axis::Transfer);
-    let family = families.into_iter().find(|family| {
+    let family = families(measured).into_iter().find(|family| {
         family
             .members
             .iter()
@@ -198,30 +212,84 @@ fn latency_and_bandwidth(measured: Measured, lines: &[Line], (side, at): (&str, 
     ))
 }
 
-/// What reading in order gains over random reads, by bytes a second, of each pair of lines that differ in that.
-fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String> {
-    let gain = |ordered: &Line, at: usize| -> Option<f64> {
-        let how = ordered.rest.strip_prefix("sequential, ")?;
-        let random = lines.iter().find(|line| {
-            line.rest.strip_prefix("random, ") == Some(how) && line.operation == ordered.operation
-        })?;
-        let rate = |place: &Place| measured.row(&place.label, &place.operation)?.bytes_per_second;
-        Some(rate(ordered.places[at]?)? / rate(random.places[at]?)?)
-    };
-    let mut parts: Vec<String> = Vec::new();
-    for line in lines {
-        let gains: Vec<String> = sides
+/// `Creating takes so many times as long as writing in place: 1.31 (64 B), 2.20 (1 MiB) on A`: at the ends of the sizes.
+fn creating(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String> {
+    let mut pairs: Vec<(&Line, &Line)> = lines
+        .iter()
+        .filter_map(|line| {
+            let rest = line.rest.strip_prefix("creating ")?;
+            let in_place = |other: &&Line| {
+                other.rest.strip_prefix("in place ") == Some(rest) && other.operation == line.operation
+            };
+            Some((line, lines.iter().find(in_place)?))
+        })
+        .collect();
+    pairs.sort_by_key(|(line, _)| line.bytes);
+    let ends = [pairs.first()?, pairs.last()?];
+    let of_side = |at: usize| -> Option<String> {
+        let ratios: Vec<String> = ends
             .iter()
-            .enumerate()
-            .filter_map(|(at, side)| Some(format!("{} on {side}", three(gain(line, at)?))))
+            .filter_map(|(creating, in_place)| {
+                let found =
+                    ratio(median(measured, in_place.places[at]?)?, median(measured, creating.places[at]?)?)?;
+                Some(format!("{} ({})", factor(found), units::bytes(creating.bytes?)))
+            })
             .collect();
-        if !gains.is_empty() {
-            let how = line.rest.strip_prefix("sequential, ").unwrap_or_default();
-            parts.push(format!("{how} {}", gains.join(" and ")));
-        }
-    }
+        (!ratios.is_empty()).then(|| format!("{} on {}", ratios.join(", "), sides[at]))
+    };
+    let parts: Vec<String> = (0..sides.len()).filter_map(of_side).collect();
     (!parts.is_empty())
-        .then(|| format!("Reading in order moves so many times the bytes: {}.", parts.join("; ")))
+        .then(|| format!("Creating takes so many times as long as writing in place: {}.", parts.join("; ")))
+}
+
+/// Ways to read of which one is told, the most telling first.
+const TOLD: [&str; 3] = ["cold", "not proven cold", "O_DIRECT"];
+
+/// What reading in order gains over random reads of the same size, by bytes a second.
+fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String> {
+    // What is read in order, how, and what is read at random of the same size.
+    let pairs: Vec<(&Line, String, &Line)> = lines
+        .iter()
+        .filter_map(|ordered| {
+            let how = ordered.rest.strip_prefix("sequential, ")?;
+            let is_other = |line: &&Line| {
+                line.rest.strip_prefix("random, ") == Some(how)
+                    && line.operation == ordered.operation
+                    && line.bytes == ordered.bytes
+            };
+            Some((ordered, without_sizes(how), lines.iter().find(is_other)?))
+        })
+        .collect();
+    let rate = |place: &Place| measured.row(&place.label, &place.operation)?.bytes_per_second;
+    // Where files are in memory, their order is none of a device.
+    let in_memory = |side: &str| {
+        measured.run.facts.file_systems.iter().any(|found| found.path == side && found.in_memory)
+    };
+    let parts: Vec<String> = (0..sides.len())
+        .filter(|at| !in_memory(sides[*at]))
+        .filter_map(|at| {
+            let here = || pairs.iter().filter(|(ordered, ..)| ordered.places[at].is_some());
+            let told = TOLD.into_iter().find(|told| here().any(|(_, how, _)| how == told));
+            let how = told.or_else(|| here().next().map(|(_, how, _)| how.as_str()))?;
+            let of_kind: Vec<_> = here().filter(|(_, other, _)| other == how).collect();
+            let ends = [of_kind.first(), of_kind.last().filter(|_| of_kind.len() > 1)];
+            let gains: Vec<String> = ends
+                .into_iter()
+                .flatten()
+                .filter_map(|(ordered, _, random)| {
+                    let gain = rate(ordered.places[at]?)? / rate(random.places[at]?)?;
+                    Some(format!("{} ({})", three(gain), units::bytes(ordered.bytes?)))
+                })
+                .collect();
+            (!gains.is_empty()).then(|| format!("{} {how} on {}", gains.join(", "), sides[at]))
+        })
+        .collect();
+    (!parts.is_empty()).then(|| {
+        format!(
+            "Reads in order move so many times the bytes of random ones of the same size: {}.",
+            parts.join("; ")
+        )
+    })
 }
 
 /// Round trips through the network alone, and their share in the smallest write of the slowest side.
@@ -238,7 +306,10 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
             [
                 place.label.clone(),
                 // There and back.
-                place.bytes_each.map_or("–".into(), |bytes| units::bytes(bytes / 2)),
+                place
+                    .bytes_each
+                    .filter(|bytes| *bytes > 0)
+                    .map_or("–".into(), |bytes| units::bytes(bytes / 2)),
                 time(summary.median),
                 summary.p99.map_or("–".into(), time),
                 time(summary.max),
@@ -247,12 +318,16 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
         );
     }
     let quickest = trips.iter().map(|place| place.median()).min_by(f64::total_cmp);
+    let is_remote =
+        |side: &str| measured.run.facts.file_systems.iter().any(|found| found.path == side && found.remote);
     let writes =
         lines.iter().filter(|line| line.operation == "fwrite" && line.bytes.is_some_and(|bytes| bytes > 0));
+    // The network has a share only in what goes through it.
     let slowest = writes.min_by_key(|line| line.bytes).and_then(|line| {
         let of_sides =
             line.places.iter().zip(sides).filter_map(|(place, side)| Some((place.as_ref()?.median(), side)));
-        of_sides.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(whole, side)| (line, side, whole))
+        let remote = of_sides.filter(|(_, side)| is_remote(side));
+        remote.max_by(|a, b| a.0.total_cmp(&b.0)).map(|(whole, side)| (line, side, whole))
     });
     let sentence = quickest.map(|trip| match slowest {
         Some((line, side, whole)) if whole > 0.0 => format!(
@@ -261,7 +336,10 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
             100.0 * trip / whole,
             line.name
         ),
-        Some(_) | None => format!("A round trip through the network alone takes {}.", time(trip)),
+        Some(_) | None => format!(
+            "A round trip through the network alone takes {}; no file here is reached through one.",
+            time(trip)
+        ),
     });
     (sentence, (!table.rows.is_empty()).then_some(table))
 }

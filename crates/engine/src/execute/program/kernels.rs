@@ -52,7 +52,11 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
         KernelCommand::Fstat => (Request::Fstat { directory: directory() }, count(1, 1)),
         KernelCommand::OpenClose => (Request::OpenClose { directory: directory() }, count(1, 1)),
         KernelCommand::FopenFclose => (Request::FopenFclose { directory: directory() }, count(1, 1)),
-        KernelCommand::CreateDelete => (Request::CreateDelete { directory: directory() }, count(1, 1)),
+        KernelCommand::CreateDelete => {
+            let sync = arguments.text(2) == "O_SYNC";
+            (Request::CreateDelete { directory: directory(), sync }, count(1, 1))
+        }
+        KernelCommand::FunctionCall => (Request::FunctionCall, count(0, 1000)),
         KernelCommand::Malloc => (Request::MallocFree { bytes: bytes(0) }, count(1, 1)),
         KernelCommand::MmapMunmap => (Request::MmapMunmap { bytes: bytes(0) }, count(1, 1)),
         KernelCommand::Fork => (Request::Fork { resident: bytes(0) }, 1),
@@ -79,6 +83,9 @@ pub(super) fn request(command: KernelCommand, arguments: &Arguments, seed: u64) 
                 "tcp" => Transport::Tcp,
                 "udp" => Transport::Udp,
                 "unix" => Transport::Unix,
+                "connect" => Transport::Connect,
+                "nfs_null" => Transport::NfsNull,
+                "icmp" => Transport::Icmp,
                 _ => return None,
             };
             let address = arguments.text(1).to_owned();
@@ -115,12 +122,13 @@ fn are_known(command: KernelCommand, arguments: &Arguments) -> bool {
             pages(2)
         }
         KernelCommand::Stream => pages(3),
+        KernelCommand::CreateDelete => matches!(arguments.text(2), "" | "O_SYNC"),
         KernelCommand::ContextSwitch | KernelCommand::MutexHandover => arguments.size(0, 2).is_multiple_of(2),
         KernelCommand::CorePingpong => arguments.size(2, 2).is_multiple_of(2),
         KernelCommand::Empty
         | KernelCommand::OpenClose
         | KernelCommand::FopenFclose
-        | KernelCommand::CreateDelete
+        | KernelCommand::FunctionCall
         | KernelCommand::Malloc
         | KernelCommand::MmapMunmap
         | KernelCommand::Fork
@@ -157,6 +165,9 @@ mod tests {
         assert_eq!(of(KernelCommand::Chase, &[Value::Int(64), Value::Int(5), word("hueg")]), None);
         assert_eq!(of(KernelCommand::Getpid, &[Value::Int(1), word("rwa")]), None);
         assert_eq!(of(KernelCommand::ContextSwitch, &[Value::Int(5)]), None);
+        let create = |flags: &str| of(KernelCommand::CreateDelete, &[word("."), Value::Int(3), word(flags)]);
+        let wanted = Request::CreateDelete { directory: ".".into(), sync: true };
+        assert_eq!((create("O_SYNC"), create("O_SINK")), (Some((wanted, 3)), None));
         assert_eq!(of(KernelCommand::Stream, &[Value::Text("sideways".into()), Value::Int(64)]), None);
     }
 }
