@@ -12,6 +12,7 @@ macro_rules! eprintln {
 mod asked;
 mod cli;
 mod commands;
+mod conditions;
 mod diagnostics;
 mod exit;
 mod experiments;

@@ -1,6 +1,8 @@
 //! Any text is a condition or a rule, or is refused in words: no panic, and what is read says the same again.
 
 use ppl::condition::{Bound, Condition};
+use ppl::plan::Settings;
+use ppl::{Source, claim, compile};
 use proptest::prelude::*;
 
 /// Pieces of conditions and rules, mixed with what stands in none.
@@ -83,5 +85,58 @@ proptest! {
             }
             Err(why) => prop_assert!(!why.to_string().is_empty()),
         }
+    }
+}
+
+/// A quantity with what it is of, as an option and as a program may write it, and what fits behind it.
+fn quantity() -> impl Strategy<Value = (String, &'static str)> {
+    let time = prop::sample::select(vec![
+        "p50", "median", "p90", "p99", "p99.9", "p999", "p99.99", "mean", "max", "lat",
+    ]);
+    let rate = prop::sample::select(vec!["iops", "bw", "count", "n_eff", "bandwidth"]);
+    let quantile = prop::sample::select(vec!["p50", "p99", "p99.9", "p9999"]);
+    let of = |form: &'static str| {
+        prop::sample::select(vec!["", "(\"read\")", " of read", " of \"read\"", " of \"a b/read\""])
+            .prop_map(move |of| (form, of))
+    };
+    let plain =
+        |bound: &'static str| move |(word, (_, of)): (&str, (&str, &str))| (format!("{word}{of}"), bound);
+    let wide = |bound: &'static str| {
+        move |(word, (form, of)): (&str, (&str, &str))| (form.replace("Q", &format!("{word}{of}")), bound)
+    };
+    prop_oneof![
+        (time, of("")).prop_map(plain("5ms")),
+        (rate, of("")).prop_map(plain("1000")),
+        (quantile.clone(), of("width(Q)")).prop_map(wide("0.05")),
+        (quantile.clone(), of("width(Q)")).prop_map(wide("5ms")),
+        (quantile, of("n_eff(Q)")).prop_map(wide("400")),
+    ]
+}
+
+/// The assertions of a program, as messages print them.
+fn printed(condition: &str) -> Vec<String> {
+    let text = format!("time[\"a b\"] read(\"f\");\nassert {condition};\n");
+    let mut source = Source::new("a.ppl", &text);
+    let (plan, _) = compile(&mut source, &Settings::default(), false, None)
+        .unwrap_or_else(|found| panic!("{text}: {found:?}"));
+    claim::assertions(&plan.code).into_iter().map(|(_, text)| text).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_printed_of_an_assertion_is_the_same_assertion_and_the_same_condition(
+        (quantity, bound) in quantity(),
+        relation in prop::sample::select(vec!["<", ">", "<=", ">="]),
+    ) {
+        let written = format!("{quantity} {relation} {bound}");
+        let once = printed(&written);
+        prop_assert_eq!(&once, &printed(&once[0]), "{}", written);
+        let [as_option, again] = [&written, &once[0]].map(|text| Condition::parse(text).expect(text));
+        prop_assert_eq!(
+            (as_option.quantity, as_option.of, as_option.relation, as_option.bound.value()),
+            (again.quantity, again.of, again.relation, again.bound.value())
+        );
     }
 }

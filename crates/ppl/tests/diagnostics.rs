@@ -62,6 +62,14 @@ const CASES: &[Case] = &[
         "wrong kind",
         "write(\"f\", \"100\");\nfread(\"f\", 1);\nfor 60 { print(1); }\nthink 5;\nsleep(\"a\");",
     ),
+    case(
+        "conditions of assert",
+        "time[\"w\"] repeat 10 getpid();\nassert factor > 1.05;\nassert p99 < 5;\nassert p99 < 5%;\nassert iops > 5ms;\n\
+         assert each iops > 5;\nassert each p99 < 5ms;\nassert p95 < 5ms;\nassert width(p95 of getpid) < 5%;\n\
+         assert width(mean) < 5%;\nassert width(\"w\") < 5%;\nassert width(p99) < 5;\nassert 5% > 1;\n\
+         assert iops() > 5;\nassert p99 of getpdi < 1ms;\nassert pp9 < 1ms;\nprint(iops(\"w\"));\n\
+         $i = 1; time[\"w$i\"] getpid(); assert p99 < 1ms;",
+    ),
     case("no result", "$x = delete(\"f\");"),
     case(
         "bad mode",

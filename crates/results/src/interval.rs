@@ -10,6 +10,9 @@ const LEVEL: f64 = 0.95;
 /// Fewest values beyond a quantile, counted as independent ones, that an upper end needs.
 const FEWEST_BEYOND: f64 = 3.7;
 
+/// Values beyond the quantile, counted as independent ones, before its width is believed.
+const FEWEST_FOR_WIDTH: f64 = 10.0;
+
 /// A quantile with the order statistics that enclose it with 95 % confidence.
 ///
 /// The ranks are those of independent values (binomial; David, Nagaraja 2003, 7.1), as many as the values are worth:
@@ -42,6 +45,13 @@ impl QuantileInterval {
             (Some(lower), Some(upper)) if self.seconds > 0.0 => 0.5 * (upper - lower) / self.seconds,
             _ => f64::INFINITY,
         }
+    }
+
+    /// The whole width of the interval as a share of the quantile; infinite where an end is missing, or where too few
+    /// values lie beyond the quantile for its width to be believed.
+    pub fn width(&self) -> f64 {
+        let beyond = self.effective_n * (1.0 - self.probability);
+        if beyond >= FEWEST_FOR_WIDTH { 2.0 * self.half_width() } else { f64::INFINITY }
     }
 
     /// The number of values, as dependent as these `n`, of which this quantile has an upper end; `None` of none.

@@ -1,12 +1,14 @@
 //! Judges what the program asserts about the samples of all ranks.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap};
 
-use ppl::claim::{self, Claim};
+use ppl::claim::{self, Answered, Claim, Measured};
+use ppl::condition::AskedAnswer;
 use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
 use ranks::RankEnd;
-use samples::{Judgement, JudgementExample, JudgementKind, Sample};
+use samples::{Judgement, JudgementExample, JudgementKind, Run, Sample};
 
 use super::RunOutcome;
 
@@ -26,8 +28,52 @@ struct Case {
     at_ns: HashMap<u32, u64>,
 }
 
+/// Says what is asked of the answer of one run.
+pub type AnswerOf = Box<dyn Fn(&AskedAnswer) -> Result<Answered, String>>;
+
+/// Makes the answer of a run: who shows it does, so that what is shown and what is judged are one number.
+pub type Answers = Box<dyn Fn(&Run) -> AnswerOf>;
+
+/// The samples that an assertion counts, and the answer that is made of them.
+struct Considered<'a> {
+    run: &'a Run,
+    by_site: &'a [Vec<&'a Sample>],
+    counts: &'a dyn Fn(&Sample) -> bool,
+    /// Durations that were asked for, by name.
+    known: HashMap<(String, Times), Vec<f64>>,
+    answers: Option<&'a Answers>,
+    /// The answer of the whole run, for all assertions that count each sample.
+    of_all: &'a OnceCell<AnswerOf>,
+    /// The answer of these samples.
+    alone: OnceCell<AnswerOf>,
+}
+
+impl Measured for Considered<'_> {
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        let durations = self.known.entry((name.to_owned(), times)).or_insert_with(|| {
+            let sites = self.run.sites.iter().zip(self.by_site);
+            let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
+            wanted.filter(|sample| (self.counts)(sample)).map(|sample| times.seconds(sample)).collect()
+        });
+        statistic.of(durations)
+    }
+
+    fn answer(&mut self, asked: &AskedAnswer) -> Result<Answered, String> {
+        let answers = self.answers.ok_or("this command gives no answer that could be judged")?;
+        let run = self.run;
+        if run.samples.iter().all(|sample| (self.counts)(sample)) {
+            return self.of_all.get_or_init(|| answers(run))(asked);
+        }
+        let some = || {
+            let samples = run.samples.iter().filter(|sample| (self.counts)(sample)).copied().collect();
+            Run { facts: run.facts.clone(), sites: run.sites.clone(), samples }
+        };
+        self.alone.get_or_init(|| answers(&some()))(asked)
+    }
+}
+
 /// Judges all of them, and keeps those that do not hold.
-pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
+pub(super) fn judge(plan: &Plan, answers: Option<&Answers>, outcome: &mut RunOutcome) {
     let claims = std::mem::take(&mut outcome.claims);
     let was_ended = outcome.ends.iter().any(|end| matches!(end, RankEnd::Stopped(_)));
     if was_ended && outcome.run.samples.is_empty() {
@@ -54,6 +100,7 @@ pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
             list.push(sample);
         }
     }
+    let of_all = OnceCell::new();
     let mut found = Vec::new();
     for case in cases.values().flatten() {
         let members = plan.groups.get(case.claim.group as usize).map_or(&[][..], |group| &group.ranks);
@@ -63,19 +110,19 @@ pub(super) fn judge(plan: &Plan, outcome: &mut RunOutcome) {
             let end = sample.start_ns.saturating_add(sample.duration_ps / 1000);
             end <= until && members.binary_search(&sample.rank).is_ok()
         };
-        let mut known: HashMap<(String, Times), Vec<f64>> = HashMap::new();
-        let mut look = |name: &str, statistic: Statistic, times: Times| {
-            let durations = known.entry((name.to_owned(), times)).or_insert_with(|| {
-                let sites = outcome.run.sites.iter().zip(&by_site);
-                let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
-                wanted.filter(|sample| counts(sample)).map(|sample| times.seconds(sample)).collect()
-            });
-            statistic.of(durations)
+        let mut counted = Considered {
+            run: &outcome.run,
+            by_site: &by_site,
+            counts: &counts,
+            known: HashMap::new(),
+            answers,
+            of_all: &of_all,
+            alone: OnceCell::new(),
         };
         let place = plan.place(case.claim.step);
         let claimed = claim::text(plan, &case.claim);
         let at = format!("{}:{}:{}", place.file, place.line, place.column);
-        let (kind, text) = match claim::judge(plan, &case.claim, &mut look) {
+        let (kind, text) = match claim::judge(plan, &case.claim, &mut counted) {
             Ok((true, _)) => continue,
             Ok((false, evidence)) => {
                 let of = of_whom(plan, &case.claim, members, &outcome.run.samples);

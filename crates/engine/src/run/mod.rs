@@ -31,6 +31,7 @@ use samples::{
 };
 
 pub use crate::driver::BackendKind;
+pub use claims::{AnswerOf, Answers};
 pub use confined::can_confine;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};

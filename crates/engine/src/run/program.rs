@@ -8,6 +8,7 @@ use ppl::plan::{Plan, WrittenContent, is_memory};
 use samples::units::bytes;
 use samples::{Facts, Warning};
 
+use super::claims::Answers;
 use super::{Body, Options, RunError, RunOutcome};
 use crate::execute::{Session, Stop, interpret};
 use record::StaticSite;
@@ -16,6 +17,7 @@ use record::StaticSite;
 pub struct Program<'p> {
     plan: &'p Plan,
     places: Vec<StaticSite>,
+    answers: Option<Answers>,
 }
 
 impl<'p> Program<'p> {
@@ -34,7 +36,13 @@ impl<'p> Program<'p> {
             group: group(site),
             expects: site.expects,
         };
-        Self { plan, places: plan.sites().iter().map(place).collect() }
+        Self { plan, places: plan.sites().iter().map(place).collect(), answers: None }
+    }
+
+    /// Judges assertions about the answer of the run, such as `iops > 1000`, by these answers.
+    #[must_use]
+    pub fn judged_by(self, answers: Answers) -> Self {
+        Self { answers: Some(answers), ..self }
     }
 
     /// Adds to the facts what the plan knows: parameters and hints for the report.
@@ -101,7 +109,9 @@ impl Body for Program<'_> {
     }
 
     fn judge(&self, outcome: &mut RunOutcome) {
-        super::claims::judge(self.plan, outcome);
+        // What the program says its answer is about.
+        outcome.run.facts.report = self.plan.report.clone();
+        super::claims::judge(self.plan, self.answers.as_ref(), outcome);
         if !outcome.run.facts.complete {
             let progress = super::progress::of(self.plan, &outcome.run);
             outcome.run.facts.judgements.get_or_insert_default().progress = progress;

@@ -219,6 +219,10 @@ fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
         (Compared::Width(estimate), Relation::Below | Relation::Equal) => (estimate, 0.5),
         (Compared::Value(Estimate::Factor), Relation::Above | Relation::Equal) => (Estimate::Factor, 1.0),
         (Compared::Value(estimate), Relation::Equal) => (estimate, 1.0),
+        (Compared::Value(estimate), _) => bail!(
+            "{text}: this says what `{estimate}` is to be, not how well it is to be known: `width({estimate}) < 5%`; a \
+             run is judged by `assert {text};` in its program\n{WHAT}"
+        ),
         _ => bail!("{text}: this is no precision\n{WHAT}"),
     };
     if found.of.is_some() {

@@ -200,13 +200,18 @@ impl Checker<'_> {
             | Kind::Integer
             | Kind::Permissions
             | Kind::BytesOrBuffer => {
-                if let Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Duration)) = literal
+                if let Some(
+                    found @ (LiteralKind::Text
+                    | LiteralKind::List
+                    | LiteralKind::Share
+                    | LiteralKind::Duration),
+                ) = literal
                 {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
             Kind::Microseconds => match literal {
-                Some(found @ (LiteralKind::Text | LiteralKind::List)) => {
+                Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Share)) => {
                     self.wrong_kind(command, argument, found, span);
                 }
                 Some(LiteralKind::Float) => self.bare_time(span),

@@ -24,6 +24,15 @@ pub(super) struct Locals {
     pub most: u32,
 }
 
+/// An `assert` whose condition is being compiled.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Assertion {
+    /// Each rank judges its own samples.
+    pub each: bool,
+    /// The other side of the comparison is in per cent.
+    pub share: bool,
+}
+
 pub(super) struct Checker<'a> {
     pub tree: &'a Tree,
     pub text: &'a str,
@@ -49,6 +58,10 @@ pub(super) struct Checker<'a> {
     pub expects: u16,
     /// The enclosing stonewall, in which loops end after different numbers of rounds.
     pub stonewall: Option<Span>,
+    /// The `assert` whose condition is being compiled.
+    pub assertion: Option<Assertion>,
+    /// The label of the timed block or phase that encloses this place, or that ended last before it.
+    pub block_before: Option<ExprId>,
     /// Labels of samples that the program refers to.
     pub asked: Vec<(Span, String)>,
     /// The enclosing `parallel`.
@@ -79,6 +92,8 @@ impl<'a> Checker<'a> {
             group: 0,
             expects: 0,
             stonewall: None,
+            assertion: None,
+            block_before: None,
             asked: Vec::new(),
             workers: None,
             pending: (Vec::new(), Vec::new()),

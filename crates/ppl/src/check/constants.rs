@@ -8,7 +8,7 @@ use crate::commands::Function;
 use crate::diagnostic::{Diagnostic, DiagnosticCode};
 use crate::number::Number;
 use crate::statistic::Times;
-use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, template};
+use crate::syntax::{BinaryOp, BoundUnit, Callee, ExprId, ExprKind, Exprs, template};
 use crate::value::Value;
 
 use super::checker::Checker;
@@ -31,13 +31,20 @@ impl Checker<'_> {
                 }
                 Ok(Value::Text(raw.into()))
             }
-            ExprKind::Parens(inner) => return self.evaluated(inner),
+            ExprKind::Parens(inner) | ExprKind::Unit(BoundUnit::PerSecond, inner) => {
+                return self.evaluated(inner);
+            }
+            ExprKind::Unit(BoundUnit::Percent, inner) => {
+                Ok(Value::Float(self.known(inner)?.float()? / 100.0))
+            }
             ExprKind::Unary(op, inner) => arithmetic::unary(op, &self.known(inner)?),
             // Their right side may never be evaluated.
             ExprKind::Binary(BinaryOp::And | BinaryOp::Or, ..) => return None,
             ExprKind::Binary(op, left, right) => {
                 arithmetic::binary(op, &self.known(left)?, &self.known(right)?, classic).map_err(String::from)
             }
+            // Of samples, not of the text.
+            ExprKind::Call(..) if self.assertion.is_some() && self.compared(id).is_some() => return None,
             ExprKind::Call(Callee::Function(function), arguments) => {
                 let spec = function.spec();
                 if function == Function::Range || !(spec.least..=spec.most).contains(&arguments.len()) {
@@ -52,6 +59,7 @@ impl Checker<'_> {
             | ExprKind::Environment(_)
             | ExprKind::Word(_)
             | ExprKind::Choice(..)
+            | ExprKind::Estimate(..)
             | ExprKind::Call(..)
             | ExprKind::Index(..) => return None,
         })

@@ -271,6 +271,8 @@ impl Checker<'_> {
                 | ExprKind::Choice(..)
                 | ExprKind::List(_)
                 | ExprKind::Index(..)
+                | ExprKind::Estimate(..)
+                | ExprKind::Unit(..)
                 | ExprKind::Parens(_) => return None,
             };
             Some((self.tree.span(id), what))

@@ -5,7 +5,7 @@ use crate::commands::{Function, FunctionKind};
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span, find_word, nearest};
 use crate::errno;
 use crate::number::Number;
-use crate::syntax::{BinaryOp, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
+use crate::syntax::{BinaryOp, BoundUnit, Callee, ExprId, ExprKind, Exprs, Symbol, UnaryOp};
 use crate::value::Value;
 
 use super::checker::Checker;
@@ -54,8 +54,7 @@ impl Checker<'_> {
             ExprKind::Binary(op, left, right) => {
                 let right_id = right;
                 let left_id = left;
-                let left = self.expression(left);
-                let right = self.expression(right);
+                let [left, right] = self.operands(op, left, right);
                 self.constant_operands(id);
                 if matches!(op, BinaryOp::Divide | BinaryOp::Modulo)
                     && self.known(left_id).is_none()
@@ -97,6 +96,8 @@ impl Checker<'_> {
                 Expr::Index(self.push_exprs(&two))
             }
             ExprKind::Parens(inner) => self.expression(inner),
+            ExprKind::Estimate(word, name) => self.estimate(word, name, self.tree.span(id)),
+            ExprKind::Unit(unit, number) => self.bound(id, unit, number),
         }
     }
 
@@ -176,6 +177,9 @@ impl Checker<'_> {
                 Expr::Command(self.code.calls.len() as u32 - 1)
             }
             Callee::Function(function) => {
+                if let Some(found) = self.estimate_of_function(function, arguments, span) {
+                    return found;
+                }
                 let spec = function.spec();
                 if arguments.len() < spec.least || arguments.len() > spec.most {
                     self.push(
@@ -214,6 +218,9 @@ impl Checker<'_> {
     fn procedure_call(&mut self, symbol: Symbol, arguments: Exprs, span: Span) -> Expr {
         let name = self.name(symbol).to_owned();
         let Some(&number) = self.survey.function_numbers.get(&symbol) else {
+            if let Some(found) = self.estimate_of_call(&name.to_ascii_lowercase(), arguments, span) {
+                return found;
+            }
             let functions = crate::commands::Function::all().map(|function| function.spec().name);
             let commands = crate::commands::Command::all().map(|command| command.name());
             let own = self.survey.functions.iter().map(|(symbol, _)| self.tree.names().text(*symbol));
@@ -278,6 +285,8 @@ impl Checker<'_> {
             }),
             ExprKind::List(_) => Some(LiteralKind::List),
             ExprKind::Parens(inner) => self.literal_kind(inner),
+            ExprKind::Unit(BoundUnit::PerSecond, number) => self.literal_kind(number),
+            ExprKind::Unit(BoundUnit::Percent, _) => Some(LiteralKind::Share),
             ExprKind::Error
             | ExprKind::Variable(_)
             | ExprKind::Builtin(_)
@@ -287,6 +296,7 @@ impl Checker<'_> {
             | ExprKind::Binary(..)
             | ExprKind::Choice(..)
             | ExprKind::Call(..)
+            | ExprKind::Estimate(..)
             | ExprKind::Index(..) => None,
         }
     }
@@ -309,6 +319,7 @@ pub(super) enum LiteralKind {
     Float,
     Duration,
     List,
+    Share,
 }
 
 impl LiteralKind {
@@ -320,6 +331,7 @@ impl LiteralKind {
             LiteralKind::Float => "a float",
             LiteralKind::Duration => "a duration",
             LiteralKind::List => "a list",
+            LiteralKind::Share => "a share",
         }
     }
 }

@@ -51,7 +51,10 @@ impl KnownLabels {
             labels.iter().map(String::as_str).chain(self.operations.iter().copied()).collect();
         match nearest(wanted, all.iter().copied()) {
             Some(near) => {
-                let inside = Span::new(warning.span.start + 1, warning.span.end - 1);
+                let span = warning.span;
+                let is_quoted = (span.end - span.start) as usize != wanted.len();
+                let quote = u32::from(is_quoted);
+                let inside = Span::new(span.start + quote, span.end - quote);
                 warning.did_you_mean_name(near, Some(inside))
             }
             None => {

@@ -8,6 +8,7 @@ mod blocks;
 mod calls;
 mod checker;
 mod collective;
+mod conditions;
 mod constants;
 mod defines;
 mod definitions;

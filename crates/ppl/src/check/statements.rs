@@ -211,13 +211,15 @@ impl Checker<'_> {
             StatementKind::ForTime { duration, body } => self.for_time(id, duration, body),
             StatementKind::While { condition, body } => self.while_loop(id, condition, body),
             StatementKind::If { condition, then, otherwise } => self.condition(condition, then, otherwise),
-            StatementKind::Time { inside_calls, label, body } => {
-                let label = self.label(label);
+            StatementKind::Time { inside_calls, label: name, body } => {
+                let label = self.label(name);
                 let kind = if inside_calls { SiteKind::CommandTime } else { SiteKind::Time };
                 let site = self.site(span, None, kind);
-                Step::Time { site, label, body: self.body(body) }
+                Step::Time { site, label, body: self.labelled(name, |me| me.body(body)) }
             }
-            StatementKind::Phase { name, stonewall, body } => self.phase(span, name, stonewall, body),
+            StatementKind::Phase { name, stonewall, body } => {
+                self.labelled(Some(name), |me| me.phase(span, name, stonewall, body))
+            }
             StatementKind::Group { name, body } => self.in_group(name, body),
             StatementKind::Master(body) => Step::Master(self.body(body)),
             StatementKind::Barrier(name) => self.barrier(span, name),
@@ -257,7 +259,7 @@ impl Checker<'_> {
                 Step::Expect { errno, body }
             }
             StatementKind::Assert { condition, each } => {
-                Step::Assert { condition: self.expression_pushed(condition), each }
+                Step::Assert { condition: self.condition_of_assert(condition, each), each }
             }
             StatementKind::OnError { stop } => Step::OnError { stop },
         };

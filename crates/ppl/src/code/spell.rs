@@ -1,6 +1,7 @@
 //! Formats an expression as program text, for messages.
 
 use crate::commands::{Command, Function};
+use crate::condition::{Compared, Scope, estimate_of};
 use crate::syntax::UnaryOp;
 use crate::value::Value;
 
@@ -67,6 +68,7 @@ impl Speller<'_> {
                 self.close(inner, out);
             }
             Expr::Command(at) => self.call(Command::from_index(self.target(at)).name(), at, out),
+            Expr::Function(at) if self.target(at) == Function::Estimate as usize => self.estimate(at, out),
             Expr::Function(at) => self.call(Function::from_index(self.target(at)).spec().name, at, out),
             Expr::Call(at) => self.call(&code.procedures[self.target(at)].name, at, out),
             Expr::List(at) => {
@@ -106,6 +108,30 @@ impl Speller<'_> {
         out.push('(');
         self.several(call.first, call.count, out);
         out.push(')');
+    }
+
+    /// `p99`, `iops("read")`, `width(p99("read"))`
+    fn estimate(&self, at: u32, out: &mut String) {
+        let code = self.code;
+        let call = code.calls[at as usize];
+        let text = |at: ExprIndex| match code.exprs[at as usize] {
+            Expr::Text(at) => code.text(at),
+            _ => "",
+        };
+        let found = estimate_of(text(call.first), text(call.first + 1));
+        let Some((quantity, _, scope)) = found else { return };
+        if scope != Scope::Named {
+            *out += &quantity.to_string();
+            return;
+        }
+        let around = match quantity {
+            Compared::Value(_) => "",
+            Compared::Width(_) => "width(",
+            Compared::EffectiveN(_) => "n_eff(",
+        };
+        *out += &format!("{around}{}(", quantity.estimate());
+        self.write(call.first + 2, false, out);
+        *out += if around.is_empty() { ")" } else { "))" };
     }
 
     fn several(&self, first: ExprIndex, count: u32, out: &mut String) {

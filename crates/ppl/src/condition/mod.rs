@@ -1,4 +1,4 @@
-//! The one grammar of conditions about results, for `--until`, `--fail-if` and `plan-runs`.
+//! The one grammar of conditions about results, for `assert`, `--until`, `--fail-if` and `plan-runs`.
 //!
 //! ```text
 //! condition = quantity relation bound
@@ -11,11 +11,14 @@
 //!
 //! Who takes a condition says which quantities it can judge; what they mean stands in `docs/conditions.md`.
 
+mod asked;
 mod parse;
 mod steady;
 
 use std::fmt;
 
+pub(crate) use asked::estimate_of;
+pub use asked::{AskedAnswer, Scope};
 pub use steady::SteadyError;
 
 /// What an experiment estimates.
@@ -163,6 +166,47 @@ impl Condition {
     /// [`ConditionError`], which says what is wrong and what to write.
     pub fn parse(text: &str) -> Result<Condition, ConditionError> {
         parse::condition(text)
+    }
+}
+
+/// Whether a word alone is a quantity of conditions: `p99`, `iops`, `n_eff`.
+pub(crate) fn is_quantity(word: &str) -> bool {
+    Compared::of_word(word).is_some()
+}
+
+/// The quantity that a word may have been meant for.
+pub(crate) fn near(word: &str) -> Option<String> {
+    match parse::estimate(word) {
+        Err(ConditionError::UnknownQuantity { near, .. }) => near,
+        _ => None,
+    }
+}
+
+impl Compared {
+    /// What a word alone is.
+    pub(crate) fn of_word(word: &str) -> Option<Compared> {
+        match word {
+            "n_eff" => Some(Compared::EffectiveN(Estimate::Quantile(0.99))),
+            word => parse::estimate(word).ok().map(Compared::Value),
+        }
+    }
+
+    /// What [`fmt::Display`] writes.
+    pub(crate) fn of_text(text: &str) -> Option<Compared> {
+        parse::quantity(text).ok().map(|(quantity, _)| quantity)
+    }
+
+    /// What it is an estimate of.
+    pub fn estimate(self) -> Estimate {
+        let (Compared::Value(estimate) | Compared::Width(estimate) | Compared::EffectiveN(estimate)) = self;
+        estimate
+    }
+}
+
+impl Estimate {
+    /// Whether it is a time.
+    pub fn is_time(self) -> bool {
+        matches!(self, Estimate::Quantile(_) | Estimate::Mean | Estimate::Slowest | Estimate::Latency)
     }
 }
 

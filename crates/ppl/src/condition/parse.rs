@@ -64,7 +64,7 @@ fn relation_at(text: &str) -> Result<Option<usize>, ConditionError> {
 }
 
 /// `p99 of read`, `p99("read")`, `width(p99 of read)`, `n_eff`.
-fn quantity(text: &str) -> Result<(Compared, Option<String>), ConditionError> {
+pub(super) fn quantity(text: &str) -> Result<(Compared, Option<String>), ConditionError> {
     let (head, of) = place(text)?;
     if head == "n_eff" {
         return Ok((Compared::EffectiveN(Estimate::Quantile(0.99)), of));
@@ -74,6 +74,9 @@ fn quantity(text: &str) -> Result<(Compared, Option<String>), ConditionError> {
     };
     let about: fn(Estimate) -> Compared = match word {
         "width" => Compared::Width,
+        "n_eff" if of.is_none() && unquoted(inside).is_some() => {
+            return Ok((Compared::EffectiveN(Estimate::Quantile(0.99)), unquoted(inside)));
+        }
         "n_eff" => Compared::EffectiveN,
         "return-level" => return Ok((Compared::Value(return_level(inside)?), of)),
         // As `assert` writes it.

@@ -10,6 +10,8 @@ const UNARY: u8 = 1;
 const KEPT: u8 = 2;
 /// A name directly followed by its bracket.
 const TIGHT: u8 = 4;
+/// A number with what stands behind it: `5%`, `1000/s`.
+const BOUND: u8 = 8;
 
 /// Properties of tokens, by start offset.
 pub(super) struct Marks(HashMap<u32, u8>);
@@ -23,6 +25,7 @@ impl Marks {
             match tree.expr_kind(id) {
                 ExprKind::Unary(..) => mark(start, UNARY),
                 ExprKind::Word(_) => mark(start, KEPT),
+                ExprKind::Unit(..) => mark(start, BOUND),
                 ExprKind::Call(Callee::Command(_) | Callee::Function(_), _) => mark(start, TIGHT),
                 ExprKind::Call(Callee::Named(_), _) => mark(start, TIGHT | KEPT),
                 ExprKind::Error
@@ -35,6 +38,7 @@ impl Marks {
                 | ExprKind::Choice(..)
                 | ExprKind::List(_)
                 | ExprKind::Index(..)
+                | ExprKind::Estimate(..)
                 | ExprKind::Parens(_) => {}
             }
         }
@@ -59,6 +63,10 @@ impl Marks {
 
     pub fn is_unary(&self, start: u32) -> bool {
         self.has(start, UNARY)
+    }
+
+    pub fn is_bound(&self, start: u32) -> bool {
+        self.has(start, BOUND)
     }
 
     pub fn is_kept(&self, start: u32) -> bool {

@@ -88,6 +88,13 @@ impl Spacing {
             kind if of_statement(kind) => return true,
             _ => {}
         }
+        // `5%`, `1000/s`
+        let bound = |item: &Item| marks.is_bound(item.start);
+        if (bound(before) && matches!(item.kind, Sign(b'/' | b'%')))
+            || (before.is_sign(b'/') && self.before_that.as_ref().is_some_and(bound))
+        {
+            return true;
+        }
         match item.kind {
             Sign(b';' | b',' | b')' | b']') | Range => true,
             Sign(b'}') => define,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::arithmetic;
-use crate::claim;
+use crate::claim::{self, Asked};
 use crate::code::{Builtin, CompiledCall, Expr, ExprIndex, Piece, Slot, Template, spell};
 use crate::commands::Function;
 use crate::quantity::{self, Quantity};
@@ -364,10 +364,13 @@ impl<M: Machine> Interpreter<'_, M> {
         }
         let name = function.spec().name;
         if let Some(asked) = claim::asked(function, &values) {
-            let asked = asked.map_err(|message| self.fault(message))?;
-            let found = self.machine.statistic(&asked.name, asked.statistic, asked.times);
-            return claim::statistic_value(asked.statistic, found)
-                .ok_or_else(|| self.fault(format!("there are no samples of \"{}\" yet", asked.name)));
+            let Asked::Samples { statistic, times, name } = asked.map_err(|message| self.fault(message))?
+            else {
+                return Err(self.fault("this quantity is known when the run ends; a function of the program or a command cannot take it"));
+            };
+            let found = self.machine.statistic(&name, statistic, times);
+            return claim::statistic_value(statistic, found)
+                .ok_or_else(|| self.fault(format!("there are no samples of \"{name}\" yet")));
         }
         if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
             if items.is_empty() {

@@ -135,6 +135,16 @@ pub enum UnaryOp {
     Not,
 }
 
+/// What stands behind a number of a condition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[repr(u8)]
+pub enum BoundUnit {
+    /// `%`
+    Percent,
+    /// `/s`
+    PerSecond,
+}
+
 /// The target of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callee {
@@ -177,6 +187,10 @@ pub enum ExprKind {
     Index(ExprId, ExprId),
     /// `(a)`, kept for printing.
     Parens(ExprId),
+    /// `p99`, `iops of read`: a quantity of an `assert`, with the label or operation whose samples count.
+    Estimate(Symbol, Option<ExprId>),
+    /// `5%`, `1000/s`: a number of an `assert` with what stands behind it.
+    Unit(BoundUnit, ExprId),
 }
 
 /// The kind of a statement.

@@ -151,7 +151,10 @@ impl ExprKind {
             | Self::Builtin(_)
             | Self::Environment(_)
             | Self::Word(_) => ([None; 3], Exprs::default()),
-            Self::Unary(_, a) | Self::Parens(a) => ([Some(a), None, None], Exprs::default()),
+            Self::Estimate(_, name) => ([name, None, None], Exprs::default()),
+            Self::Unary(_, a) | Self::Parens(a) | Self::Unit(_, a) => {
+                ([Some(a), None, None], Exprs::default())
+            }
             Self::Binary(_, a, b) | Self::Index(a, b) => ([Some(a), Some(b), None], Exprs::default()),
             Self::Choice(a, b, c) => ([Some(a), Some(b), Some(c)], Exprs::default()),
             Self::Call(_, list) | Self::List(list) => ([None; 3], list),

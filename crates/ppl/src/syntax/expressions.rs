@@ -1,5 +1,6 @@
 //! Parses expressions by precedence climbing over [`BinaryOp::binding`].
 
+use crate::condition;
 use crate::diagnostic::{Diagnostic, DiagnosticCode, Span};
 use crate::literal::{self, BadLiteral};
 use crate::number::Number;
@@ -156,7 +157,7 @@ impl Parser<'_, '_> {
         let start = self.offset();
         let leaf = |node| Parsed { node, depth: 1 };
         match self.token.kind {
-            TokenKind::Number => leaf(self.number()),
+            TokenKind::Number => self.number_of_condition(),
             TokenKind::Text => leaf(self.text()),
             TokenKind::Variable => leaf(self.variable()),
             TokenKind::Builtin => leaf(self.builtin()),
@@ -183,7 +184,7 @@ impl Parser<'_, '_> {
             {
                 self.call()
             }
-            TokenKind::Word => leaf(self.bare_word()),
+            TokenKind::Word => self.estimate().unwrap_or_else(|| leaf(self.bare_word())),
             _ => {
                 self.expected("a value", None);
                 leaf(self.absent())
@@ -202,7 +203,11 @@ impl Parser<'_, '_> {
             self.take();
             return self.node(start, ExprKind::Word(symbol));
         }
-        self.expected("a value", Some(format!("a variable begins with a dollar sign: `${word}`")));
+        let error = self.expectation("a value");
+        self.error_here(match self.in_condition.then(|| condition::near(word)).flatten() {
+            Some(near) => error.did_you_mean(&near, Some(self.here())),
+            None => error.help(format!("a variable begins with a dollar sign: `${word}`")),
+        });
         self.absent()
     }
 
@@ -252,7 +257,7 @@ impl Parser<'_, '_> {
     }
 
     /// A number token.
-    fn number(&mut self) -> ExprNode {
+    pub(super) fn number(&mut self) -> ExprNode {
         let start = self.offset();
         let text = self.word();
         let span = self.here();

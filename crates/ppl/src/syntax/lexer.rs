@@ -110,7 +110,8 @@ impl<'a> Lexer<'a> {
     }
 
     fn advance(&mut self) -> TokenKind {
-        let Some(&first) = self.text.get(self.position) else { return TokenKind::End };
+        let start = self.position;
+        let Some(&first) = self.text.get(start) else { return TokenKind::End };
         self.position += 1;
         match first {
             b' ' | b'\t' | b'\r' | b'\n' | 0x0c => {
@@ -142,6 +143,11 @@ impl<'a> Lexer<'a> {
             b'0'..=b'9' => self.number(),
             b'A'..=b'Z' | b'a'..=b'z' | b'_' => {
                 self.skip_while(is_name);
+                // `p99.9`, a quantity of conditions: nothing else has a point behind a word.
+                if matches!(first, b'p' | b'P') && !self.classic && self.ends_in_point(start) {
+                    self.position += 1;
+                    self.skip_while(|byte| byte.is_ascii_digit());
+                }
                 TokenKind::Word
             }
             b'=' if self.peek(0) == b'=' => self.two(TokenKind::Equal),
@@ -159,6 +165,15 @@ impl<'a> Lexer<'a> {
                 TokenKind::Unknown
             }
         }
+    }
+
+    /// Whether a word from `start` is `p` and digits, with a point and a digit behind.
+    fn ends_in_point(&self, start: usize) -> bool {
+        let digits = &self.text[start + 1..self.position];
+        self.peek(0) == b'.'
+            && self.peek(1).is_ascii_digit()
+            && !digits.is_empty()
+            && digits.iter().all(u8::is_ascii_digit)
     }
 
     fn two(&mut self, kind: TokenKind) -> TokenKind {

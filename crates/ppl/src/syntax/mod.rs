@@ -6,6 +6,7 @@
 mod ast;
 mod children;
 mod compound;
+mod conditions;
 mod defines;
 mod expressions;
 mod lexer;
@@ -19,7 +20,7 @@ mod tree;
 mod words;
 
 pub use ast::{
-    BinaryOp, Callee, Define, ExprId, ExprKind, ExprNode, Exprs, Range, Statement, StatementId,
+    BinaryOp, BoundUnit, Callee, Define, ExprId, ExprKind, ExprNode, Exprs, Range, Statement, StatementId,
     StatementKind, Statements, Stonewall, UnaryOp,
 };
 pub use children::Children;

@@ -73,6 +73,8 @@ pub(super) struct Parser<'a, 't> {
     pub includes: Vec<Include>,
     /// Whether unknown words are names here, as in `$$env(NAME)`, so that `classic` must not skip them.
     pub keeps_words: bool,
+    /// Whether this is the condition of an `assert`, in which quantities are words.
+    pub in_condition: bool,
     nesting: u32,
     /// Errors before this offset are suppressed.
     quiet_until: u32,
@@ -101,6 +103,7 @@ impl<'a, 't> Parser<'a, 't> {
             scratch: Vec::new(),
             includes: Vec::new(),
             keeps_words: false,
+            in_condition: false,
             nesting: 0,
             quiet_until: 0,
         };

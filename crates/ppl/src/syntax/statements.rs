@@ -254,7 +254,9 @@ impl Parser<'_, '_> {
             }
             Keyword::Assert => {
                 let each = self.accept_word("each");
+                self.in_condition = !self.classic;
                 let condition = self.expression_pushed();
+                self.in_condition = false;
                 self.ended("the condition", StatementKind::Assert { condition, each })
             }
             Keyword::Choose => self.choose(),

@@ -125,8 +125,8 @@ mod list {
             "Expects the commands inside to fail with this errno: commands that do are not counted as failed, others are."
             example "expect errno == ENOENT stat(\"none\");";
         Assert "assert" "assert condition;\nassert each condition;"
-            "If the condition is 0, the run fails with exit status 1 and a message that names the position and the values. `p99(\"label\")` and similar functions refer to the samples of all ranks of the enclosing group so far, and are judged after the run; with `each`, every rank judges its own samples immediately. A condition without them is judged by every rank."
-            example "repeat 10 getpid(); assert p99(\"getpid\") < 1s; assert each count(\"getpid\") == 10;";
+            "If the condition is 0, the run fails with exit status 1 and a message that names the position and the values. `p99(\"label\")` and similar functions refer to the samples of all ranks of the enclosing group so far, and are judged after the run; with `each`, every rank judges its own samples immediately. A condition without them is judged by every rank. Quantities stand here without parentheses, as in other [conditions](conditions.md): `p99 < 5ms`, `iops > 1000/s`, `bw > 1GiB/s`, `width(p99) < 5%`. They are then those of the answer that the run shows: of the last timed block or phase before the assertion, or of the run where there is none; `iops of read` and `iops(\"read\")` are of what is named."
+            example "time[\"w\"] repeat 10 getpid(); assert p99 < 1s; assert iops > 1/s; assert p99(\"getpid\") < 1s; assert each count(\"getpid\") == 10;";
         OnError "on_error" "on_error stop;\non_error continue;"
             "Sets whether a failed command ends the program. By default it does not: failures are counted, and the exit status is 3."
             example "on_error stop;";

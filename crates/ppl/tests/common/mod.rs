@@ -295,8 +295,9 @@ impl Machine for Memory<'_> {
 
     fn claimed(&mut self, claim: ppl::claim::Claim, _: bool) {
         let plan = self.plan;
-        let judged =
-            ppl::claim::judge(plan, &claim, &mut |name, asked, times| self.statistic(name, asked, times));
+        let judged = ppl::claim::judge(plan, &claim, &mut |name: &str, asked, times| {
+            self.statistic(name, asked, times)
+        });
         self.out.asserts.push(judged.is_ok_and(|(holds, _)| holds));
     }
 

@@ -237,7 +237,7 @@ impl Machine for Rank<'_, '_> {
         if each {
             let rank = self.session.rank();
             let plan = self.plan;
-            let judged = ppl::claim::judge(plan, &claim, &mut |name, statistic, times| {
+            let judged = ppl::claim::judge(plan, &claim, &mut |name: &str, statistic, times| {
                 self.statistic(name, statistic, times)
             });
             let evidence = match judged {

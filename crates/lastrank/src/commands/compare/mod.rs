@@ -1,12 +1,13 @@
 //! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
+mod fail_if;
 mod several;
 mod sides;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, anyhow, bail};
-use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
+use anyhow::{Context, bail};
+use fail_if::FailIf;
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
 use serde_json::{Value, json};
@@ -31,7 +32,8 @@ struct Single {
 
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
-    let limit = args.fail_if.as_deref().map(limit).transpose()?;
+    let asked = args.fail_if.as_deref().map(FailIf::of).transpose()?;
+    let limit = asked.as_ref().and_then(FailIf::factor);
     if let Some(page) = &args.output {
         let files = [args.quiet.as_path(), &args.new];
         let files: Vec<&Path> = files.into_iter().chain(args.more.iter().map(PathBuf::as_path)).collect();
@@ -45,6 +47,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         return several::run(args);
     }
     if sides::are_folders(args)? {
+        if let Some(FailIf::OfNew(condition)) = &asked {
+            bail!(
+                "--fail-if {}: it is of one run, and {} holds several; directories are compared by `factor > 1.05`",
+                condition.text,
+                args.new.display()
+            );
+        }
         return sides::run(args, limit);
     }
     if args.statistic.is_some() {
@@ -77,11 +86,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else {
         samples(args, &quiet, &new, (&warnings, limit))?
     };
-    match limit.is_some().then(|| unfit(&[&quiet, &new])).flatten() {
+    match asked.is_some().then(|| unfit(&[&quiet, &new])).flatten() {
         Some(why) => {
             eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
             Ok(Status::Incomplete)
         }
+        None if let Some(FailIf::OfNew(condition)) = &asked => fail_if::of_new(condition, args, &new),
         None => Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run")),
     }
 }
@@ -98,16 +108,6 @@ fn unfit(of: &[&Values]) -> Option<String> {
             None => format!("{} is incomplete", values.name),
         })
     })
-}
-
-/// The number in `factor > 1.05`, which is also written `k>1.05`.
-fn limit(text: &str) -> anyhow::Result<f64> {
-    let what = "`compare` judges `factor > NUMBER`, for example `--fail-if 'factor > 1.05'`";
-    let found = Condition::parse(text).map_err(|why| anyhow!("--fail-if {text}: {why}\n{what}"))?;
-    match (found.quantity, found.of, found.relation, found.bound) {
-        (Compared::Value(Estimate::Factor), None, Relation::Above, Bound::Number(limit)) => Ok(limit),
-        _ => bail!("--fail-if {text}: {what}"),
-    }
 }
 
 /// The exit status of a condition, which fails where even the lower end of the interval is above it; `covers` is what that

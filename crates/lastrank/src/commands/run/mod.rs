@@ -31,6 +31,7 @@ use until::{Until, Watcher};
 use super::parameters::{groups, pairs};
 use super::redact::redact;
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
+use crate::conditions;
 use crate::exit::Status;
 use crate::experiments::ProgramText;
 use crate::output;
@@ -135,7 +136,7 @@ fn measure(
     if args.wait {
         await_signal()?;
     }
-    let runnable = Runnable::new(&planned.plan);
+    let runnable = Runnable::new(&planned.plan).judged_by(conditions::answers(rule.as_ref()));
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, args.progress);
     let held = hold_signals();
     let known = machine.facts_before(&runnable, planned);
@@ -198,7 +199,7 @@ fn measure_in_job(
         await_signal()?;
     }
     let other_ranks = other_ranks(planned, args.ranks);
-    let runnable = Runnable::new(&planned.plan);
+    let runnable = Runnable::new(&planned.plan).judged_by(conditions::answers(rule.as_ref()));
     let kind = if job.rank() == 0 { args.progress } else { ProgressKind::None };
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, kind);
     let mut delivered = Ok(Status::Ok);

@@ -22,9 +22,6 @@ const GROWTH: f64 = 1.15;
 /// No look before: a run warms up.
 const EARLIEST: Duration = Duration::from_secs(3);
 
-/// Values beyond the quantile, counted as independent ones, before its width is believed.
-const FEWEST_BEYOND: f64 = 10.0;
-
 /// Quantiles that results have intervals of.
 const WITH_INTERVALS: [f64; 5] = [0.5, 0.9, 0.99, 0.999, 0.9999];
 
@@ -58,6 +55,10 @@ struct Watched {
     goal: Goal,
 }
 
+fn is_rate(estimate: Estimate) -> bool {
+    matches!(estimate, Estimate::Iops | Estimate::Bandwidth)
+}
+
 impl Watched {
     fn of(text: &str) -> anyhow::Result<Watched> {
         let what = "--until watches `width(p99) < 5%` (p50, p90, p99, p99.9 or p99.99, if need be `p99 of \
@@ -72,8 +73,20 @@ impl Watched {
                 100.0 * number
             );
         }
+        let elsewhere = match (condition.quantity, condition.bound) {
+            (Compared::Value(estimate), Bound::Share(share)) if estimate.is_time() => {
+                format!("; how well it is known is its width: `width({estimate}) < {}%`", 100.0 * share)
+            }
+            (Compared::Value(estimate), _) if estimate.is_time() || is_rate(estimate) => {
+                format!("; what a run must reach is judged at its end: `assert {text};` in the program")
+            }
+            (Compared::Value(Estimate::Count), _) => {
+                "; a loop counts: `repeat 10000 { … }`, and `--time 30s` ends it".to_owned()
+            }
+            _ => String::new(),
+        };
         Self::watchable(condition)
-            .ok_or_else(|| anyhow!("--until {text}: this is not watched during a run\n{what}"))
+            .ok_or_else(|| anyhow!("--until {text}: this is not watched during a run{elsewhere}\n{what}"))
     }
 
     /// `None` of what is not watched.
@@ -96,10 +109,7 @@ impl Watched {
     fn figure(&self, interval: &QuantileInterval) -> Option<f64> {
         match self.goal {
             Goal::EffectiveN(_) => Some(interval.effective_n),
-            Goal::Width(_) => {
-                let beyond = interval.effective_n * (1.0 - self.probability);
-                (interval.is_resolved() && beyond >= FEWEST_BEYOND).then(|| 2.0 * interval.half_width())
-            }
+            Goal::Width(_) => Some(interval.width()).filter(|width| width.is_finite()),
         }
     }
 

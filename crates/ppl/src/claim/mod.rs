@@ -4,6 +4,8 @@
 //! ranks count too. It therefore keeps a [`Claim`]: the parts of the condition that it can evaluate, with
 //! their values. The collector of all samples judges it with [`judge`].
 
+mod words;
+
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -11,10 +13,13 @@ use serde::{Deserialize, Serialize};
 use crate::arithmetic;
 use crate::code::{Code, Expr, ExprIndex, Step, spell};
 use crate::commands::{Function, FunctionKind};
+use crate::condition::{AskedAnswer, Compared, Estimate, Scope, estimate_of};
 use crate::plan::Plan;
 use crate::statistic::{Statistic, Times};
 use crate::syntax::BinaryOp;
 use crate::value::Value;
+
+pub use words::words;
 
 /// An assertion about samples, recorded by one rank when it reached it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -83,25 +88,98 @@ impl Part {
 pub struct ClaimEvidence {
     /// The expression in the program: `p99("read")`.
     pub words: String,
-    /// Which statistic that is.
-    pub statistic: Statistic,
     /// Its value.
     pub value: Value,
     /// Its value for service times, if response times were requested and operations began late.
     pub service: Option<Value>,
-    /// The number of samples.
-    pub samples: u64,
+    /// What it is of: the samples of a name, or of a part of the answer.
+    pub of: EvidenceOf,
 }
 
-/// A statistic that a function refers to.
-pub(crate) struct Asked {
-    pub(crate) statistic: Statistic,
-    pub(crate) times: Times,
-    /// The label or operation.
-    pub(crate) name: String,
+/// What a value of evidence is of.
+#[derive(Clone, Debug, PartialEq)]
+pub enum EvidenceOf {
+    /// It counts samples itself.
+    Counted,
+    /// So many samples.
+    Samples(u64),
+    /// The answer of a run.
+    Answer {
+        /// The quantity.
+        quantity: Compared,
+        /// Whether the value is a share.
+        share: bool,
+        /// The part of the answer: `read / fread`.
+        part: String,
+        /// The values that it is of.
+        values: u64,
+    },
 }
 
-/// The statistic that a function refers to; `None` if it refers to none.
+/// What the answer of a run says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answered {
+    /// The value, times in seconds; infinite where an interval has no end.
+    pub value: f64,
+    /// The part of the answer: `read / fread`.
+    pub part: String,
+    /// The values that it is of.
+    pub values: u64,
+}
+
+/// What assertions are judged by: samples, and the answer that is made of them.
+pub trait Measured {
+    /// A statistic of the samples with a label or of an operation, times in seconds; `None` if there are none.
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64>;
+
+    /// A quantity of the answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    fn answer(&mut self, asked: &AskedAnswer) -> Result<Answered, String> {
+        Err(format!("`{}` is only known when the run ends", asked.quantity))
+    }
+}
+
+impl<F: FnMut(&str, Statistic, Times) -> Option<f64>> Measured for F {
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        self(name, statistic, times)
+    }
+}
+
+/// What a function refers to.
+pub(crate) enum Asked {
+    /// A statistic of samples.
+    Samples {
+        statistic: Statistic,
+        times: Times,
+        /// The label or operation.
+        name: String,
+    },
+    /// A quantity of the answer.
+    Answer(AskedAnswer),
+}
+
+/// What `p99`, `iops of read` and the like refer to.
+fn asked_estimate(values: &[Value]) -> Result<Asked, String> {
+    let text = |at: usize| values.get(at).map(ToString::to_string).unwrap_or_default();
+    let found = estimate_of(&text(0), &text(1)).ok_or("an unknown quantity")?;
+    let (quantity, share, scope) = found;
+    let name = text(2);
+    let statistic = match (quantity, scope) {
+        (Compared::Value(Estimate::Quantile(q)), Scope::Named) => Some(Statistic::Quantile(q)),
+        (Compared::Value(Estimate::Mean | Estimate::Latency), Scope::Named) => Some(Statistic::Mean),
+        (Compared::Value(Estimate::Slowest), Scope::Named) => Some(Statistic::Slowest),
+        (Compared::Value(Estimate::Count), Scope::Named) => Some(Statistic::Count),
+        _ => None,
+    };
+    Ok(match statistic {
+        Some(statistic) => Asked::Samples { statistic, times: Times::default(), name },
+        None => Asked::Answer(AskedAnswer { quantity, share, scope, name }),
+    })
+}
+
+/// What a function refers to; `None` if it refers to none.
 pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked, String>> {
     let (statistic, first) = match function {
         Function::Quantile => match values[0].float() {
@@ -115,6 +193,7 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
         Function::Mean => (Statistic::Mean, 0),
         Function::Slowest => (Statistic::Slowest, 0),
         Function::Count => (Statistic::Count, 0),
+        Function::Estimate => return Some(asked_estimate(values)),
         _ => return None,
     };
     let text = |at: usize| values.get(at).map(ToString::to_string);
@@ -126,7 +205,7 @@ pub(crate) fn asked(function: Function, values: &[Value]) -> Option<Result<Asked
             None => return Some(Err(unknown_times(function, &word))),
         },
     };
-    Some(Ok(Asked { statistic, times, name }))
+    Some(Ok(Asked::Samples { statistic, times, name }))
 }
 
 /// Message for an unknown kind of times of a statistic.
@@ -219,16 +298,16 @@ fn collect(code: &Code, index: ExprIndex, out: &mut Vec<ExprIndex>) {
     code.operands(index).for_each(|at| collect(code, at, out));
 }
 
-/// Returns a statistic of samples by label or operation, in seconds; `None` if there are no such samples.
-pub type Look<'a> = dyn FnMut(&str, Statistic, Times) -> Option<f64> + 'a;
-
-/// Judges whether the claim holds. `look` returns statistics of the samples, times in seconds, by label or
-/// operation, and `None` if there are no such samples.
+/// Judges whether the claim holds by what was measured.
 ///
 /// # Errors
 /// Why it cannot be judged: no such samples, or kinds that cannot be combined.
-pub fn judge(plan: &Plan, claim: &Claim, look: &mut Look<'_>) -> Result<(bool, Vec<ClaimEvidence>), String> {
-    let mut judge = Judge { code: &plan.code, claim, look, evidence: Vec::new() };
+pub fn judge(
+    plan: &Plan,
+    claim: &Claim,
+    measured: &mut dyn Measured,
+) -> Result<(bool, Vec<ClaimEvidence>), String> {
+    let mut judge = Judge { code: &plan.code, claim, measured, evidence: Vec::new() };
     let holds = judge.value(claim.condition)?.truth();
     Ok((holds, judge.evidence))
 }
@@ -236,7 +315,7 @@ pub fn judge(plan: &Plan, claim: &Claim, look: &mut Look<'_>) -> Result<(bool, V
 struct Judge<'a> {
     code: &'a Code,
     claim: &'a Claim,
-    look: &'a mut Look<'a>,
+    measured: &'a mut dyn Measured,
     evidence: Vec<ClaimEvidence>,
 }
 
@@ -289,9 +368,12 @@ impl Judge<'_> {
     }
 
     fn ask(&mut self, index: ExprIndex, asked: &Asked) -> Result<Value, String> {
-        let Asked { statistic, times, name } = asked;
+        let (statistic, times, name) = match asked {
+            Asked::Samples { statistic, times, name } => (statistic, times, name),
+            Asked::Answer(asked) => return self.ask_answer(index, asked),
+        };
         let mut look = |statistic: Statistic, times: Times| {
-            statistic_value(statistic, (self.look)(name, statistic, times))
+            statistic_value(statistic, self.measured.statistic(name, statistic, times))
         };
         let Some(value) = look(*statistic, *times) else {
             return Err(format!("there are no samples of \"{name}\""));
@@ -301,37 +383,36 @@ impl Judge<'_> {
             Some(Value::Int(count)) => count.max(0) as u64,
             _ => 0,
         };
+        let of = match statistic {
+            Statistic::Count => EvidenceOf::Counted,
+            _ => EvidenceOf::Samples(samples),
+        };
+        self.keep(index, &value, service, of);
+        Ok(value)
+    }
+
+    fn ask_answer(&mut self, index: ExprIndex, asked: &AskedAnswer) -> Result<Value, String> {
+        let Answered { value, part, values } = self.measured.answer(asked)?;
+        let AskedAnswer { quantity, share, .. } = *asked;
+        let is_time = !matches!(quantity, Compared::EffectiveN(_)) && quantity.estimate().is_time();
+        let value = match quantity {
+            Compared::Value(Estimate::Count) => Value::Int(value as i64),
+            _ if is_time && !share => Value::Duration((value * 1e9).round() as i64),
+            _ => Value::Float(value),
+        };
+        self.keep(index, &value, None, EvidenceOf::Answer { quantity, share, part, values });
+        Ok(value)
+    }
+
+    fn keep(&mut self, index: ExprIndex, value: &Value, service: Option<Value>, of: EvidenceOf) {
         let words = spell(self.code, index, false, &|_| "…".into());
         if !self.evidence.iter().any(|known| known.words == words) {
-            let (statistic, value) = (*statistic, value.clone());
-            self.evidence.push(ClaimEvidence { words, statistic, value, service, samples });
+            self.evidence.push(ClaimEvidence { words, value: value.clone(), service, of });
         }
-        Ok(value)
     }
 }
 
 /// What is asserted, as program text.
 pub fn text(plan: &Plan, claim: &Claim) -> String {
     spell(&plan.code, claim.condition, false, &|_| "the variable".into())
-}
-
-/// The evidence of the claim in words: `p99("read") is 6.1ms over 4,000 samples`.
-pub fn words(evidence: &[ClaimEvidence]) -> String {
-    let one = |evidence: &ClaimEvidence| {
-        let samples = samples::units::count(evidence.samples);
-        if evidence.statistic == Statistic::Count {
-            return format!("{} is {}", evidence.words, evidence.value);
-        }
-        let shown = |value: &Value| match value {
-            Value::Duration(ns) => samples::units::duration(*ns as f64 * 1e-9),
-            other => other.to_string(),
-        };
-        let value = shown(&evidence.value);
-        let plural = if evidence.samples == 1 { "" } else { "s" };
-        let service = evidence.service.as_ref().map(shown);
-        let how = service
-            .map_or(String::new(), |service| format!(" in response times ({service} in service times)"));
-        format!("{} is {value}{how} over {samples} sample{plural}", evidence.words)
-    };
-    evidence.iter().map(one).collect::<Vec<_>>().join(", ")
 }
