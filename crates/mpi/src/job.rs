@@ -117,7 +117,12 @@ impl Job {
                 let mut outside =
                     OtherRanks { losses: &mut losses, launched, relay, rank: self.rank, block, apart: None };
                 supervisor.supervise(&supervised, &mut |view| watch(view), Some(&mut outside));
-                supervisor.ends()
+                let ends = supervisor.ends();
+                if ends.library_left && outside.relay.is_some_and(|relay| !relay.finalized()) {
+                    // Otherwise the launcher would kill the other processes, which save what their ranks measured.
+                    relay::finalize();
+                }
+                ends
             }
         };
         let job = block.job();

@@ -27,6 +27,7 @@ pub(crate) struct Relay {
     signals: OwnedFd,
     open: bool,
     aborted: Option<Abort>,
+    finalized: bool,
 }
 
 /// The inherited socket of the process manager, if there is one.
@@ -44,7 +45,7 @@ impl Relay {
         let signals = supervised.descriptor().ok()?;
         let (rank, given) =
             socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).ok()?;
-        Some(Self { manager, rank, given: Some(given), signals, open: true, aborted: None })
+        Some(Self { manager, rank, given: Some(given), signals, open: true, aborted: None, finalized: false })
     }
 
     /// In the rank: replaces the process manager's socket by the relay's.
@@ -63,6 +64,11 @@ impl Relay {
     /// The abort that the rank requested, if any.
     pub(crate) fn aborted(&self) -> Option<Abort> {
         self.aborted
+    }
+
+    /// Whether the rank has told the process manager that it ends.
+    pub(crate) fn finalized(&self) -> bool {
+        self.finalized
     }
 
     /// Waits for a message or a signal, at most for `limit`, and forwards messages.
@@ -101,6 +107,7 @@ impl Relay {
         let mut buffer = [0_u8; 16 << 10];
         let Some(message) = received(self.rank.as_fd(), &mut buffer) else { return self.close() };
         // Each message arrives in one piece: its sender waits for the answer before sending the next.
+        self.finalized |= is_finalize(message);
         if let Some(abort) = abort_in(message) {
             self.aborted = Some(abort);
         } else if !sent(self.manager, message) {
@@ -163,6 +170,12 @@ pub(crate) fn finalize() {
     }
 }
 
+/// `cmd=finalize` (PMI-1) or `cmd=finalize;` (PMI-2).
+fn is_finalize(words: &[u8]) -> bool {
+    // In PMI-2 the message is preceded by its length.
+    String::from_utf8_lossy(words).split([' ', ';', '\n']).any(|field| field.ends_with("cmd=finalize"))
+}
+
 /// `cmd=abort exitcode=7` (PMI-1) or `cmd=abort;isworld=TRUE;…` (PMI-2).
 fn abort_in(words: &[u8]) -> Option<Abort> {
     let words = String::from_utf8_lossy(words);
@@ -174,7 +187,15 @@ fn abort_in(words: &[u8]) -> Option<Abort> {
 
 #[cfg(test)]
 mod tests {
-    use super::abort_in;
+    use super::{abort_in, is_finalize};
+
+    #[test]
+    fn a_rank_that_ends_is_distinguished_from_other_messages() {
+        assert!(is_finalize(b"cmd=finalize\n") && is_finalize(b"    13cmd=finalize;"));
+        assert!(
+            !is_finalize(b"cmd=put kvsname=kvs_1 key=a value=finalize\n") && !is_finalize(&[0xff, 0, 10])
+        );
+    }
 
     #[test]
     fn an_abort_is_distinguished_from_other_messages() {

@@ -4,6 +4,7 @@ use std::cell::{Cell, OnceCell, RefCell};
 use std::ffi::c_int;
 use std::time::{Duration, Instant};
 
+use ranks::job::ExitStatus;
 use ranks::launcher::local_ranks;
 use ranks::{Activity, CommError, ControlBlock, RankStatus};
 
@@ -27,6 +28,8 @@ const LOST: u8 = 0;
 const SIGNALLED: u8 = 1;
 /// First byte of a notice: a question for ranks that wait follows.
 const QUESTION: u8 = 2;
+/// A library that has not ended after so long does not end. Nothing of the run is lost if it would have.
+const FINALIZED_WITHIN: Duration = Duration::from_secs(30);
 
 /// State shared by the communicators of one process.
 pub(crate) struct World {
@@ -416,9 +419,12 @@ impl World {
         error
     }
 
-    /// Finalizes MPI if no rank was lost, so that every rank reaches this call.
+    /// Finalizes MPI if no rank was lost, so that every rank reaches this call. Where the library does not end in time, the
+    /// rank does: libraries have been seen to wait for ever here.
     pub(crate) fn finish(&self) {
         self.ended.set(true);
+        self.block.set_concluding();
+        end_within(self.timeout.map_or(FINALIZED_WITHIN, |timeout| timeout.min(FINALIZED_WITHIN)));
         // Questions that came too late to be of use.
         let _ = self.listen();
         // SAFETY: the last call to the library in this process.
@@ -432,6 +438,24 @@ impl World {
         while Instant::now() < until && self.receive(TAG_WAITS).is_ok() {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+}
+
+/// Ends this process after `limit`, whatever it does then, also in an exit handler of the library.
+fn end_within(limit: Duration) {
+    extern "C" fn end(_: c_int) {
+        // SAFETY: `_exit` may be called in a signal handler.
+        unsafe { libc::_exit(ExitStatus::EndedAlone as i32) }
+    }
+    // SAFETY: the action is zeroed and filled as sigaction wants it, its handler calls `_exit` alone, and the set is live.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = end as extern "C" fn(c_int) as usize;
+        libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
+        let mut alarm: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&raw mut alarm, libc::SIGALRM);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const alarm, std::ptr::null_mut());
+        libc::alarm(u32::try_from(limit.as_secs()).unwrap_or(u32::MAX).max(1));
     }
 }
 

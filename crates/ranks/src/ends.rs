@@ -44,14 +44,24 @@ pub enum ExitStatus {
     NoWorld = 43,
     /// It left because the run was stopped.
     Stopped = 44,
+    /// Under MPI: it reached the end of the program, and the library did not end.
+    EndedAlone = 45,
 }
 
 impl ExitStatus {
     /// The one of this number; `None` where something else in the rank called `exit`.
     pub(crate) fn of(status: i32) -> Option<Self> {
-        [Self::Finished, Self::Left, Self::Failed, Self::Panicked, Self::NoWorld, Self::Stopped]
-            .into_iter()
-            .find(|known| *known as i32 == status)
+        [
+            Self::Finished,
+            Self::Left,
+            Self::Failed,
+            Self::Panicked,
+            Self::NoWorld,
+            Self::Stopped,
+            Self::EndedAlone,
+        ]
+        .into_iter()
+        .find(|known| *known as i32 == status)
     }
 }
 
@@ -66,6 +76,8 @@ pub struct RankEnds {
     pub stopped: Option<i32>,
     /// Under MPI: a number that all ranks of the job agreed on; 0 without, and before MPI has started.
     pub job: u64,
+    /// Under MPI: all ranks had reached the end of the program, and the library did not end as it should.
+    pub library_left: bool,
 }
 
 impl RankEnds {

@@ -159,6 +159,8 @@ pub struct Supervisor {
     aborted: Option<Abort>,
     /// Ranks wait for each other at different places inside of a library: a sentence that names them.
     apart: Option<String>,
+    /// The rank had reached the end of the program, and its library did not end.
+    library_left: bool,
 }
 
 /// `MPI_Abort` with this status; some protocols do not tell it.
@@ -201,6 +203,7 @@ impl Supervisor {
             orphan_since: None,
             aborted: None,
             apart: None,
+            library_left: false,
         }
     }
 
@@ -231,8 +234,16 @@ impl Supervisor {
             }
             let waited = outside.as_deref_mut().is_some_and(|outside| outside.wait(LOOK));
             let signal = supervised.take(if waited { Duration::ZERO } else { LOOK });
+            let launcher_is_gone = outside.as_deref().is_some_and(JobLink::launcher_is_gone);
+            if self.block.concluding()
+                && (launcher_is_gone || signal.is_some_and(|signal| signal != libc::SIGCHLD))
+            {
+                // Nothing is left to stop but the library; a launcher ends all where the library of one process failed.
+                self.signal_all(libc::SIGKILL);
+                continue;
+            }
             if let Some(outside) = outside.as_deref()
-                && outside.launcher_is_gone()
+                && launcher_is_gone
             {
                 self.orphaned(outside);
                 continue;
@@ -330,6 +341,13 @@ impl Supervisor {
                     None => RankEnd::Stuck(self.block.status(rank).describe()),
                 };
             }
+            if self.block.concluding()
+                && matches!(end, RankEnd::Exited(_) | RankEnd::Killed(_) | RankEnd::Aborted(_))
+            {
+                // All ranks had met at the end of the program: what became of the library takes nothing from the run.
+                (end, self.library_left) = (RankEnd::Finished, true);
+            }
+            self.library_left |= status.exit_status() == Some(ExitStatus::EndedAlone as i32);
             if end != RankEnd::Finished {
                 self.block.status(rank).set_activity(Activity::Lost);
             }
@@ -356,7 +374,12 @@ impl Supervisor {
             RankEnd::Stopped(_) => RankEnd::Orphaned,
             end => end,
         });
-        RankEnds { ends: ends.collect(), stopped: self.stopped, ..RankEnds::default() }
+        RankEnds {
+            ends: ends.collect(),
+            stopped: self.stopped,
+            library_left: self.library_left,
+            ..RankEnds::default()
+        }
     }
 }
 
@@ -385,7 +408,7 @@ fn end_of(status: WaitStatus, block: &ControlBlock, rank: u32) -> RankEnd {
     let message = || block.message(rank).unwrap_or_else(|| "no reason given".into());
     let status = status.exit_status().unwrap_or_default();
     match ExitStatus::of(status) {
-        Some(ExitStatus::Finished) => RankEnd::Finished,
+        Some(ExitStatus::Finished | ExitStatus::EndedAlone) => RankEnd::Finished,
         Some(ExitStatus::Left) => RankEnd::Left(message()),
         Some(ExitStatus::Stopped) => RankEnd::Stopped(message()),
         Some(ExitStatus::Failed | ExitStatus::NoWorld) => RankEnd::Failed(message()),

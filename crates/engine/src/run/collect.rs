@@ -159,7 +159,7 @@ fn together(
         complete,
         failures: problems,
         judgements: Some(judgements),
-        warnings: together.warnings(),
+        warnings: together.warnings(&ended),
         counted: std::mem::take(&mut together.histograms),
         coverage: together.coverage.clone(),
         ..Facts::default()
@@ -364,9 +364,18 @@ impl Together {
         judge.finish(&self.sites)
     }
 
-    fn warnings(&mut self) -> Vec<Warning> {
+    fn warnings(&mut self, ended: &RankEnds) -> Vec<Warning> {
         let mut warnings = std::mem::take(&mut self.noted);
         warnings.extend(super::stonewall::words(&self.stonewalls, &self.sites));
+        if ended.library_left {
+            warnings.push(Warning {
+                code: "mpi-end".into(),
+                text: "the MPI library did not end after all ranks had ended the program, and was left".into(),
+                advice: "no result is missing; if it happens again, try another transport of the library (MPICH with UCX: \
+                         `UCX_TLS=self,sm,tcp`)"
+                    .into(),
+            });
+        }
         if self.spilled > 0 {
             warnings.push(Warning {
                 code: "spilled".into(),
