@@ -55,15 +55,12 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
     .html()
 }
 
-/// What the run came to where it did not go well, and the answer.
+/// What the run came to, and the answer.
 fn answer_of(report: &Report) -> Option<String> {
     let (well, outcome) = answer::outcome(report);
-    let sentences = answer::subject(report).map(|_| answer::sentences(report));
-    let failed = (!well).then(|| format!("✖ {outcome}."));
-    match (failed, sentences) {
-        (Some(failed), Some(sentences)) => Some(format!("{failed} {sentences}")),
-        (failed, sentences) => failed.or(sentences),
-    }
+    let sign = if well { "✔" } else { "✖" };
+    let sentences = answer::subject(report).map(|_| answer::sentences(report)).unwrap_or_default();
+    Some(format!("{sign} {outcome}. {sentences}").trim_end().to_owned())
 }
 
 /// Bytes a second of the operation that the page is about, or operations a second where it moves none.
