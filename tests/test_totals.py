@@ -167,6 +167,59 @@ def test_a_file_of_appended_rows_that_an_earlier_version_began_goes_on(program: 
     assert None not in row and row["run_file"].endswith(".parquet")
 
 
+@pytest.mark.parametrize("columns", [20, 24, 25])
+def test_rows_fit_the_columns_of_every_version_and_say_whether_it_was_steady(
+    columns: int, program: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "p.ppl").write_text('repeat 3000 append("a", 4k);')
+    words = ["run", "p.ppl", "--report", "none", "-q", "--append", "all.csv", "--backend", "simulate:exp(1ms)"]
+    call(program, tmp_path, *words, "-o", "1.parquet").check_returncode()
+    head = (tmp_path / "all.csv").read_text().splitlines()[0].split(",")
+    assert len(head) == 25
+    (tmp_path / "all.csv").write_text(",".join(head[:columns]) + "\n")
+    steady = call(program, tmp_path, *words, "-o", "2.parquet", "--steady", "iops 90% over 1s")
+    assert steady.returncode == 0, steady.stderr
+    with (tmp_path / "all.csv").open() as file:
+        [row] = csv.DictReader(file)
+    assert None not in row and ("steady" in row) == (columns == 25)
+    listed = list(csv.DictReader(call(program, tmp_path, "ls", "--csv").stdout.splitlines()))
+    assert [bool(run["steady"]) for run in listed] == [False, True]
+    assert row.get("steady", listed[1]["steady"]) == listed[1]["steady"]
+
+
+def test_a_simulated_run_is_of_no_date_anywhere(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('time["w"] repeat 50 append("a", 4k);')
+    words = ["run", "p.ppl", "--backend", "simulate:exp(1ms)", "-q", "-o", "p.parquet", "--report", "p.html"]
+    call(program, tmp_path, *words).check_returncode()
+    said = [call(program, tmp_path, "ls", *option).stdout for option in ([], ["--csv"], ["--json"])]
+    for kind in ("parabench-xml", "parabench-report", "parabench-text", "csv"):
+        said.append(call(program, tmp_path, "export", "p.parquet", "--to", kind, "-o", "-").stdout)
+    page = re.sub(r"<script.*?</script>", "", (tmp_path / "p.html").read_text(), flags=re.DOTALL)
+    assert "Report of a simulated run" in page
+    assert all(text and "1970" not in text for text in [*said, page])
+    [listed] = json.loads(said[2])["runs"]
+    assert listed["started"] is None
+    fit = call(program, tmp_path, "fit", "p.parquet", "--covariate", "hour")
+    assert fit.returncode == 2 and "does not say when it began" in fit.stderr, fit.stderr
+
+
+def test_directories_with_failed_runs_say_so_and_judge_no_condition(program: Path, tmp_path: Path) -> None:
+    for folder, fails in (("old", [0, 0, 0]), ("new", [0, 1, 1])):
+        (tmp_path / folder).mkdir()
+        for at, bad in enumerate(fails):
+            text = 'time["w"] repeat 40 append("a", 4k);' + (' stat("none");' if bad else "")
+            (tmp_path / "p.ppl").write_text(text)
+            words = ["run", "p.ppl", "--backend", "simulate:exp(1ms)", "--seed", str(at), "-q", "--report", "none"]
+            call(program, tmp_path, *words, "-o", f"{folder}/{at}.parquet")
+    words = ["compare", "old", "new", "--label", "w/append"]
+    said = " ".join(call(program, tmp_path, *words).stdout.split())
+    assert "2 of the 3 runs of new did not go well" in said and "1.parquet" in said, said
+    judged = call(program, tmp_path, *words, "--fail-if", "factor > 1000")
+    assert judged.returncode == 3 and "is not judged" in judged.stderr, judged
+    same = call(program, tmp_path, "compare", "old", "old", "--label", "w/append", "--fail-if", "factor > 1000")
+    assert same.returncode == 0 and "did not go well" not in same.stdout, same
+
+
 def test_a_counting_run_tells_one_row_everywhere(program: Path, tmp_path: Path) -> None:
     (tmp_path / "p.ppl").write_text(
         'repeat 2000 { $b = alloc(4k); time["w"] write("a.dat", 4k); free($b); } delete("a.dat");'

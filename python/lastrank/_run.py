@@ -413,6 +413,7 @@ def run(
     groups: Mapping[str, int] | None = None,
     seconds: float | None = None,
     until: str | None = None,
+    steady: str | None = None,
     out: str | os.PathLike[str] | None = None,
     backend: str | None = None,
     seed: int | None = None,
@@ -432,6 +433,7 @@ def run(
     :param groups: sizes of groups of ranks.
     :param seconds: end the run after so long.
     :param until: end the run when its answer stands: ``"width(p99) < 5%"``.
+    :param steady: leave out what comes before the load is steady: ``"iops 5% over 30s"``.
     :param out: the run file; by default a name with the time, in the working directory.
     :param backend: ``"simulate:gev(10ms,1ms,0.1)"`` draws durations on a virtual clock.
     :param seed: of all random draws.
@@ -447,7 +449,7 @@ def run(
     name = os.fspath(program)
     text = name if isinstance(program, str) and _is_text(program) else None
     time = None if seconds is None else f"{float(seconds)!r}s"
-    named = {"time": time, "until": until, "backend": backend, "seed": seed, "record": record, "note": note}
+    named = {"time": time, "until": until, "steady": steady, "backend": backend, "seed": seed, "record": record, "note": note}
     arguments = ["run", *_options(n, groups, out, named, tags)]
     arguments += [f"--set={key}={value}" for key, value in parameters.items()]
     arguments += [*options, "--", "-" if text is not None else name]

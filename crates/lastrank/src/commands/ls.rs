@@ -18,7 +18,7 @@ use crate::working::Working;
 #[derive(Debug, Serialize)]
 struct ListedRun {
     file: PathBuf,
-    started: String,
+    started: Option<String>,
     /// A simulated run is of no date.
     #[serde(skip)]
     is_simulated: bool,
@@ -116,7 +116,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     let in_all = numbers.operations_per_second.filter(|_| is_shown);
     ListedRun {
         file,
-        started: facts.started.clone(),
+        started: facts.began().map(str::to_owned),
         is_simulated: facts.is_simulated(),
         host: facts.machine.as_ref().and_then(|machine| machine.host.clone()),
         program: facts.name.clone(),
@@ -196,7 +196,7 @@ fn cells(run: &ListedRun) -> [String; 8] {
     let [throughput, p50, p99] = report::answer_cells(&run.numbers, &run.judgements);
     let started = match run.is_simulated {
         true => "simulated".into(),
-        false => run.started.replace('T', " ").chars().take(16).collect(),
+        false => run.started.as_deref().unwrap_or_default().replace('T', " ").chars().take(16).collect(),
     };
     let mut note = run.note.clone();
     if let Some(first) = run.found.first() {
@@ -254,13 +254,14 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
         "p99_seconds",
         "note",
         "tags",
+        "steady",
     ])?;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for run in runs {
         let tags: Vec<String> = run.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
         writer.write_record([
             run.file.display().to_string(),
-            run.started.clone(),
+            run.started.clone().unwrap_or_default(),
             run.host.clone().unwrap_or_default(),
             run.program.clone(),
             run.ranks.to_string(),
@@ -276,6 +277,7 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
             number(run.p99_seconds),
             run.note.clone(),
             tags.join(" "),
+            run.steady.clone().unwrap_or_default(),
         ])?;
     }
     Ok(String::from_utf8(writer.into_inner().context("the table cannot be written")?)?)

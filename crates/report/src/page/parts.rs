@@ -99,7 +99,7 @@ pub(super) fn facts(facts: &Facts, timed_lines: &[usize], details: bool) -> Mark
         }
     };
     add("command", facts.command_line.join(" "));
-    add("started", facts.started.clone());
+    add("started", facts.began().unwrap_or("simulated").to_owned());
     if facts.ranks > 0 {
         add("ranks", facts.ranks.to_string());
     }

@@ -11,7 +11,7 @@ use crate::unit::{Unit, duration, significant};
 use crate::{Analysis, Report, Subject};
 
 pub(crate) fn of_report(report: &Report, details: bool) -> String {
-    let started = report.facts.started.trim_end_matches('Z').replacen('T', " ", 1);
+    let started = report.facts.began().unwrap_or_default().trim_end_matches('Z').replacen('T', " ", 1);
     let heading = heading(report);
     let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
     let mut place = vec![summary.to_string()];
@@ -31,7 +31,9 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
     });
     Document {
         title: &report.title,
-        kicker: if started.is_empty() {
+        kicker: if report.facts.is_simulated() {
+            "Report of a simulated run".into()
+        } else if started.is_empty() {
             "Report of a run".into()
         } else {
             format!("Report of the run of {started} UTC")

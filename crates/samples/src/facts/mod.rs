@@ -154,6 +154,11 @@ impl Facts {
     pub fn is_simulated(&self) -> bool {
         self.backend.starts_with("simulate")
     }
+
+    /// When the run began, in UTC; `None` of a simulated one, whose clock begins at 1970, and where nobody knows.
+    pub fn began(&self) -> Option<&str> {
+        Some(self.started.as_str()).filter(|text| !text.is_empty() && !self.is_simulated())
+    }
 }
 
 /// Something that makes a result less trustworthy, and what to do about it.

@@ -48,7 +48,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             host: run.facts.machine.as_ref().and_then(|machine| machine.host.clone()),
             program: run.facts.name.clone(),
             ranks: run.facts.ranks,
-            started: run.facts.started,
+            started: run.facts.began().unwrap_or_default().to_owned(),
         });
     }
     if let Some(other) = runs.iter().find(|run| run.program != runs[0].program) {

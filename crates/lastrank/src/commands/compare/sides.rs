@@ -50,7 +50,9 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     let new = folder(&args.new, statistic, &args.choice, Some(&quiet))?;
     let found = several(&quiet.numbers, &new.numbers, args.level)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
-    let warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
+    let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
+    let failed: Vec<String> = [failed(&args.quiet)?, failed(&args.new)?].into_iter().flatten().collect();
+    warnings.extend(failed.iter().cloned());
     let lower = match found.code {
         // A difference that is not shown fails no limit.
         tail::congestion::ComparisonCode::NoDifference => found.ratio.interval.lower.min(1.0),
@@ -87,5 +89,30 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         };
         output::print_screen(&answer.screen(output::screen_options()))?;
     }
+    if let (Some(condition), [first, ..]) = (&args.fail_if, failed.as_slice()) {
+        eprintln!("error: {condition} is not judged: {first}");
+        return Ok(Status::Incomplete);
+    }
     Ok(judged(args, limit, lower, "what differs from run to run, too"))
+}
+
+/// The runs of a folder that failed or are incomplete, in one sentence: their numbers are those of other work.
+fn failed(folder: &Path) -> anyhow::Result<Option<String>> {
+    let mut files = runs_of(folder)?;
+    files.sort();
+    let all = files.len();
+    let mut found = files.iter().filter_map(|file| {
+        let facts = store::facts(file).ok()?;
+        let lines =
+            facts.judgements.as_ref().filter(|found| found.status() == 3).map(words::judgement::lines);
+        let why = lines.and_then(|lines| lines.into_iter().next()).map(|first| first.head);
+        let why = why.or_else(|| (!facts.complete).then(|| "incomplete".to_owned()))?;
+        Some(format!("{}: {why}", file.display()))
+    });
+    let Some(first) = found.next() else { return Ok(None) };
+    let failed = 1 + found.count();
+    Ok(Some(format!(
+        "{failed} of the {all} runs of {} did not go well, and count: {first}",
+        folder.display()
+    )))
 }

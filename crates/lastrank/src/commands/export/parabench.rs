@@ -23,7 +23,8 @@ pub fn times(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let facts = &run.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    writeln!(out, "{}: {ranks}, started {}, {:.6} s", facts.name, facts.started, facts.elapsed_s)?;
+    let began = facts.began().map_or("simulated".into(), |began| format!("started {began}"));
+    writeln!(out, "{}: {ranks}, {began}, {:.6} s", facts.name, facts.elapsed_s)?;
     if !facts.complete {
         writeln!(out, "The run is incomplete.")?;
     }

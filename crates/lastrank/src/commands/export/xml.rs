@@ -12,10 +12,10 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>")?;
     writeln!(
         out,
-        "<parabench program=\"{}\" ranks=\"{}\" started=\"{}\" seconds=\"{:.9}\" complete=\"{}\">",
+        "<parabench program=\"{}\" ranks=\"{}\"{} seconds=\"{:.9}\" complete=\"{}\">",
         escaped(&facts.name),
         facts.ranks,
-        escaped(&facts.started),
+        facts.began().map_or(String::new(), |began| format!(" started=\"{}\"", escaped(began))),
         facts.elapsed_s,
         facts.complete
     )?;

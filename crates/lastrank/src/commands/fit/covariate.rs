@@ -302,7 +302,7 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
             Ok(vec![("trend".into(), (0..n).map(|i| i as f64 / last).collect())])
         }
         "hour" => {
-            let started = values.facts.as_ref().map(|facts| facts.started.as_str()).unwrap_or_default();
+            let started = values.facts.as_ref().and_then(|facts| facts.began()).unwrap_or_default();
             let subject = of_run()?;
             let first = second_of_day(started)
                 .with_context(|| format!("{} does not say when it began", values.name))?;

@@ -211,7 +211,7 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
             "site": subject.map(|subject| &subject.name),
             "gate": subject.map(|subject| subject.gate),
             "ranks": subject.map(|subject| subject.ranks.len()),
-            "started": values.facts.as_ref().map(|facts| &facts.started).filter(|text| !text.is_empty()),
+            "started": values.facts.as_ref().and_then(|facts| facts.began()),
         }),
     );
     add("warnings", json!(values.warnings()));

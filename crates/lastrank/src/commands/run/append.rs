@@ -41,10 +41,12 @@ struct Row {
     /// Of all that the run measured, as on its first screen.
     run_operations: u64,
     run_bytes: u64,
+    /// Where a rule of steadiness was given: what came of it, in words.
+    steady: String,
 }
 
-/// Columns of files that earlier versions began.
-const FIRST: usize = 20;
+/// Columns of files that earlier versions began, the latest first.
+const EARLIER: [usize; 2] = [24, 20];
 
 /// Appends the rows of a run: as JSON lines to a file `*.json`, `*.jsonl` or `*.ndjson`, else as CSV, whose header is
 /// written with the first run.
@@ -96,7 +98,8 @@ fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
         }
         Ok(String::from_utf8(writer.into_inner().context("the row cannot be written")?)?)
     };
-    let (whole, first) = (String::from_utf8(text.clone())?, cut(FIRST)?);
+    let whole = String::from_utf8(text.clone())?;
+    let earlier = EARLIER.into_iter().map(cut).collect::<anyhow::Result<Vec<String>>>()?;
     let header = |text: &str| text.find('\n').map_or(text.len(), |end| end + 1);
     let mut begins = Vec::new();
     let read = file.take(header(&whole) as u64).read_to_end(&mut begins);
@@ -105,7 +108,7 @@ fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
         return Ok(whole);
     }
     let of_file =
-        [whole, first].into_iter().find(|text| begins.starts_with(&text.as_bytes()[..header(text)]));
+        [whole].into_iter().chain(earlier).find(|text| begins.starts_with(&text.as_bytes()[..header(text)]));
     match of_file {
         Some(text) => Ok(text[header(&text)..].to_owned()),
         None => bail!("{} has other columns than the rows of --append; name another file", path.display()),
@@ -118,7 +121,7 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
     let tags: Vec<String> = facts.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
     let common = |numbers: &AnswerNumbers| Row {
         // A simulated run is of no date.
-        started: if facts.is_simulated() { String::new() } else { facts.started.clone() },
+        started: facts.began().unwrap_or_default().to_owned(),
         host: facts.machine.as_ref().and_then(|machine| machine.host.clone()).unwrap_or_default(),
         program: facts.name.clone(),
         tags: tags.join(" "),
@@ -131,6 +134,7 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
         run_file: run_file.display().to_string(),
         run_operations: numbers.operations,
         run_bytes: numbers.bytes,
+        steady: facts.steady.as_ref().map(report::words::steady::in_short).unwrap_or_default(),
         ..Row::default()
     };
     if numbers.parts.is_empty() {
