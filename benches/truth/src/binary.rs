@@ -64,6 +64,68 @@ fn of_run(binary: &Path, folder: &Path, (cell, seed): (&Cell, u64)) -> Result<()
     }
 }
 
+/// How often `compare --fail-if` trips on pairs of runs of one law, of which 2.5 % may: its interval holds 95 %, and only the
+/// end towards slower counts.
+///
+/// # Errors
+/// Where it trips more often than chance explains in one of 1,000 trials, or a command fails.
+pub fn check_limits(binary: &Path, folder: &Path, pairs: u64) -> Result<String, String> {
+    const STATED: f64 = 0.025;
+    const CHANCE: f64 = 0.998;
+    let program = "define ranks 1;\n$f = fopen(\"z\", \"w\");\nrepeat 100 { fwrite($f, 8k); }\n";
+    std::fs::write(folder.join("a-pair.ppl"), program).map_err(|error| error.to_string())?;
+    let mut tripped = 0;
+    for pair in 0..pairs {
+        for (file, seed) in [("quiet.parquet", 2 * pair + 1), ("new.parquet", 2 * pair + 2)] {
+            let seed = seed.to_string();
+            let run = ["run", "a-pair.ppl", "--backend", "simulate:gev(10ms,1ms,0.1)", "--seed", &seed];
+            printed(binary, folder, &[&run[..], &["-o", file, "--report", "none", "--quiet"]].concat())?;
+        }
+        let words = ["compare", "quiet.parquet", "new.parquet", "--fail-if", "factor > 1"];
+        tripped += u64::from(match status(binary, folder, &words)? {
+            0 => false,
+            1 => true,
+            other => return Err(format!("{words:?} ended with {other} for pair {pair}")),
+        });
+    }
+    let told = format!("{tripped} of {pairs} pairs of one law trip `--fail-if 'factor > 1'`");
+    match tail::special::clopper_pearson(tripped, pairs, CHANCE).0 <= STATED {
+        true => Ok(told),
+        false => Err(format!("{told}: more than the stated {:.1} %", 100.0 * STATED)),
+    }
+}
+
+fn status(binary: &Path, folder: &Path, words: &[&str]) -> Result<i32, String> {
+    let mut command = Command::new(binary);
+    let done = command.args(words).current_dir(folder).output();
+    let done = done.map_err(|error| format!("{}: {error}", binary.display()))?;
+    done.status.code().ok_or_else(|| format!("{words:?} was ended by a signal"))
+}
+
+/// What 100,000 values of a law that is none of maxima get to hear is true, and says that it is none.
+///
+/// # Errors
+/// Where the screen is not true of them, or has words that are not registered.
+pub fn check_many(binary: &Path, folder: &Path) -> Result<(), String> {
+    let law = Law::of(Base::Exponential);
+    let cell = Cell::of(Screen::Fit, law, 100_000, (1, 0));
+    let values = law.draw(cell.n, &mut tail::Xoshiro::new(1));
+    let lines: String = values.iter().map(|value| format!("{value:e}\n")).collect();
+    std::fs::write(folder.join("many.txt"), lines).map_err(|error| error.to_string())?;
+    let shown = printed(binary, folder, &["fit", "many.txt", "--unit", "s"])?;
+    let shown = shown.split_once('\n').map_or("", |(_, rest)| rest);
+    let told = format!("the values\n{shown}");
+    let said = claims::of(Screen::Fit).read(&told, &Asked { cell: &cell, values: &values })?;
+    let is_false = |one: &&crate::Said| one.judged == crate::Judged::Sentence(false);
+    if let Some(one) = said.iter().find(is_false) {
+        return Err(format!("{}: {} is false", cell.name(), one.text));
+    }
+    match said.iter().any(|one| one.name == "no law of maxima" || one.name == "another law") {
+        true => Ok(()),
+        false => Err(format!("{} is taken for a law of maxima:\n{shown}", cell.name())),
+    }
+}
+
 /// Without the name of the page, and with the lines that were broken, which are longer than all others.
 fn unbroken(printed: &str) -> String {
     const LONG: usize = 120;

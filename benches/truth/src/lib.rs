@@ -27,5 +27,5 @@ pub use number::Number;
 pub use plan::{Cell, Screen, Slow, full, quick};
 pub use registry::{Asked, Clause, Judged, Read, Registry, Said};
 pub use study::{Count, Outcome, Study, draw, run};
-pub use table::{HEAD, counts, failures, markdown, page, rows, with_table};
+pub use table::{HEAD, counts, failures, has, markdown, rows, with_table};
 pub use template::{Found, Template};

@@ -2,9 +2,12 @@
 //!
 //! `truth` prints the whole table, `--quick` that of the test, `--all` counts as failures what is known too, `--only WORDS`
 //! takes the cells with these words, `--show WORDS` prints screens of them, `--share 0.1` takes a tenth of the draws.
-//! `--binary LASTRANK --folder EMPTY` compares screens of the binary with those that are counted.
-//! `--save FILE` keeps the counts, `--before FILE` puts those of an earlier state beside, `--write PAGE` writes the table into
-//! the calibration page.
+//! `--binary LASTRANK --folder EMPTY` compares screens of the binary with those that are counted, and counts how often
+//! `--fail-if` trips on 200 pairs of runs of one law (`--pairs N`: on so many). `--seed N` draws others: what was tuned on
+//! the draws of the table is tried on them.
+//! `--save FILE` keeps the counts, `--before FILE` puts those of an earlier state beside, `--write PAGE` writes the
+//! rows of these cells into the calibration page as they come and leaves the others, `--missing` takes only the cells that the
+//! page has not with all their draws.
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -14,9 +17,16 @@ fn main() -> ExitCode {
     let has = |name: &str| words.iter().any(|word| word == name);
     let value = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1));
     if let (Some(binary), Some(folder)) = (value("--binary"), value("--folder")) {
-        let checked = truth::binary::check(binary.as_ref(), folder.as_ref());
+        let (binary, folder) = (binary.as_ref(), folder.as_ref());
+        let pairs = value("--pairs").and_then(|pairs| pairs.parse().ok()).unwrap_or(200);
+        let checked = truth::binary::check(binary, folder)
+            .and_then(|()| truth::binary::check_many(binary, folder))
+            .and_then(|()| truth::binary::check_limits(binary, folder, pairs));
         return match checked {
-            Ok(()) => ExitCode::SUCCESS,
+            Ok(told) => {
+                println!("{told}");
+                ExitCode::SUCCESS
+            }
             Err(why) => {
                 eprintln!("{why}");
                 ExitCode::FAILURE
@@ -29,6 +39,22 @@ fn main() -> ExitCode {
     }
     if let Some(share) = value("--share").and_then(|share| share.parse::<f64>().ok()) {
         cells.iter_mut().for_each(|cell| cell.draws = ((cell.draws as f64 * share).ceil() as usize).max(1));
+    }
+    if let Some(page) = value("--write").filter(|_| has("--missing")) {
+        let text = std::fs::read_to_string(page).unwrap_or_default();
+        match cells.iter().map(|cell| truth::has(&text, cell)).collect::<Result<Vec<bool>, String>>() {
+            Ok(has) => {
+                cells = cells.into_iter().zip(has).filter(|(_, has)| !has).map(|(cell, _)| cell).collect()
+            }
+            Err(why) => {
+                eprintln!("{page}: {why}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    let seed = value("--seed").and_then(|seed| seed.parse().ok());
+    if let Some(seed) = seed {
+        cells.iter_mut().for_each(|cell| cell.seed = seed);
     }
     if has("--show") {
         for cell in &cells {
@@ -48,7 +74,6 @@ fn main() -> ExitCode {
                 eprintln!("{:>6.0} s  {}", begin.elapsed().as_secs_f64(), cell.name());
                 print!("{}", truth::rows(&study));
                 studies.push(study);
-                // A page of what is counted so far is one of fewer cells.
                 if let Err(why) = written(&studies, [value("--save"), value("--before"), value("--write")]) {
                     eprintln!("{why}");
                     return ExitCode::FAILURE;
@@ -76,6 +101,6 @@ fn written(studies: &[truth::Study], [save, before, page]: [Option<&String>; 3])
     let before = before
         .map_or(Ok(String::new()), |file| std::fs::read_to_string(file).map_err(|error| told(file, error)))?;
     let text = std::fs::read_to_string(page).map_err(|error| told(page, error))?;
-    let text = truth::with_table(&text, &truth::page(studies, &before))?;
+    let text = truth::with_table(&text, studies, &before)?;
     std::fs::write(page, text).map_err(|error| told(page, error))
 }

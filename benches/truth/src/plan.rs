@@ -55,7 +55,12 @@ pub struct Cell {
     pub factor: f64,
     /// The standard deviation of the logarithm of a run's level.
     pub between: f64,
+    /// The seed of its draws.
+    pub seed: u64,
 }
+
+/// The seed of the draws of the table.
+const SEED: u64 = 20_261_126;
 
 impl Screen {
     /// Its command.
@@ -76,7 +81,18 @@ impl Screen {
 impl Cell {
     /// Of one rank, with nothing different.
     pub fn of(screen: Screen, law: Law, n: usize, (draws, refits): (usize, usize)) -> Cell {
-        Cell { screen, law, n, draws, refits, ranks: 1, slow: Slow::None, factor: 1.0, between: 0.0 }
+        Cell {
+            screen,
+            law,
+            n,
+            draws,
+            refits,
+            ranks: 1,
+            slow: Slow::None,
+            factor: 1.0,
+            between: 0.0,
+            seed: SEED,
+        }
     }
 
     /// `fit, GEV 0.1, n = 400`.

@@ -8,9 +8,6 @@ use tail::assess::AssessOptions;
 
 use crate::{Asked, Cell, Judged, Said, Screen, ask, claims, ranks};
 
-/// The seed of all draws.
-const SEED: u64 = 20_261_126;
-
 /// How often a clause was said, and how often it was false.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Count {
@@ -111,7 +108,7 @@ impl Outcome {
 pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
     // The same draws whatever else is in the plan.
     let salt =
-        cell.name().bytes().fold(SEED, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
+        cell.name().bytes().fold(cell.seed, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
     let mut random = Xoshiro::stream(salt, at);
     let options = AssessOptions { bootstrap: cell.refits, ..AssessOptions::default() };
     match cell.screen {

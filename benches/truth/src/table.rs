@@ -1,6 +1,8 @@
 //! The table, and the rows that break what is stated.
 
-use crate::{Bound, Known, Row, Study};
+use std::collections::BTreeMap;
+
+use crate::{Bound, Cell, Known, Row, Study, full};
 
 /// Coverage that each printed interval has by itself.
 const COVERAGE: f64 = 0.95;
@@ -106,21 +108,15 @@ fn in_percent(row: &Row) -> f64 {
 /// Fewest values behind a row of the page.
 const FEWEST: u64 = 20;
 
-/// The rows of the calibration page, in its columns; `before` is what [`counts`] gave of an earlier state.
-pub fn page(studies: &[Study], before: &str) -> String {
-    let head = "| quantity | nominal | accepted | simulated | standard error | samples | note |\n\
-                |---|--:|--:|--:|--:|--:|---|\n";
-    let mut text = head.to_owned();
-    for study in studies {
-        let cell = study.cell.name();
-        for row in study.rows() {
-            if row.of < FEWEST || row.name.starts_with("false: ") {
-                continue;
-            }
-            text += &page_row(&cell, &row, &note(study, &row, before));
-        }
-    }
-    text
+const PAGE_HEAD: &str = "| quantity | nominal | accepted | simulated | standard error | samples | note |\n\
+                         |---|--:|--:|--:|--:|--:|---|\n";
+
+/// The rows of a study on the calibration page, in its columns; `before` is what [`counts`] gave of an earlier state.
+fn page_rows(study: &Study, before: &str) -> String {
+    let cell = study.cell.name();
+    let rows = study.rows();
+    let shown = rows.iter().filter(|row| row.of >= FEWEST && !row.name.starts_with("false: "));
+    shown.map(|row| page_row(&cell, row, &note(study, row, before))).collect()
 }
 
 fn page_row(cell: &str, row: &Row, note: &str) -> String {
@@ -165,16 +161,54 @@ fn note(study: &Study, row: &Row, before: &str) -> String {
     notes.join("; ")
 }
 
-/// The page with this table between its two marks.
+/// The page with these studies in its table, between two marks: their rows in place of those of the same cells, in the order
+/// of the plan; cells of the page that the plan has not are left out.
 ///
 /// # Errors
 /// Where the marks are missing.
-pub fn with_table(page: &str, table: &str) -> Result<String, String> {
-    const MARKS: [&str; 2] = ["<!-- first screens: begin -->\n", "<!-- first screens: end -->\n"];
-    let found = page.split_once(MARKS[0]).and_then(|(head, rest)| Some((head, rest.split_once(MARKS[1])?.1)));
-    let (head, foot) =
-        found.ok_or_else(|| format!("the page has no lines {} and {}", MARKS[0].trim(), MARKS[1].trim()))?;
+pub fn with_table(page: &str, studies: &[Study], before: &str) -> Result<String, String> {
+    let (head, table, foot) = parts(page)?;
+    let old = of_cells(table);
+    let new: Vec<(String, String)> =
+        studies.iter().map(|study| (study.cell.name(), page_rows(study, before))).collect();
+    let rows = full().into_iter().map(|cell| cell.name()).filter_map(|name| {
+        let counted = new.iter().find(|(of, _)| *of == name).map(|(_, rows)| rows);
+        counted.or_else(|| old.get(&name)).cloned()
+    });
+    let table = PAGE_HEAD.to_owned() + &rows.collect::<String>();
     Ok(format!("{head}{}{table}{}{foot}", MARKS[0], MARKS[1]))
+}
+
+/// Whether the page has a cell with as many draws as it is to have.
+///
+/// # Errors
+/// Where the marks are missing.
+pub fn has(page: &str, cell: &Cell) -> Result<bool, String> {
+    let (_, table, _) = parts(page)?;
+    let rows = of_cells(table).remove(&cell.name()).unwrap_or_default();
+    let asked = rows.lines().find(|row| row.contains(FALSE)).and_then(|row| row.split(" | ").nth(5));
+    Ok(asked.and_then(|of| of.trim().parse::<usize>().ok()).is_some_and(|of| of >= cell.draws))
+}
+
+const MARKS: [&str; 2] = ["<!-- first screens: begin -->\n", "<!-- first screens: end -->\n"];
+
+fn parts(page: &str) -> Result<(&str, &str, &str), String> {
+    let found = page.split_once(MARKS[0]).and_then(|(head, rest)| {
+        let (table, foot) = rest.split_once(MARKS[1])?;
+        Some((head, table, foot))
+    });
+    found.ok_or_else(|| format!("the page has no lines {} and {}", MARKS[0].trim(), MARKS[1].trim()))
+}
+
+/// The rows of each cell in a table of the page.
+fn of_cells(table: &str) -> BTreeMap<String, String> {
+    let mut found: BTreeMap<String, String> = BTreeMap::new();
+    for row in table.lines() {
+        if let Some((name, _)) = row.strip_prefix("| ").and_then(|row| row.split_once(": ")) {
+            *found.entry(name.to_owned()).or_default() += &format!("{row}\n");
+        }
+    }
+    found
 }
 
 /// What is not as stated and not known, and what is known and is as stated by now.
@@ -201,4 +235,33 @@ pub fn failures(studies: &[Study], known: &[Known]) -> Vec<String> {
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Count, Outcome, Screen};
+
+    fn row(cell: &Cell, of: usize) -> String {
+        format!("| {}: {FALSE} | 6 | 0 to 6 | 1.0 | 0.5 | {of} |  |\n", cell.name())
+    }
+
+    #[test]
+    fn rows_of_other_cells_stay_and_a_cell_of_fewer_draws_is_missing() {
+        let plan = full();
+        let [first, second, third] = [plan[0], plan[1], plan[2]];
+        assert_eq!(first.screen, Screen::Fit);
+        let old = format!("{PAGE_HEAD}{}{}", row(&first, 7), row(&third, third.draws));
+        let page = format!("above\n{}{old}{}below\n", MARKS[0], MARKS[1]);
+        assert_eq!([first, second, third].map(|cell| has(&page, &cell).unwrap()), [false, false, true]);
+        let sentences = [("jump", Count { said: 40, wrong: 2 })].into();
+        let outcome = Outcome { screens: 40, with_a_false_one: 2, sentences, ..Outcome::default() };
+        let new = with_table(&page, &[Study { cell: second, outcome }], "").unwrap();
+        let names: Vec<&str> = new.lines().filter(|line| line.contains(FALSE)).collect();
+        let [a, b, c] = names[..] else { panic!("{new}") };
+        assert!(a.contains(" | 7 | ") && b.contains(" | 5.0 | ") && b.contains("jump 5.0"), "{new}");
+        assert_eq!(format!("{c}\n"), row(&third, third.draws));
+        assert!(new.starts_with("above\n") && new.ends_with("below\n"), "{new}");
+        assert!(with_table("no marks", &[], "").is_err());
+    }
 }
