@@ -98,6 +98,26 @@ def test_a_recording_is_replayed_in_its_own_folder_twice(lastrank: Lastrank, hom
         say(lastrank, home, "replay", "app.parquet", "-o", lastrank.folder / "replay.parquet")
 
 
+def test_a_replay_begins_anew_where_only_an_earlier_one_left_something(lastrank: Lastrank, home: Path) -> None:
+    """`mkdir` and links would find their names taken. What the user put there is kept, and named."""
+    say(lastrank, home, "record", "-o", "app.parquet", "--", "sh", "-c", "mkdir s; echo x > s/f; ln -s f s/l; chmod 600 s/f")
+    again = ("replay", "app.parquet", "-o", lastrank.folder / "replay.parquet")
+    say(lastrank, home, *again)
+    made = [path for path in (lastrank.folder / "work").rglob("l") if path.is_symlink() and "imported" in path.parts]
+    assert len(made) == 1
+    for _ in range(2):
+        assert "left in imported: a replay begins" in say(lastrank, home, *again)
+    (made[0].parent / "notes.txt").write_text("mine")
+    assert "notes.txt is in the directory of the replay" in say(lastrank, home, *again, status=2)
+    # A link to a folder of the user is not followed.
+    (made[0].parent / "notes.txt").unlink()
+    (lastrank.folder / "thesis").mkdir()
+    (lastrank.folder / "thesis/text").write_text("mine")
+    (made[0].parent / "linked").symlink_to(lastrank.folder / "thesis")
+    say(lastrank, home, *again, status=2)
+    assert made[0].is_symlink() and (lastrank.folder / "thesis/text").read_text() == "mine"
+
+
 def test_the_facts_of_a_run_still_say_by_whom_it_was_confined(lastrank: Lastrank, home: Path) -> None:
     import pyarrow.parquet
 

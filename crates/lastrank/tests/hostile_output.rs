@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use common::{command, lastrank, of, program};
+use samples::{Facts, Run, Sample, Site, SiteKind, commands_a_terminal};
 
 const SIMULATED: &str = "time[\"look\"] repeat 40 stat(\".\");\nprint(\"said\");\n";
 
@@ -146,4 +147,140 @@ fn runs_that_begin_in_the_same_second_keep_their_samples_each() {
     let (files, pages): (Vec<_>, Vec<_>) = (of_kind("parquet"), of_kind("html"));
     assert_eq!((files.len(), pages.len()), (4, 4), "{files:?} {pages:?}");
     assert!(files.iter().all(|file| store::read(file).is_ok()));
+}
+
+/// Texts that clear a screen, write a clipboard, turn the order of text round, or are formulas.
+const HOSTILE: [&str; 7] = [
+    "=cmd|' /C calc'!A0",
+    "+1\u{1b}[2J",
+    "-1;=2",
+    "@SUM(1)\u{9b}31m",
+    "\t=1+1",
+    " =\u{1b}]52;c;bHM=\u{7}",
+    "a\u{202e}b\r\u{2028}\u{0}</script><script src=x>\n=1",
+];
+
+/// A run that a stranger made, who chose each text in it.
+fn run_of(texts: [&str; 7]) -> Run {
+    let kinds =
+        [SiteKind::Operation, SiteKind::Time, SiteKind::CommandTime, SiteKind::Phase, SiteKind::Barrier];
+    let site = |text: &str, kind| Site {
+        line: 1,
+        column: 1,
+        operation: text.into(),
+        kind,
+        labels: vec![text.into()],
+        group: text.into(),
+        expects: None,
+    };
+    let sites: Vec<Site> =
+        texts.iter().flat_map(|text| kinds.iter().map(move |kind| site(text, *kind))).collect();
+    let sample = |number: u64| Sample {
+        site: (number % sites.len() as u64) as u32,
+        start_ns: number * 1_000_000,
+        duration_ps: 1_000_000 + number * 77_777 % 999_983,
+        bytes: 4096,
+        errno: i32::from(number % 50 == 7),
+        batch: 1,
+        ..Sample::default()
+    };
+    let samples = (0..4000).map(sample).collect();
+    let all = texts.concat();
+    let facts = Facts {
+        name: all.clone(),
+        note: all.clone(),
+        started: all.clone(),
+        ranks: 1,
+        complete: true,
+        elapsed_s: 1.0,
+        parameters: [(all.clone(), all.clone())].into(),
+        tags: [(all.clone(), all.clone())].into(),
+        warnings: vec![samples::Warning { code: all.clone(), text: all.clone(), advice: all.clone() }],
+        failures: vec![all],
+        ..Facts::default()
+    };
+    Run { facts, sites, samples }
+}
+
+/// Nothing in it commands a terminal or an editor.
+fn commands_nothing(text: &str, of: &dyn std::fmt::Debug) {
+    let found = text.chars().enumerate().find(|(_, character)| commands_a_terminal(*character));
+    let around = |at: usize| text.chars().skip(at.saturating_sub(60)).take(120).collect::<String>();
+    assert!(found.is_none(), "{of:?}: {found:?} in {:?}", found.map(|(at, _)| around(at)));
+}
+
+/// No field is a formula of a spreadsheet.
+fn has_no_formula(text: &str, delimiter: u8, of: &dyn std::fmt::Debug) {
+    let mut rows = csv::ReaderBuilder::new();
+    let mut rows = rows.has_headers(false).flexible(true).delimiter(delimiter).from_reader(text.as_bytes());
+    for field in rows.records().flat_map(|row| row.unwrap().iter().map(str::to_owned).collect::<Vec<_>>()) {
+        let begins = field.trim_start().starts_with(['=', '+', '-', '@']) && field.parse::<f64>().is_err();
+        assert!(!begins && !field.starts_with(['\t', '\r', '\n']), "{of:?}: {field:?}");
+    }
+}
+
+#[test]
+fn no_text_of_a_strangers_run_commands_a_terminal_or_is_a_formula() {
+    let folder = tempfile::tempdir().unwrap();
+    store::write(&folder.path().join("a.parquet"), &run_of(HOSTILE)).unwrap();
+    for format in ["csv", "parabench-text", "parabench-xml", "parabench-report"] {
+        let to_file = lastrank(folder.path(), &["export", "a.parquet", "--to", format, "-o", "out"]);
+        assert_eq!(to_file.status, Some(0), "{}", to_file.err);
+        let written = std::fs::read_to_string(folder.path().join("out")).unwrap();
+        let shown = lastrank(folder.path(), &["export", "a.parquet", "--to", format, "-o", "-"]).out;
+        for out in [&written, &shown] {
+            assert!(out.matches("C calc").count() >= 5, "{format}: {out}");
+            commands_nothing(out, &format);
+            match format {
+                "csv" => has_no_formula(out, b',', &format),
+                "parabench-text" => has_no_formula(out, b';', &format),
+                _ => {}
+            }
+        }
+    }
+    for words in [
+        &["report", "a.parquet", "-v"][..],
+        &["report", "a.parquet", "--json"],
+        &["compare", "a.parquet", "a.parquet"],
+        &["compare", "a.parquet", "a.parquet", "--json"],
+        &["fit", "a.parquet"],
+        &["fit", "a.parquet", "--json"],
+        &["ls", "."],
+        &["ls", ".", "--json"],
+    ] {
+        let done = lastrank(folder.path(), words);
+        commands_nothing(&done.out, &words);
+        commands_nothing(&done.err, &words);
+    }
+    // No text of the run makes an element of the page.
+    store::write(&folder.path().join("b.parquet"), &run_of(["a", "b", "c", "d", "e", "f", "g"])).unwrap();
+    assert_eq!(lastrank(folder.path(), &["report", "b.parquet"]).status, Some(0));
+    let page = std::fs::read_to_string(folder.path().join("a.html")).unwrap();
+    let plain = std::fs::read_to_string(folder.path().join("b.html")).unwrap();
+    let scripts = |page: &str| (page.matches("<script").count(), page.matches("</script").count());
+    assert_eq!(scripts(&page), scripts(&plain));
+}
+
+#[test]
+fn no_row_of_many_runs_commands_a_terminal_or_is_a_formula() {
+    let folder = tempfile::tempdir().unwrap();
+    // A command line holds no NUL.
+    for (number, text) in HOSTILE.map(|text| text.replace('\0', "")).iter().enumerate() {
+        let (program, tag) = (format!("=p{number}.ppl"), format!("x={text}"));
+        let note = format!("--note={text}");
+        let source = format!("time[\"{}\"] repeat 20 stat(\".\");\n", text.replace(['\n', '$'], ""));
+        std::fs::write(folder.path().join(&program), source).unwrap();
+        let tables = ["rows.csv", "rows.jsonl"];
+        for table in &tables[..1 + usize::from(number % 3 == 1)] {
+            let words = ["run", &program, "-q", "--report", "none", "-o", "=r.parquet", "--append", table];
+            let done = lastrank(folder.path(), &[&words[..], &[&note, "--tag", &tag]].concat());
+            assert_eq!(done.status, Some(0), "{}", done.err);
+            let rows = std::fs::read_to_string(folder.path().join(table)).unwrap();
+            assert!(rows.contains("r.parquet"), "{rows}");
+            commands_nothing(&rows, &(table, text));
+            if *table == "rows.csv" {
+                has_no_formula(&rows, b',', text);
+            }
+        }
+    }
 }

@@ -423,7 +423,7 @@ impl World {
     /// rank does: libraries have been seen to wait for ever here.
     pub(crate) fn finish(&self) {
         self.ended.set(true);
-        self.block.set_concluding();
+        self.block.announcement().conclude();
         end_within(self.timeout.map_or(FINALIZED_WITHIN, |timeout| timeout.min(FINALIZED_WITHIN)));
         // Questions that came too late to be of use.
         let _ = self.listen();

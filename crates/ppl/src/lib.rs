@@ -44,6 +44,7 @@ pub mod syntax;
 pub mod value;
 
 pub use diagnostic::{Diagnostic, DiagnosticCode, Severity, Span};
+pub use samples::commands_a_terminal;
 pub use source::Source;
 pub use value::Value;
 

@@ -16,6 +16,8 @@ use crate::meeting;
 #[repr(C)]
 pub struct Announcement {
     in_use: AtomicBool,
+    /// All ranks of the job have met at the end of the program.
+    last: AtomicBool,
     /// What this rank brings, then the result.
     values: [AtomicU64; 6],
 }
@@ -41,6 +43,16 @@ impl Announcement {
         result
     }
 
+    /// All ranks of the job have met at the end of the program: only the library remains to be ended.
+    pub fn conclude(&self) {
+        self.last.store(true, SeqCst);
+    }
+
+    /// Whether they have.
+    pub(crate) fn is_last(&self) -> bool {
+        self.last.load(SeqCst)
+    }
+
     /// What is wrong if ranks have announced different meetings: a sentence that names two of them.
     pub fn apart(&self) -> Option<String> {
         if !self.in_use.load(SeqCst) {
@@ -59,7 +71,11 @@ mod tests {
     use crate::meeting::{Meeting, MeetingKind};
 
     fn empty() -> Announcement {
-        Announcement { in_use: AtomicBool::new(false), values: [const { AtomicU64::new(0) }; 6] }
+        Announcement {
+            in_use: AtomicBool::new(false),
+            last: AtomicBool::new(false),
+            values: [const { AtomicU64::new(0) }; 6],
+        }
     }
 
     #[test]

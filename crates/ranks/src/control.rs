@@ -42,8 +42,6 @@ struct Head {
     job_rank: AtomicU32,
     /// Under MPI: what the rank recorded is saved.
     saved: AtomicBool,
-    /// Under MPI: all ranks have met at the end of the program.
-    concluding: AtomicBool,
     /// Taken by whoever may write the reason.
     losing: AtomicBool,
     /// The first lost rank plus 1; 0: none. Set after the reason.
@@ -385,16 +383,6 @@ impl ControlBlock {
     /// Whether it is.
     pub fn saved(&self) -> bool {
         self.head().saved.load(SeqCst)
-    }
-
-    /// All ranks of the job have met at the end of the program: only the library remains to be ended.
-    pub fn set_concluding(&self) {
-        self.head().concluding.store(true, SeqCst);
-    }
-
-    /// Whether they have.
-    pub(crate) fn concluding(&self) -> bool {
-        self.head().concluding.load(SeqCst)
     }
 
     /// How many ranks share the block.

@@ -235,7 +235,7 @@ impl Supervisor {
             let waited = outside.as_deref_mut().is_some_and(|outside| outside.wait(LOOK));
             let signal = supervised.take(if waited { Duration::ZERO } else { LOOK });
             let launcher_is_gone = outside.as_deref().is_some_and(JobLink::launcher_is_gone);
-            if self.block.concluding()
+            if self.block.announcement().is_last()
                 && (launcher_is_gone || signal.is_some_and(|signal| signal != libc::SIGCHLD))
             {
                 // Nothing is left to stop but the library; a launcher ends all where the library of one process failed.
@@ -341,7 +341,7 @@ impl Supervisor {
                     None => RankEnd::Stuck(self.block.status(rank).describe()),
                 };
             }
-            if self.block.concluding()
+            if self.block.announcement().is_last()
                 && matches!(end, RankEnd::Exited(_) | RankEnd::Killed(_) | RankEnd::Aborted(_))
             {
                 // All ranks had met at the end of the program: what became of the library takes nothing from the run.

@@ -42,7 +42,7 @@ pub use quantile::quantile_rank;
 pub use sample::Sample;
 pub use site::{Site, SiteKind};
 pub use time_use::{RankSpan, TimeUse, time_use};
-pub use visible::{commands_a_terminal, visible, visible_in_colour, visible_json};
+pub use visible::{commands_a_terminal, field, visible, visible_in_colour, visible_json};
 pub use warm_up::WarmUp;
 
 /// One execution: its samples, their sites and its facts.

@@ -51,6 +51,21 @@ pub fn visible_in_colour(text: &str) -> String {
     shown
 }
 
+/// `text` as a field of a table of text: it commands no terminal, and no spreadsheet takes it for a formula. One that begins
+/// like a formula gets a quote in front, as OWASP's "CSV injection" advises.
+///
+/// ```
+/// assert_eq!(samples::field("=1+1"), "'=1+1");
+/// assert_eq!(samples::field("a=1"), "a=1");
+/// ```
+pub fn field(text: &str) -> Cow<'_, str> {
+    let shown = visible(text);
+    match text.trim_start().starts_with(['=', '+', '-', '@']) || text.starts_with(['\t', '\r', '\n']) {
+        true => Cow::Owned(format!("'{shown}")),
+        false => shown,
+    }
+}
+
 fn replaced(text: &str, escape: impl Fn(char) -> String) -> Cow<'_, str> {
     if !text.chars().any(commands_a_terminal) {
         return Cow::Borrowed(text);

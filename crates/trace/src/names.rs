@@ -55,7 +55,7 @@ pub fn link_text(link: &[u8], target: &[u8]) -> Vec<u8> {
     out
 }
 
-/// A name as text: control characters, bytes that are no UTF-8, backslashes and what looks like such an escape become
+/// A name as text: characters that control a terminal or the order of text, bytes that are no UTF-8, backslashes and what looks like such an escape become
 /// `%XX`, so that two names never become one.
 pub fn escape(name: &[u8]) -> String {
     let mut out = String::with_capacity(name.len());
@@ -63,7 +63,11 @@ pub fn escape(name: &[u8]) -> String {
         let text = chunk.valid();
         for (at, sign) in text.char_indices() {
             let digits = text[at..].bytes().skip(1).take(2).filter(u8::is_ascii_hexdigit).count();
-            if sign.is_control() || sign == '\\' || sign == '%' && digits == 2 {
+            if ppl::commands_a_terminal(sign)
+                || sign.is_control()
+                || sign == '\\'
+                || sign == '%' && digits == 2
+            {
                 let mut bytes = [0; 4];
                 for byte in sign.encode_utf8(&mut bytes).bytes() {
                     out += &format!("%{byte:02X}");

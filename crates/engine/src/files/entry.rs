@@ -127,7 +127,7 @@ pub struct FoundFile {
 }
 
 impl FoundFile {
-    fn of(found: &rustix::fs::Statx) -> Self {
+    pub(super) fn of(found: &rustix::fs::Statx) -> Self {
         let has_birth = found.stx_mask & rustix::fs::StatxFlags::BTIME.bits() != 0;
         let moment = |time: &rustix::fs::StatxTimestamp| Moment::of(time.tv_sec, time.tv_nsec.into());
         let born = has_birth.then(|| moment(&found.stx_btime));
@@ -216,5 +216,5 @@ pub fn look_at(descriptor: i32) -> Option<FoundFile> {
     statx(file, c"", how, WANTED).ok().map(|found| FoundFile::of(&found))
 }
 
-const WANTED: rustix::fs::StatxFlags =
+pub(super) const WANTED: rustix::fs::StatxFlags =
     rustix::fs::StatxFlags::BASIC_STATS.union(rustix::fs::StatxFlags::BTIME);

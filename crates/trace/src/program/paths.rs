@@ -169,7 +169,9 @@ pub fn escaped(text: &str) -> String {
 
 /// A text as a comment of a program can hold it.
 pub fn comment(text: &str) -> String {
-    text.chars().map(|sign| if sign.is_control() { '?' } else { sign }).collect()
+    text.chars()
+        .map(|sign| if sign.is_control() || ppl::commands_a_terminal(sign) { '?' } else { sign })
+        .collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::io::{self, Write};
 
-use samples::{Run, Site, SiteKind, WarmUp, visible};
+use samples::{Run, Site, SiteKind, WarmUp, field};
 use serde::Serialize;
 
 /// The columns of the run file but for those that point into its footer.
@@ -55,16 +55,6 @@ const COLUMNS: [&str; 17] = [
     "blocked_ns",
 ];
 
-/// A text as a field that commands no terminal, and that no spreadsheet takes for a formula: one that begins like a formula
-/// gets a quote in front, as OWASP's "CSV injection" advises.
-fn plain(text: &str) -> Cow<'_, str> {
-    let shown = visible(text);
-    match text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
-        true => Cow::Owned(format!("'{shown}")),
-        false => shown,
-    }
-}
-
 /// Writes a header and the samples.
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
@@ -76,11 +66,11 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         let site = run.sites.get(sample.site as usize).unwrap_or(&unknown);
         let iteration = iterations.entry((sample.rank, sample.site)).or_default();
         out.serialize(SampleRow {
-            label: plain(site.labels.last().map(String::as_str).unwrap_or_default()),
-            operation: plain(&site.operation),
+            label: field(site.labels.last().map(String::as_str).unwrap_or_default()),
+            operation: field(&site.operation),
             kind: site.kind,
             line: site.line,
-            group: plain(&site.group),
+            group: field(&site.group),
             rank: sample.rank,
             iteration: *iteration,
             start_ns: sample.start_ns,

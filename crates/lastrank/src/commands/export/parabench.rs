@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use samples::{Run, units};
+use samples::{Run, field, units, visible};
 
 use super::statistics::{BlockKind, BlockTimes, Calls, block_times, commands};
 
@@ -12,6 +12,7 @@ pub fn times(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     for event in block_times(run) {
         // The separator and line ends cannot stand in a name.
         let id = event.id.replace([';', '\n', '\r'], " ");
+        let id = field(&id);
         for seconds in &event.seconds {
             writeln!(out, "{};{id};{seconds:.9}", event.rank)?;
         }
@@ -23,8 +24,8 @@ pub fn times(run: &Run, out: &mut dyn Write) -> io::Result<()> {
 pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let facts = &run.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    let began = facts.began().map_or("simulated".into(), |began| format!("started {began}"));
-    writeln!(out, "{}: {ranks}, {began}, {:.6} s", facts.name, facts.elapsed_s)?;
+    let began = facts.began().map_or("simulated".into(), |began| format!("started {}", visible(began)));
+    writeln!(out, "{}: {ranks}, {began}, {:.6} s", visible(&facts.name), facts.elapsed_s)?;
     if !facts.complete {
         writeln!(out, "The run is incomplete.")?;
     }
@@ -39,6 +40,7 @@ pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "  {:>5}  {:<16}{:>12}{:>12}", "rank", "command", "succeeded", "failed")?;
     }
     for ((rank, command), (good, bad)) in &commands {
+        let command = visible(command);
         writeln!(out, "  {rank:>5}  {command:<16}{good:>12}{bad:>12}")?;
     }
     Ok(())
@@ -48,7 +50,7 @@ fn section(out: &mut dyn Write, title: &str, events: &[BlockTimes], kind: BlockK
     let of_kind: Vec<(String, &BlockTimes)> = events
         .iter()
         .filter(|event| event.kind == kind)
-        .map(|event| (event.id.replace(['\n', '\r'], " "), event))
+        .map(|event| (visible(&event.id.replace(['\n', '\r'], " ")).into_owned(), event))
         .collect();
     if of_kind.is_empty() {
         return Ok(());

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use samples::Run;
+use samples::{Run, commands_a_terminal};
 
 use super::statistics::{BlockKind, block_times, commands};
 
@@ -69,7 +69,7 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "</parabench>")
 }
 
-/// As the value of an attribute. Control characters, which XML 1.0 cannot hold, become U+FFFD.
+/// As the value of an attribute. Characters that XML 1.0 cannot hold or that command a terminal become U+FFFD.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
@@ -79,7 +79,8 @@ fn escaped(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\t' | '\n' | '\r' => out.push_str(&format!("&#{};", character as u32)),
-            '\u{0}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            other if commands_a_terminal(other) => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }

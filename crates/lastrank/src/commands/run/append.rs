@@ -7,10 +7,11 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use report::Report;
 use results::{AnswerNumbers, AnswerPart, AnswerValue};
+use samples::{field, visible_json};
 use serde::Serialize;
 
 /// The names of the columns stay: scripts read them.
-#[derive(Debug, Default, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 struct Row {
     started: String,
     host: String,
@@ -48,6 +49,26 @@ struct Row {
 /// Columns of files that earlier versions began, the latest first.
 const EARLIER: [usize; 2] = [24, 20];
 
+impl Row {
+    /// With texts that a table of text may hold.
+    fn of_fields(&self) -> Self {
+        let mut row = self.clone();
+        let (note, file, steady) = (&mut row.note, &mut row.run_file, &mut row.steady);
+        let texts = [
+            &mut row.host,
+            &mut row.program,
+            &mut row.tags,
+            note,
+            &mut row.phase,
+            &mut row.operation,
+            file,
+            steady,
+        ];
+        texts.into_iter().for_each(|text| *text = field(text).into_owned());
+        row
+    }
+}
+
 /// Appends the rows of a run: as JSON lines to a file `*.json`, `*.jsonl` or `*.ndjson`, else as CSV, whose header is
 /// written with the first run.
 ///
@@ -60,7 +81,8 @@ pub fn append(report: &Report, run_file: &Path, path: &Path) -> anyhow::Result<(
     // Runs that end at the same time append one after the other; where a file system has no locks, rows are whole still.
     let _ = file.lock();
     let rows = rows(report, run_file);
-    let text = if is_json(path) { lines(&rows)? } else { csv(&rows, &mut file, path)? };
+    let text =
+        if is_json(path) { visible_json(&lines(&rows)?).into_owned() } else { csv(&rows, &mut file, path)? };
     file.write_all(text.as_bytes()).with_context(place)
 }
 
@@ -88,7 +110,7 @@ fn is_json(path: &Path) -> bool {
 /// The rows, with their header where the file is empty; a file that an earlier version began keeps its columns.
 fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    rows.iter().try_for_each(|row| writer.serialize(row))?;
+    rows.iter().try_for_each(|row| writer.serialize(row.of_fields()))?;
     let text = writer.into_inner().context("the row cannot be written")?;
     let cut = |columns: usize| -> anyhow::Result<String> {
         let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(text.as_slice());
