@@ -19,9 +19,9 @@ NOTEBOOKS = {
 }
 # Pages whose numbers of sources the tables of a notebook repeat.
 SOURCES = {
-    "memory_hierarchy": ["docs/notebook-2018.md"],
-    "parallel_write": ["docs/sources.md"],
-    "system_calls": ["docs/sources.md"],
+    "memory_hierarchy": ["docs/sources/notebook-2018.md"],
+    "parallel_write": ["docs/sources/parallel-write-2016.md"],
+    "system_calls": ["docs/sources/report-2003.md"],
 }
 # Seconds: what a notebook may take on a busy machine.
 PATIENCE = 60

@@ -54,6 +54,55 @@ fn the_memory_hierarchy_runs() {
     );
 }
 
+const PARALLEL_WRITE: &str = include_str!("../../lastrank/experiments/parallel_write.ppl");
+
+#[test]
+fn a_parallel_write_runs_as_in_the_paper() {
+    let parameters = &[("size", "64KiB"), ("targets", "2"), ("repeat", "20"), ("striped", "yes")];
+    small("a_parallel_write_runs_as_in_the_paper", PARALLEL_WRITE, parameters);
+}
+
+#[test]
+fn a_striped_file_can_be_used_again() {
+    let parameters = &[
+        ("size", "64KiB"),
+        ("targets", "2"),
+        ("repeat", "20"),
+        ("striped", "yes"),
+        ("memory", "filled"),
+        ("files", "reused"),
+    ];
+    small("a_striped_file_can_be_used_again", PARALLEL_WRITE, parameters);
+}
+
+#[test]
+fn each_step_can_have_new_files_and_untouched_memory() {
+    let parameters =
+        &[("size", "64KiB"), ("targets", "2"), ("repeat", "20"), ("files", "new"), ("memory", "untouched")];
+    small("each_step_can_have_new_files_and_untouched_memory", PARALLEL_WRITE, parameters);
+}
+
+#[test]
+fn a_parallel_write_reads_what_it_wrote() {
+    let parameters = &[("size", "64KiB"), ("targets", "2"), ("repeat", "20"), ("access", "read")];
+    small("a_parallel_write_reads_what_it_wrote", PARALLEL_WRITE, parameters);
+}
+
+#[test]
+fn one_rank_starts_all_writes_of_a_step() {
+    let parameters = &[("size", "64KiB"), ("targets", "2"), ("repeat", "20"), ("by", "async")];
+    small("one_rank_starts_all_writes_of_a_step", PARALLEL_WRITE, parameters);
+}
+
+#[test]
+fn a_monte_carlo_runs_under_each_law() {
+    small(
+        "a_monte_carlo_runs_under_each_law",
+        include_str!("../../lastrank/experiments/monte_carlo.ppl"),
+        &[("repeat", "40"), ("work", "100"), ("law", "uniform")],
+    );
+}
+
 #[test]
 fn the_table_of_system_calls_runs() {
     small(

@@ -414,6 +414,8 @@ pub enum ExportFormat {
     ParabenchReport,
     /// A line a sample
     Csv,
+    /// `alloc=… open=… write=… close=… free=… total=…`, a line each run of a timed parallel write
+    TimedWrite,
 }
 
 #[derive(Debug, Args)]

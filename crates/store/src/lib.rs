@@ -25,6 +25,7 @@ mod columns;
 mod error;
 mod group;
 mod numbers;
+mod pairs;
 mod parts;
 mod read;
 mod replace;

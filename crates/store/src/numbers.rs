@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
-use crate::Error;
+use crate::{Error, pairs};
 
 /// The numbers of a text file: see [`numbers_from`].
 ///
@@ -108,6 +108,8 @@ fn bounded_lines(mut reader: impl BufRead) -> impl Iterator<Item = std::io::Resu
 pub struct NumberLines {
     column: Option<String>,
     layout: Option<LineLayout>,
+    /// Where lines name their numbers: the name that is wanted.
+    named: Option<String>,
     header: Option<String>,
 }
 
@@ -140,7 +142,7 @@ pub enum LineError {
 impl NumberLines {
     /// Nothing read yet; `column` is a name of the header or a position from 1.
     pub fn new(column: Option<&str>) -> Self {
-        Self { column: column.map(Into::into), layout: None, header: None }
+        Self { column: column.map(Into::into), layout: None, named: None, header: None }
     }
 
     /// The number of the next line; none where it is blank, a comment, or the header.
@@ -160,6 +162,21 @@ impl NumberLines {
         let line = line.trim_start_matches('\u{feff}').trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(None);
+        }
+        if self.layout.is_none()
+            && let Some(pairs) = pairs::of(line)
+        {
+            if self.named.is_none() {
+                let found = pairs::choose(&pairs, self.column.as_deref()).map_err(LineError::Layout)?;
+                self.named = Some(found);
+            }
+            return match pairs.iter().find(|(name, _)| Some(*name) == self.named.as_deref()) {
+                Some((_, number)) => Ok(Some((*number).to_owned())),
+                None => Err(LineError::Value { text: shown(line), what: NOT_NAMED }),
+            };
+        }
+        if self.named.is_some() {
+            return Err(LineError::Value { text: shown(line), what: NOT_NAMED });
         }
         let layout = match &self.layout {
             Some(layout) => layout,
@@ -184,7 +201,7 @@ impl NumberLines {
 
     /// Whether a line has shown how the lines are split.
     pub fn is_ready(&self) -> bool {
-        self.layout.is_some()
+        self.layout.is_some() || self.named.is_some()
     }
 
     /// The line that was taken for a header, where there was one.
@@ -192,6 +209,8 @@ impl NumberLines {
         self.header.as_deref()
     }
 }
+
+const NOT_NAMED: &str = "does not name the number that is wanted";
 
 fn number(text: &str) -> Result<f64, &'static str> {
     match text.parse::<f64>() {

@@ -28,7 +28,7 @@ impl Body for Loop {
     fn run(&self, session: &mut Session<'_>) -> Result<(), Stop> {
         let opened = session.operation(0, Call::Open { path: &self.path, flags: libc::O_RDWR, mode: 0 })?;
         let file = opened.value as u32;
-        let memory = session.operation(0, Call::TakeMemory { length: BLOCK })?.value as u32;
+        let memory = session.operation(0, Call::TakeMemory { length: BLOCK, filled: true })?.value as u32;
         let turn = |session: &mut Session<'_>, n: u64| {
             let offset = Some(n * BLOCK % FILE);
             let call = match self.kind {

@@ -84,8 +84,8 @@ pub enum Call<'a> {
     SyncAll,
     /// Empties the machine's page cache.
     DropCaches,
-    /// Memory, every page touched; the value is the buffer's number.
-    TakeMemory { length: u64 },
+    /// Memory, every page touched and filled, or none; the value is the buffer's number.
+    TakeMemory { length: u64, filled: bool },
     /// `munmap`.
     GiveBackMemory { buffer: u32 },
     /// Lustre's stripe count for a file or directory.

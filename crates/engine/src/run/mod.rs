@@ -100,8 +100,8 @@ pub enum RunError {
     },
     /// Too little memory for what the program measures.
     #[error(
-        "the program measures {wanted} of memory, and {available} can be used without swapping; give it smaller sizes \
-         (`--set largest=…`)"
+        "the program uses {wanted} of memory, and {available} can be used without swapping; give it smaller sizes \
+         (`--set size=…` or `largest=…`, as it calls them)"
     )]
     WorkingSet {
         /// What can be used.

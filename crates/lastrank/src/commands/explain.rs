@@ -87,7 +87,7 @@ fn text(name: &str, plan: &Plan, (found, spawns): (&Explanation, SpawnGrant)) ->
     text += "\nSpace\n";
     for space in &plan.space {
         if ppl::plan::is_memory(space.directory.as_deref()) {
-            text += &format!("  measures {} of memory\n", bytes(space.bytes));
+            text += &format!("  uses {} of memory\n", bytes(space.bytes));
             continue;
         }
         let directory = place(plan, space.directory.as_deref());
@@ -167,12 +167,15 @@ fn pattern(layout: &PatternLayout) -> String {
 }
 
 fn meetings(found: &Explanation) -> String {
-    if found.meetings.is_empty() {
+    // Where all was counted, what is never reached is in a part that these parameters leave out.
+    let counted = found.uncounted_ranks == 0 && found.work.iter().all(|work| !work.tally.at_least);
+    let reached: Vec<_> = found.meetings.iter().filter(|meeting| meeting.times > 0 || !counted).collect();
+    if reached.is_empty() {
         return "  nowhere: every rank goes its own way\n".into();
     }
-    let files = found.meetings.iter().any(|meeting| meeting.file != found.meetings[0].file);
+    let files = reached.iter().any(|meeting| meeting.file != reached[0].file);
     let mut text = String::new();
-    for meeting in &found.meetings {
+    for meeting in reached {
         let file = if files { format!("{} ", meeting.file) } else { String::new() };
         let times =
             if meeting.times == 1 { "once".into() } else { format!("{} times", count(meeting.times)) };

@@ -385,9 +385,9 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         "Empties the page cache of the machine; needs root."
         errors "EACCES, EPERM"
         example "drop_caches();";
-    Alloc "alloc" ("size" Bytes Required) Buffer Lastrank []
-        "Allocates page-aligned memory and fills it with incompressible content that encodes its origin."
-        errors "ENOMEM"
+    Alloc "alloc" ("size" Bytes Required, "memory" Text Absent("filled")) Buffer Lastrank []
+        "Allocates page-aligned memory and fills it with incompressible content that encodes its origin; `untouched` it is, as of `calloc`, mapped when a write first reads it, and what such a write contains (zeros) is not verified."
+        errors "ENOMEM, EINVAL"
         example "$b = alloc(1MiB); free($b);";
     Free "free" ("buffer" Buffer Required) Nothing Lastrank [frees]
         "Frees memory of `alloc`."

@@ -114,6 +114,9 @@ impl Layer {
     }
 
     fn remember(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
+        if buffer.is_some_and(|number| self.buffers.is_unfilled(number)) {
+            return self.copied(to, moved);
+        }
         let memory = buffer.and_then(|number| self.buffers.stream(number));
         let known = self.catalogue.of(to.file);
         known.wrote(to.place, to.place.saturating_add(moved));

@@ -116,7 +116,7 @@ impl Layer {
                 self.reading(driver, path, VALUE, |driver, path| driver.readdir(path))?
             }
             Call::SyncAll => self.bracket.time(driver, VALUE, |driver| driver.sync_all()),
-            Call::TakeMemory { length } => self.take_memory(driver, length),
+            Call::TakeMemory { length, filled } => self.take_memory(driver, length, filled),
             Call::GiveBackMemory { buffer } => self.give_back_memory(driver, buffer),
             Call::Stripe { path, count, size } => self.stripe(driver, path, count, size)?,
         })
@@ -172,21 +172,27 @@ impl Layer {
         timed
     }
 
-    fn take_memory<D: Driver + ?Sized>(&mut self, driver: &mut D, length: u64) -> Timed {
+    fn take_memory<D: Driver + ?Sized>(&mut self, driver: &mut D, length: u64, filled: bool) -> Timed {
         if !self.content {
             let timed = self.bracket.time(driver, Meaning::Value, |_| Outcome::default());
             let number = self.buffers.keep(ProgramBuffer::Length(length));
             return Timed { outcome: Outcome::value(number.into()), ..timed };
         }
         let Ok(length) = usize::try_from(length) else { return self.bracket.failed(driver, libc::ENOMEM) };
-        let (timed, taken) = self.bracket.time_unwatched(driver, |_| Buffer::take(length));
+        let take = if filled { Buffer::take } else { Buffer::reserve };
+        let (timed, taken) = self.bracket.time_unwatched(driver, |_| take(length));
         let outcome = match taken {
+            Ok(buffer) if !filled => {
+                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer), None)).into())
+            }
             Ok(mut buffer) => {
                 let number = BUFFERS.fetch_add(1, Ordering::Relaxed);
                 let name = FileName::of_memory(self.author.rank, number);
                 let stream = self.author.stream(name, ContentKind::Memory);
                 stream.fill(self.author.rank, 0, buffer.bytes_mut());
-                Outcome::value(self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer), stream)).into())
+                Outcome::value(
+                    self.buffers.keep(ProgramBuffer::Memory(Arc::new(buffer), Some(stream))).into(),
+                )
             }
             Err(errno) => Outcome::error(errno),
         };

@@ -150,8 +150,8 @@ impl OpenFiles {
 /// What `alloc` gave the program.
 #[derive(Clone)]
 pub(super) enum ProgramBuffer {
-    /// Memory, and its content.
-    Memory(Arc<Buffer>, ContentStream),
+    /// Memory, and its content; none of memory that is not filled.
+    Memory(Arc<Buffer>, Option<ContentStream>),
     /// Where nothing moves: so many bytes.
     Length(u64),
 }
@@ -193,9 +193,14 @@ impl Buffers {
     /// What lies in a buffer.
     pub(super) fn stream(&self, number: u32) -> Option<ContentStream> {
         match self.all.get(number as usize) {
-            Some(Some(ProgramBuffer::Memory(_, stream))) => Some(*stream),
+            Some(Some(ProgramBuffer::Memory(_, stream))) => *stream,
             _ => None,
         }
+    }
+
+    /// Whether it holds memory that was not filled.
+    pub(super) fn is_unfilled(&self, number: u32) -> bool {
+        matches!(self.all.get(number as usize), Some(Some(ProgramBuffer::Memory(_, None))))
     }
 
     /// Where a buffer of at least `length` bytes begins; EFAULT where there is none.

@@ -94,7 +94,7 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_any_command() {
         Call::ChangeOpen { file, change: AttributeChange::Times },
         Call::Cached { file },
         Call::DirectAlignment { file },
-        Call::TakeMemory { length },
+        Call::TakeMemory { length, filled: true },
         Call::Write { file, length: 100, offset: None, buffer: Some(0) },
         Call::GiveBackMemory { buffer: 0 },
         Call::Close { file },

@@ -137,7 +137,14 @@ impl Rank<'_, '_> {
             }
             FileCommand::Sync => Call::SyncAll,
             FileCommand::DropCaches => Call::DropCaches,
-            FileCommand::Alloc => Call::TakeMemory { length: arguments.size(0, 0) },
+            FileCommand::Alloc => {
+                let filled = match arguments.text(1) {
+                    "" | "filled" => true,
+                    "untouched" => false,
+                    _ => return Reply::failed(libc::EINVAL),
+                };
+                Call::TakeMemory { length: arguments.size(0, 0), filled }
+            }
             FileCommand::Free => Call::GiveBackMemory { buffer: arguments.buffer(0).unwrap_or(u32::MAX) },
             FileCommand::Stripe => {
                 let count = u32::try_from(arguments.size(1, 1)).unwrap_or(u32::MAX);

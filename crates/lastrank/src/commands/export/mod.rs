@@ -1,8 +1,9 @@
-//! `lastrank export`: a run in the formats of the original Parabench, or as CSV.
+//! `lastrank export`: a run in the formats of the original Parabench, as CSV, or as the six times of a timed write.
 
 mod csv;
 mod parabench;
 mod statistics;
+mod timed_write;
 mod xml;
 
 use std::io::{self, BufWriter, Write};
@@ -43,6 +44,7 @@ fn write(format: ExportFormat, run: &Run, out: &mut dyn Write) -> io::Result<()>
         ExportFormat::ParabenchXml => xml::write(run, out),
         ExportFormat::ParabenchReport => parabench::report(run, out),
         ExportFormat::Csv => csv::write(run, out),
+        ExportFormat::TimedWrite => timed_write::write(run, out),
     }
 }
 
@@ -52,6 +54,7 @@ fn default_path(run: &Path, format: ExportFormat) -> PathBuf {
         ExportFormat::ParabenchXml => "xml",
         ExportFormat::ParabenchReport => "report.txt",
         ExportFormat::Csv => "csv",
+        ExportFormat::TimedWrite => "timed-write.log",
     })
 }
 

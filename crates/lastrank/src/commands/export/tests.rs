@@ -106,3 +106,37 @@ fn a_failed_export_leaves_the_old_file_and_nothing_beside_it() {
     assert_eq!(std::fs::read_to_string(&path).unwrap(), "old");
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
 }
+
+#[test]
+fn the_six_times_of_a_run_stand_in_one_line_and_come_back_by_name() {
+    let operations = ["alloc", "fopen", "fwrite", "fclose", "free"];
+    let sites = operations.map(|operation| Site {
+        operation: operation.into(),
+        kind: SiteKind::Operation,
+        ..Site::default()
+    });
+    let samples = (0..10u32).map(|n| {
+        let (part, step) = (n % 5, n / 5);
+        Sample {
+            site: part,
+            start_ns: u64::from(n) * 1_000_000,
+            duration_ps: u64::from(100 * (step + 1) + part) * 1_000_000,
+            ..Sample::default()
+        }
+    });
+    let mut run = Run { facts: Facts::default(), sites: sites.into(), samples: samples.collect() };
+    let mut out = Vec::new();
+    write(ExportFormat::TimedWrite, &run, &mut out).expect("six times");
+    let text = String::from_utf8(out).expect("text");
+    assert_eq!(
+        text.lines().next(),
+        Some(
+            "alloc=0.000100000 open=0.000101000 write=0.000102000 close=0.000103000 free=0.000104000 total=0.004104000"
+        )
+    );
+    let read = |name| store::numbers_from(text.as_bytes(), "log", Some(name)).expect("numbers");
+    assert_eq!((read("write"), read("total")), (vec![0.000_102, 0.000_202], vec![0.004_104, 0.004_204]));
+    run.samples.pop();
+    let refused = write(ExportFormat::TimedWrite, &run, &mut Vec::new()).expect_err("a free is missing");
+    assert!(refused.to_string().contains("once in each step"), "{refused}");
+}

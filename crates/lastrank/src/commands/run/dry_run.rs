@@ -75,7 +75,7 @@ fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
     }
     for space in &plan.space {
         if ppl::plan::is_memory(space.directory.as_deref()) {
-            text += &format!("  measures {} of memory\n", bytes(space.bytes));
+            text += &format!("  uses {} of memory\n", bytes(space.bytes));
             continue;
         }
         let place = space.directory.as_deref().or_else(|| plan.parameter("dir")).unwrap_or(".");
