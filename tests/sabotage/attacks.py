@@ -4,6 +4,8 @@ Each runs in a folder `work` beside a folder `outside`. `work` holds a link to e
 user. Afterwards everything outside is as it was, and so is what the user had, but for what the attack names.
 """
 
+import contextlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,6 +150,9 @@ WAYS = {
     "pfopen": '$f = pfopen({name}, "cw"); pfclose($f);',
     "pdelete": 'pdelete({name});',
     "stripe": 'stripe({name}, 1);',
+    "setxattr": 'setxattr({name}, "user.lastrank", 10);',
+    "removexattr": 'removexattr({name}, "user.mine");',
+    "fsetxattr": '$f = fopen({name}, "r"); setxattr($f, "user.lastrank", 10); fclose($f);',
 }
 NAMES = {
     "by name": ('"thesis.txt"', ""),
@@ -248,6 +253,7 @@ OBJECTS = [
             "rename": 'write("a/thesis.txt", 1); rename("a/thesis.txt", "a/x$i");',
             "link": 'write("a/thesis.txt", 1); link("a/thesis.txt", "y$i");',
             "chmod": 'write("a/thesis.txt", 1); chmod("a/thesis.txt", 0);',
+            "give an attribute": 'write("a/thesis.txt", 1); setxattr("a/thesis.txt", "user.lastrank", 9);',
             "make and remove a directory": 'mkdir("a/empty"); rmdir("a/empty");',
         }.items()
     ),
@@ -264,6 +270,10 @@ def lay_out(folder: Path) -> None:
     (outside / "victim").write_text("not yours")
     (work / "thesis.txt").write_text("the user's")
     (work / "docs/notes.txt").write_text("the user's, too")
+    for mine in (work / "thesis.txt", work / "docs/notes.txt"):
+        # Where the file system has no attributes, none can be changed.
+        with contextlib.suppress(OSError):
+            os.setxattr(mine, "user.mine", b"1")
     (work / "script.sh").write_text("#!/bin/sh\n")
     (work / "script.sh").chmod(0o755)
     (work / "out").symlink_to(outside)
@@ -271,7 +281,7 @@ def lay_out(folder: Path) -> None:
 
 
 def fingerprint(folder: Path, without: tuple[str, ...] = ()) -> dict[str, tuple]:
-    """What lies in `folder`: kind, permissions, content."""
+    """What lies in `folder`: kind, permissions, content, extended attributes."""
     found = {}
     for path in sorted(folder.rglob("*")):
         name = str(path.relative_to(folder))
@@ -280,9 +290,19 @@ def fingerprint(folder: Path, without: tuple[str, ...] = ()) -> dict[str, tuple]
         what = path.lstat()
         content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else None
         times = (what.st_mtime_ns, what.st_uid, what.st_gid, what.st_nlink if path.is_file() else 0)
+        times += (attributes(path),)
         # Names may come into a directory of the user: its own times say so.
         found[name] = (what.st_mode, content, (0, *times[1:]) if path.is_dir() and not path.is_symlink() else times)
     return found
+
+
+def attributes(path: Path) -> tuple[tuple[str, bytes], ...]:
+    """Those of users. Without, where the file system has none."""
+    try:
+        keys = [key for key in sorted(os.listxattr(path, follow_symlinks=False)) if key.startswith("user.")]
+        return tuple((key, os.getxattr(path, key, follow_symlinks=False)) for key in keys)
+    except OSError:
+        return ()
 
 
 def what_changed(before: dict[str, tuple], after: dict[str, tuple]) -> list[str]:
