@@ -58,6 +58,21 @@ fn what_was_copied_is_known_not_to_be_known_until_it_is_written() {
 }
 
 #[test]
+fn what_untouched_memory_put_there_is_not_called_wrong() {
+    let said = alone("what_untouched_memory_put_there_is_not_called_wrong", || {
+        let text = |memory: &str| {
+            format!(
+                r#"$b = alloc(16k, "{memory}"); $f = fopen("f", "w+");
+                   verify {{ fwrite($f, $b, 0); fread($f, 16k, 0); }} free($b);"#
+            )
+        };
+        format!("{}\n{}", told(&run(&text("untouched"))), told(&run(&text("filled"))))
+    });
+    assert!(said.starts_with("exit 0 [\"copies-not-verified\"]"), "{said}");
+    assert_eq!((said.matches("exit 0").count(), said.matches("copies-not").count()), (2, 1), "{said}");
+}
+
+#[test]
 fn what_others_copied_is_neither_wrong_nor_right() {
     let said = alone("what_others_copied_is_neither_wrong_nor_right", || {
         let copy =

@@ -284,10 +284,9 @@ impl Layer {
         if copied {
             self.note_once(Warning {
                 code: "copies-not-verified".into(),
-                text:
-                    "what fcopy may have put there was not verified: content names the file for which it was \
-                       written, and not those into which it was copied"
-                        .into(),
+                text: "what fcopy, or memory of alloc that was not filled, may have put there was not verified: such \
+                       content does not name the file in which it lies"
+                    .into(),
                 advice: "verify what is copied where it comes from, or write it by fread and fwrite".into(),
             });
         }
