@@ -76,35 +76,32 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     done
 }
 
-/// Removes what earlier replays left in the directory of this one: it begins as the application did. Where something else is
-/// in it, a directory that nobody named is refused, since names there would be in the way; one that was named is left as it is.
+/// Removes what earlier replays left in the directory that nobody named: a replay begins as the application did. Where
+/// something else is in it, names would be in the way. A directory that was named may hold data of other runs, and stays.
 fn make_room(args: &ReplayArgs) -> anyhow::Result<()> {
-    let named = args.set.iter().rev().find_map(|set| set.strip_prefix("dir="));
-    let directory = Path::new(named.unwrap_or("imported"));
+    let directory = Path::new("imported");
+    let is_named = args.set.iter().any(|set| set.starts_with("dir="));
     // A link may lead anywhere; of several processes of a launcher one would remove what another one needs.
-    if !directory.is_dir() || directory.is_symlink() || ranks::launcher::this_launcher().is_some() {
+    if is_named || !directory.is_dir() || directory.is_symlink() || ranks::launcher::this_launcher().is_some()
+    {
         return Ok(());
     }
     let way = "move it, or give another directory: `--set dir=DIR`";
-    let shown = |path: &Path| samples::visible(&path.display().to_string()).into_owned();
-    match engine::files::remove_leftovers(directory) {
-        Ok(Leftovers::Removed(0)) => {}
-        Ok(Leftovers::Removed(count)) => output::say(format_args!(
-            "note: removed {count} files and directories that earlier runs left in {}: a replay begins as the application did\n",
-            shown(directory)
-        )),
-        Ok(Leftovers::Foreign(path)) if named.is_none() => {
-            bail!(
-                "{} is in the directory of the replay, and no run made it that is remembered; {way}",
-                shown(&path)
-            )
+    match engine::files::remove_leftovers(directory)
+        .with_context(|| format!("cannot empty imported; {way}"))?
+    {
+        Leftovers::Removed(0) => Ok(()),
+        Leftovers::Removed(count) => {
+            output::say(format_args!(
+                "note: removed {count} files and directories that earlier runs left in imported: a replay begins as the application did\n"
+            ));
+            Ok(())
         }
-        Ok(Leftovers::Foreign(_)) => {}
-        Err(error) => {
-            return Err(error).with_context(|| format!("cannot empty {}; {way}", shown(directory)));
-        }
+        Leftovers::Foreign(path) => bail!(
+            "{} is in the directory of the replay, and no run made it that is remembered; {way}",
+            samples::visible(&path.display().to_string())
+        ),
     }
-    Ok(())
 }
 
 /// The directory of the replay, if nothing is in it: what has a hidden name there (`.git`) is made by the replay itself.
