@@ -314,3 +314,14 @@ def test_names_break_no_line_and_errors_name_the_way_out(program: Path, tmp_path
     missing = call(program, tmp_path, "fit", "missing.parquet")
     assert missing.returncode == 2 and "missing.parquet" in missing.stderr, missing.stderr
     assert "os error" not in missing.stderr and "lastrank ls" in missing.stderr, missing.stderr
+
+
+def test_safe_writes_are_compared_by_the_calls_that_make_them_safe(program: Path, tmp_path: Path) -> None:
+    """The writes alone end in memory; what the screens told, and what is compared, is when their data are safe."""
+    for seed, name in ((1, "a"), (2, "b")):
+        words = ["--fsync", "1", "--ops", "200", "--size", "1MiB", "--backend", "simulate:exp(1ms)", "--seed", str(seed)]
+        call(program, tmp_path, "io", "write", *words, "-o", f"{name}.parquet", "--report", "none")
+    found = json.loads(call(program, tmp_path, "compare", "a.parquet", "b.parquet", "--json").stdout)
+    assert any("`write/fsync`; --of `write/fwrite`" in text for text in found["warnings"]), found["warnings"]
+    asked = json.loads(call(program, tmp_path, "compare", "a.parquet", "b.parquet", "--json", "--of", "write/fsync").stdout)
+    assert found["quiet"] == asked["quiet"] and found["new"] == asked["new"]

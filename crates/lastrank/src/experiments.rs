@@ -57,6 +57,9 @@ fn text_of(reader: impl Read) -> anyhow::Result<String> {
     if bytes.len() as u64 > MOST_BYTES {
         bail!("it is longer than {}; is this a program?", samples::units::bytes(MOST_BYTES));
     }
+    if bytes.starts_with(b"PAR1") {
+        bail!("it is a Parquet file and no program; `lastrank report FILE` shows a run");
+    }
     let mut text = String::from_utf8(bytes).map_err(|error| {
         anyhow::anyhow!("byte {} is not UTF-8 text; is this a program?", error.utf8_error().valid_up_to())
     })?;

@@ -90,7 +90,19 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         };
     }
     let runs = both(|at| open(files[at]))?;
-    let one = subject(&runs[0], files[0], choice)?;
+    let mut one = subject(&runs[0], files[0], choice)?;
+    let mut notes = Vec::new();
+    // The answer to writes that are made safe is the time until they are: the write alone ends in memory.
+    if choice.label.is_none()
+        && let Some(sync) = one.made_safe_by(&results::of_run(&runs[0]))
+        && let Some(found) = Subject::of_keys(&runs[0], vec![sync.clone()], Some(one.gate))
+    {
+        notes.push(format!(
+            "compared are the calls that make data safe, `{sync}`; --of `{}` compares the writes alone",
+            one.name
+        ));
+        one = found;
+    }
     let gate = Some(one.gate);
     // Without a label the second run is asked for what the first one gave.
     let other = if choice.label.is_some() {
@@ -101,7 +113,6 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
             .with_context(|| has_none(files[1], &one.name, &files[0].display()))?
     };
     let shared: Vec<PlaceKey> = one.keys.iter().filter(|key| other.keys.contains(key)).cloned().collect();
-    let mut notes = Vec::new();
     for (keys, file, without) in [(&one.keys, files[0], files[1]), (&other.keys, files[1], files[0])] {
         for key in keys.iter().filter(|key| !shared.contains(key)) {
             notes.push(left_out(key, file, &without.display()));

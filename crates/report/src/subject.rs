@@ -223,6 +223,16 @@ impl Subject {
         Ok(Subject { share: Some(choice.share), runner_up, ..found })
     }
 
+    /// The calls behind these writes that make their data safe, where that is what the answer is about: the one of them that took
+    /// the most time.
+    pub fn made_safe_by(&self, rows: &[ResultRow]) -> Option<PlaceKey> {
+        let ([key], false) = (self.keys.as_slice(), self.gate) else { return None };
+        let write = rows.iter().find(|row| PlaceKey::of_row(row) == *key && row.safe.is_some())?;
+        let behind = rows.iter().filter(|row| row.labels == write.labels && row.is_sync());
+        let most = |one: &&ResultRow, other: &&ResultRow| one.time_at_work().total_cmp(&other.time_at_work());
+        behind.max_by(most).map(PlaceKey::of_row)
+    }
+
     /// All samples that have one of these in common; none where there is no sample.
     pub fn of_keys(run: &Run, mut keys: Vec<PlaceKey>, gate: Option<bool>) -> Option<Subject> {
         let found: Vec<SampledPlace> =

@@ -89,6 +89,9 @@ pub struct AnswerPart {
     pub wall_seconds: Option<f64>,
     /// Whether it fills less than nine tenths of the run, so that the rates are those "while writing".
     pub only_while_busy: bool,
+    /// The share of the run that it fills.
+    #[serde(skip)]
+    pub busy_share: Option<f64>,
     /// Operations under way on average over that time.
     pub achieved_depth: Option<f64>,
     /// Under `rate`: what was asked for and what came of it.
@@ -331,6 +334,8 @@ impl AnswerPart {
                 (AnswerValue::Operation, main.timings, &main.quantiles_seconds, &main.intervals)
             }
         };
+        let busy_share =
+            row.wall_seconds.zip(elapsed).map(|(wall, all)| wall / all).filter(|share| share.is_finite());
         AnswerPart {
             name: main.name(),
             label: main.label.clone(),
@@ -342,7 +347,8 @@ impl AnswerPart {
             operations_per_second: row.operations_per_second,
             bytes_per_second: row.bytes_per_second.filter(|rate| *rate > 0.0),
             wall_seconds: row.wall_seconds,
-            only_while_busy: row.wall_seconds.zip(elapsed).is_some_and(|(wall, all)| wall < FILLED * all),
+            only_while_busy: busy_share.is_some_and(|share| share < FILLED),
+            busy_share,
             achieved_depth: row.achieved_depth,
             rate: row.rate,
             bytes_per_operation: row.bytes_per_operation,

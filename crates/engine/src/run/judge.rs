@@ -143,9 +143,10 @@ impl Judge {
         self.ends.is_empty()
     }
 
-    /// Transfers that moved less at once than they were asked to.
+    /// Transfers that moved less at once than they were asked to, and that further calls completed. What failed behind its first
+    /// bytes is a failure.
     pub(super) fn short_transfers(&mut self, samples: &[Sample], sites: &[Site]) {
-        let is_short = |sample: &&Sample| Causes(sample.causes).has(Cause::ShortTransfer);
+        let is_short = |sample: &&Sample| Causes(sample.causes).has(Cause::ShortTransfer) && !sample.failed();
         for sample in samples.iter().filter(is_short) {
             let site = sites.get(sample.site as usize).filter(|site| site.kind == SiteKind::Operation);
             let Some(command) = site.and_then(|site| ppl::commands::Command::find(&site.operation)) else {

@@ -210,7 +210,10 @@ fn times_in_short(part: &AnswerPart) -> Option<String> {
     Some(format!("{}{safe} median {}, {slow}", part.operation, time(found.p50)))
 }
 
-/// ` while writing` where pauses make up a tenth of the run or more.
+/// A block that fills a smaller share of the run is told with it: its rate is far from what a reader saw.
+const HARDLY_BUSY: f64 = 0.1;
+
+/// ` while writing` where pauses make up a tenth of the run or more; `, 0.6 % of the run` where they are most of it.
 fn busy(parts: &[AnswerPart]) -> String {
     let doing = |operation: &str| match operation {
         "fread" | "read" | "dread" | "pfread" | "pread" => "reading",
@@ -223,7 +226,19 @@ fn busy(parts: &[AnswerPart]) -> String {
     let mut words: Vec<&str> =
         parts.iter().filter(|part| part.only_while_busy).map(|part| doing(&part.operation)).collect();
     words.dedup();
-    if words.is_empty() { String::new() } else { format!(" while {}", words.join(" and ")) }
+    if words.is_empty() {
+        return String::new();
+    }
+    let share = parts
+        .iter()
+        .filter(|part| part.only_while_busy)
+        .filter_map(|part| part.busy_share)
+        .fold(0.0, f64::max);
+    let hardly = match share {
+        share if share > 0.0 && share < HARDLY_BUSY => format!(" ({} % of the run)", three(100.0 * share)),
+        _ => String::new(),
+    };
+    format!(" while {}{hardly}", words.join(" and "))
 }
 
 /// Two digits of a share.
