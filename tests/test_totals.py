@@ -322,6 +322,6 @@ def test_safe_writes_are_compared_by_the_calls_that_make_them_safe(program: Path
         words = ["--fsync", "1", "--ops", "200", "--size", "1MiB", "--backend", "simulate:exp(1ms)", "--seed", str(seed)]
         call(program, tmp_path, "io", "write", *words, "-o", f"{name}.parquet", "--report", "none")
     found = json.loads(call(program, tmp_path, "compare", "a.parquet", "b.parquet", "--json").stdout)
-    assert any("`write/fsync`; --of `write/fwrite`" in text for text in found["warnings"]), found["warnings"]
+    assert any("`write / fsync`; --of 'write / fwrite'" in text for text in found["warnings"]), found["warnings"]
     asked = json.loads(call(program, tmp_path, "compare", "a.parquet", "b.parquet", "--json", "--of", "write/fsync").stdout)
     assert found["quiet"] == asked["quiet"] and found["new"] == asked["new"]

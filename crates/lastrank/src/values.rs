@@ -98,7 +98,7 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         && let Some(found) = Subject::of_keys(&runs[0], vec![sync.clone()], Some(one.gate))
     {
         notes.push(format!(
-            "compared are the calls that make data safe, `{sync}`; --of `{}` compares the writes alone",
+            "compared are the calls that make data safe, `{sync}`; --of '{}' compares the writes alone",
             one.name
         ));
         one = found;

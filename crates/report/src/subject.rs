@@ -223,8 +223,7 @@ impl Subject {
         Ok(Subject { share: Some(choice.share), runner_up, ..found })
     }
 
-    /// The calls behind these writes that make their data safe, where that is what the answer is about: the one of them that took
-    /// the most time.
+    /// The calls behind these writes that make their data safe, where the answer is about that; of several, what took the most time.
     pub fn made_safe_by(&self, rows: &[ResultRow]) -> Option<PlaceKey> {
         let ([key], false) = (self.keys.as_slice(), self.gate) else { return None };
         let write = rows.iter().find(|row| PlaceKey::of_row(row) == *key && row.safe.is_some())?;
