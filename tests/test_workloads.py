@@ -180,9 +180,9 @@ def test_mem_has_a_matrix_of_processors_and_one_of_memory_nodes(lastrank):
 HOSTILE = [
     ("io", "say what is done"),
     ("io reed", "one of read"),
-    ("io randread --size 0", "at least 1 byte"),
-    ("io randread --size -1", "at least 1 byte"),
-    ("io randread --size 99999999999g", "at least 1 byte"),
+    ("io randread --size 0", "1 byte to 1 EiB"),
+    ("io randread --size -1", "1 byte to 1 EiB"),
+    ("io randread --size 99999999999g", "1 byte to 1 EiB"),
     ("io randread --bs 8k --size 4k", "holds no block"),
     ("io randread --bs 4kb", "write 4k or 4KiB"),
     ("io randread --bs 1000 --direct", "multiples of 512"),
