@@ -37,6 +37,8 @@ struct Basis {
     name: String,
     unit: Unit,
     seconds: bool,
+    /// Whether the pilot's values changed, cluster or mix kinds, so that more of them settle nothing.
+    changed: bool,
     warnings: Vec<String>,
 }
 
@@ -82,11 +84,17 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             "plans": words::json(&plans)?,
         }))?;
     } else {
-        let sign = match basis.warnings.is_empty() {
-            true => AnswerSign::Good,
-            false => AnswerSign::Caution,
+        // A mark of success is for what is enough; an assumed law has no runs yet.
+        let enough = plans.iter().all(|plan| plan.runs <= basis.have as f64);
+        let sign = match (basis.warnings.is_empty(), enough) {
+            (false, _) => AnswerSign::Caution,
+            (true, true) => AnswerSign::Good,
+            (true, false) => AnswerSign::ToDo,
         };
-        let answer = words::planning::answer(&plans, basis.have);
+        let mut answer = words::planning::answer(&plans, basis.have);
+        if basis.changed {
+            answer = format!("Only if the pilot were repetitions of one experiment: {answer}");
+        }
         let head = answer_line(sign, &answer, output::screen_options());
         output::print_below(&head, &(text(args, &basis, &plans) + &said_again(&goals)))?;
     }
@@ -156,6 +164,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
     }
     let checked = independence::check(&values.numbers, 0.05).with_context(cannot)?;
     let mut warnings = values.warnings();
+    let before = warnings.len();
     warnings.extend(
         checked
             .reasons()
@@ -168,6 +177,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
                 )
             }),
     );
+    let changed = warnings.len() > before;
     if series.len() < 50 {
         warnings.push(format!(
             "A pilot of {} runs knows the law roughly: plan again when there are more.",
@@ -185,6 +195,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
         unit: values.unit(law.quantile(0.5)),
         seconds: values.seconds,
         name: values.name,
+        changed,
         warnings,
     })
 }
@@ -206,6 +217,7 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
         name: "an assumed law".into(),
         unit: if seconds { Unit::of_duration(law.quantile(0.5)) } else { Unit::NONE },
         seconds,
+        changed: false,
         warnings: Vec::new(),
     })
 }

@@ -199,7 +199,12 @@ fn text(
         text += &said;
         text.push('\n');
     }
-    text + &table(predictions, periods, unit, &percent, several).text()
+    // Numbers that are not to be used are not shown; JSON has them, with what speaks against them.
+    let told: Vec<&Scaled> = predictions.iter().filter(|found| found.trust != Trust::Refused).collect();
+    match told.is_empty() {
+        true => text,
+        false => text + &table(&told, periods, unit, &percent, several).text(),
+    }
 }
 
 /// What several sizes say of dependence.
@@ -239,7 +244,7 @@ fn dependence(joint: &Joint, percent: &str) -> String {
 }
 
 fn table(
-    predictions: &[Scaled],
+    predictions: &[&Scaled],
     periods: &[f64],
     unit: Unit,
     percent: &str,
@@ -262,8 +267,7 @@ fn table(
             let show = |text: String| if text == "–" { text } else { unit.named(&text) };
             let trust = match found.trust {
                 Trust::Supported => "",
-                Trust::Warned => "see the warnings",
-                Trust::Refused => "not to be used",
+                Trust::Warned | Trust::Refused => "see the warnings",
             };
             table.push(
                 index == 0,

@@ -12,6 +12,8 @@ pub enum AnswerSign {
     Caution,
     /// ✖: failed or incomplete, or a condition of the user does not hold.
     Bad,
+    /// →: what is to be done.
+    ToDo,
 }
 
 /// The answer in bold behind its sign, in at most four lines, each with a line feed.
@@ -21,6 +23,7 @@ pub fn answer_line(sign: AnswerSign, text: &str, options: ScreenOptions) -> Stri
         AnswerSign::Good => ("✔", Tone::Good),
         AnswerSign::Caution => ("⚠", Tone::Caution),
         AnswerSign::Bad => ("✖", Tone::Bad),
+        AnswerSign::ToDo => ("→", Tone::Strong),
     };
     canvas.answered(shown, tone, text, 4);
     canvas.text()
