@@ -97,10 +97,11 @@ fn alarms_come_as_often_as_stated_over_two_million_values() {
             println!(
                 "{parent:?}, {phi}: spikes {spikes:.2}, changes of level {changes:.2} of the stated rates"
             );
-            // Rarer values than 400 runs count rest on the law of maxima, which no test of 400 tells from these.
+            // The tail of values that are nearly normal bends otherwise than that of the law which fits them, out of sight
+            // of 400.
             let of_spikes = match parent {
-                Parent::Gev(_) => 0.75..1.25,
-                Parent::LogNormal(_) | Parent::Gamma(_) => 0.3..1.5,
+                Parent::Gev(_) | Parent::Gamma(_) => 0.75..1.25,
+                Parent::LogNormal(_) => 0.75..1.5,
             };
             if !of_spikes.contains(&spikes) || !(0.75..1.25).contains(&changes) {
                 outside.push(format!("{parent:?}, {phi}: {spikes} {changes}"));

@@ -65,7 +65,8 @@ fn warning(one: &BaselineWarning) -> String {
             format!("The baseline is not independent draws of one law: {}.", super::finding(finding))
         }
         BaselineWarning::RestsOnLaw { false_alarms, runs, needed } => format!(
-            "A false-alarm rate of {} from {runs} quiet runs rests on the law; {needed} runs would show it without.",
+            "A false-alarm rate of {} is below what {runs} quiet runs can count: it rests on the tail of the law, and may \
+             be half or twice as large; {needed} runs would count it.",
             significant(*false_alarms, 2).trim_end_matches('0')
         ),
         BaselineWarning::LevelMoved => {

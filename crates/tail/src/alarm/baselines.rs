@@ -1,37 +1,49 @@
 //! Bootstrapped baselines: what would have been estimated from other quiet runs of the same law and dependence.
 
+use super::anchored::{Anchor, Estimate};
 use super::whitened::{self, Whitened};
 use crate::gev::GevFit;
 use crate::gev::fit::SHAPE_MAX;
 use crate::{Gev, Xoshiro, bootstrap};
 
-/// The estimates of `replicates` baselines of a fitted law, whose normal scores follow a first-order autoregression.
+/// The estimates of `replicates` baselines of a fitted law, whose normal scores follow a first-order autoregression. The tail
+/// is that of the `excesses` largest values of each, or that of its law.
 ///
 /// Independent samples of fewer values would not do: what an autoregression costs is not the same for the location, which it
 /// makes four times as uncertain at 0.6, and for the tail, to which it does little.
-pub(super) fn estimates(fit: &GevFit, ar1: f64, replicates: usize, seed: u64) -> Vec<Whitened> {
-    if ar1 == 0.0 {
-        let independent = bootstrap::parametric(fit, replicates, seed);
-        return independent.laws.into_iter().map(|law| Whitened { law, ar1 }).collect();
-    }
-    let law = fit.law();
+pub(super) fn estimates(
+    fit: &GevFit,
+    ar1: f64,
+    excesses: Option<usize>,
+    (replicates, seed): (usize, u64),
+) -> Vec<Estimate> {
+    let truth = fit.law();
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
     let innovation = (1.0 - ar1 * ar1).sqrt();
     bootstrap::run(replicates, fit.n, |refit, index| {
         let mut random = Xoshiro::stream(seed, index);
-        let mut state = random.normal();
-        let values: Vec<f64> = (0..fit.n)
-            .map(|_| {
+        let mut values: Vec<f64> = Vec::new();
+        if ar1 == 0.0 {
+            refit.draw(start, fit.n, &mut random);
+            values.extend(refit.y.iter().map(|y| center + spread * y));
+        } else {
+            let mut state = random.normal();
+            values.extend((0..fit.n).map(|_| {
                 state = ar1 * state + innovation * random.normal();
-                whitened::value(&law, state)
-            })
-            .collect();
-        refit.y.clear();
-        refit.y.extend(values.iter().map(|x| (x - center) / spread));
+                whitened::value(&truth, state)
+            }));
+            refit.y.clear();
+            refit.y.extend(values.iter().map(|x| (x - center) / spread));
+        }
         let [location, scale, shape] = refit.fit(start, SHAPE_MAX).at;
         let law = Gev { location: center + spread * location, scale: spread * scale.exp(), shape };
-        let scores: Vec<f64> = values.iter().map(|x| whitened::score(&law, *x)).collect();
-        Whitened { law, ar1: whitened::autocorrelation(&scores) }
+        let of_scores = |values: &[f64]| {
+            let scores: Vec<f64> = values.iter().map(|x| whitened::score(&law, *x)).collect();
+            whitened::autocorrelation(&scores)
+        };
+        let whitened = Whitened { law, ar1: if ar1 == 0.0 { 0.0 } else { of_scores(&values) } };
+        let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(&law, &mut values, k));
+        Estimate { whitened, anchor }
     })
 }

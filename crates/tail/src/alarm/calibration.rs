@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::anchored::{self, Anchor, Estimate};
 use super::baselines;
 use super::counted::{self, CountedThresholds};
 use super::grounds::{self, Grounds};
@@ -165,11 +166,12 @@ impl Baseline {
 
     fn by_law(series: &Series, fit: &GevFit, ar1: f64, options: &AlarmOptions) -> Result<Baseline, Error> {
         let law = fit.law();
-        let refits = baselines::estimates(fit, ar1, options.bootstrap, options.seed);
-        let spike = spike(series, &law, &refits, options)?;
+        let excesses = anchored::excesses(series.len(), options.false_alarms);
+        let refits = baselines::estimates(fit, ar1, excesses, (options.bootstrap, options.seed));
+        let spike = spike(series, &law, excesses, (&refits, options))?;
         let truth = Whitened { law, ar1 };
-        let [(cusum, slow), (cusum_fast, fast)] =
-            levels(&truth, &refits[..refits.len().min(MOST_FOR_CUSUM)], options);
+        let of_cusum: Vec<Whitened> = refits.iter().take(MOST_FOR_CUSUM).map(|one| one.whitened).collect();
+        let [(cusum, slow), (cusum_fast, fast)] = levels(&truth, &of_cusum, options);
         let empty = Baseline::empty(fit, series, spike, options);
         Ok(Baseline { ar1, cusum, cusum_fast, cusum_guaranteed: [slow, fast], ..empty })
     }
@@ -227,6 +229,9 @@ const CAP: f64 = 3.0;
 /// Number of quiet runs from which on thresholds that keep the rates on average are reliable.
 const FEWEST_FOR_AVERAGE: usize = 200;
 
+/// The largest excess that is tried, beyond the hazard of the rate.
+const FARTHEST: f64 = 40.0;
+
 /// Bootstrap baselines behind the thresholds of the CUSUM.
 const MOST_FOR_CUSUM: usize = 100;
 
@@ -259,49 +264,51 @@ fn levels(truth: &Whitened, estimates: &[Whitened], options: &AlarmOptions) -> [
 fn spike(
     series: &Series,
     law: &Gev,
-    refits: &[Whitened],
-    options: &AlarmOptions,
+    excesses: Option<usize>,
+    (refits, options): (&[Estimate], &AlarmOptions),
 ) -> Result<SpikeThreshold, Error> {
-    let alpha = options.false_alarms;
-    let rates = |nominal: f64| -> Vec<f64> {
-        let mut rates: Vec<f64> =
-            refits.iter().map(|one| law.survival(one.law.upper_quantile(nominal))).collect();
+    let (alpha, n) = (options.false_alarms, series.len());
+    let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(law, &mut series.values().to_vec(), k));
+    let rates = |excess: f64| -> Vec<f64> {
+        let of = |one: &Estimate| law.survival(one.anchor.value(&one.whitened.law, excess));
+        let mut rates: Vec<f64> = refits.iter().map(of).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
     };
-    // The largest nominal probability (in logarithms) whose statistic keeps to alpha.
+    // The smallest excess whose statistic keeps to alpha.
     let solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
-        let (mut low, mut high) = (alpha.ln() - 40.0, alpha.ln());
+        let (mut low, mut high) = (0.0, FARTHEST - alpha.ln());
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
-            if statistic(&rates(middle.exp())) > alpha { high = middle } else { low = middle }
+            if statistic(&rates(middle)) > alpha { low = middle } else { high = middle }
         }
-        low.exp()
+        high
     };
-    let (nominal, guaranteed) = if refits.is_empty() {
-        (alpha, alpha)
+    let (average, guaranteed) = if refits.is_empty() {
+        let plain = excesses.map_or(-alpha.ln(), |k| anchored::exact_excess(n, k, alpha));
+        (plain, plain)
     } else {
         (
             solve(&|rates| rates.iter().sum::<f64>() / rates.len() as f64),
             solve(&|rates| sorted_quantile(rates, 0.9)),
         )
     };
-    if nominal < alpha * 1e-12 {
+    if average > FARTHEST - alpha.ln() - 1.0 {
         return Err(Error::Parameter {
             what: "false-alarm rate",
             value: alpha,
             must: "one that so few quiet runs support: no threshold keeps it, measure more",
         });
     }
-    let n = series.len();
+    let value = anchor.value(law, average);
     let rank = ((alpha * (n as f64 + 1.0)).floor() as usize).min(n);
     Ok(SpikeThreshold {
-        value: law.upper_quantile(nominal),
+        value,
         false_alarms: alpha,
-        nominal,
+        nominal: law.survival(value),
         rank: (rank >= 1).then(|| series.sorted()[n - rank]),
         rank_rate: (rank >= 1).then(|| rank as f64 / (n as f64 + 1.0)),
-        guaranteed: law.upper_quantile(guaranteed),
+        guaranteed: anchor.value(law, guaranteed),
         plug_in: law.upper_quantile(alpha),
     })
 }

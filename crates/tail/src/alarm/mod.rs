@@ -17,6 +17,7 @@
 //! # Ok::<(), tail::alarm::BaselineError>(())
 //! ```
 
+mod anchored;
 mod baselines;
 mod calibration;
 mod counted;
