@@ -48,6 +48,33 @@ fn a_sustained_slow_down_is_found_soon_and_reported_once() {
     assert!(watch.alarmed());
 }
 
+/// A level that is much higher is dated where it began, though the alarm looks for a small step, and told as large as it is.
+#[test]
+fn a_large_step_begins_where_it_began() {
+    let (mut found, mut far) = (0, 0);
+    for seed in 0..60 {
+        let mut random = Xoshiro::stream(41, seed);
+        // One of twenty baselines is refused.
+        let Ok(baseline) = Baseline::new(&quiet(200, &mut random), &AlarmOptions::default()) else {
+            continue;
+        };
+        let (mut watch, mut events) = (baseline.watch(), Vec::new());
+        for i in 0..60 {
+            let k = if i >= 39 { 1.8 } else { 1.0 };
+            events.extend(watch.push(k * law().sample(&mut random)));
+        }
+        // A false alarm before leaves none for the step.
+        let slow = events.iter().find_map(|event| match event {
+            Event::Slow { run, since, factor, .. } if *run >= 40 => Some((*since, *factor)),
+            _ => None,
+        });
+        let Some((since, factor)) = slow else { continue };
+        found += 1;
+        far += usize::from(since.abs_diff(40) > 2 || (factor - 1.8).abs() > 0.1);
+    }
+    assert!(found > 45 && far <= 2, "{far} of {found}");
+}
+
 #[test]
 fn recovery_is_reported_and_unlatches() {
     let mut random = Xoshiro::new(3);

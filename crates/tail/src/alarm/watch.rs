@@ -104,6 +104,9 @@ pub struct Watch {
     in_block: usize,
 }
 
+/// Most that one run counts for where a new level is dated, in standard deviations of normal scores.
+const FARTHEST: f64 = 3.0;
+
 impl Baseline {
     /// A new monitor of this baseline.
     pub fn watch(self) -> Watch {
@@ -209,14 +212,14 @@ impl Watch {
                 self.step(0, slow);
                 self.step(1, fast);
                 if self.cusum[0] > h {
-                    let (since, statistic) = (self.zero[0], self.cusum[0]);
+                    let (since, statistic) = (self.began(self.zero[0], 1.0), self.cusum[0]);
                     let factor = self.factor_since(since);
                     self.latch(Level::Slow);
                     let since = since + 1;
                     return Some(Event::Slow { run: self.runs, since, statistic, threshold: h, factor });
                 }
                 if self.cusum[1] > h_fast {
-                    let (since, statistic) = (self.zero[1], self.cusum[1]);
+                    let (since, statistic) = (self.began(self.zero[1], -1.0), self.cusum[1]);
                     let factor = self.factor_since(since);
                     self.latch(Level::Fast);
                     let (since, threshold) = (since + 1, h_fast);
@@ -299,6 +302,22 @@ impl Watch {
         let left = Whitened { law, ar1 }.left(score, self.last_score);
         self.last_score = Some(score);
         left
+    }
+
+    /// After which run the level changed: from there on the normal scores are highest (`sign` 1) or lowest (-1) by the likelihood of
+    /// a step of any size. The CUSUM looks for a small step, and begins long before a large one.
+    fn began(&self, zero: u64, sign: f64) -> u64 {
+        let window = ((self.runs - zero) as usize).clamp(1, self.recent.len());
+        let (mut sum, mut most, mut runs) = (0.0, 0.0, window);
+        for (number, value) in (1_u32..).zip(self.recent[self.recent.len() - window..].iter().rev()) {
+            // A single far value is no level.
+            sum += sign * whitened::score(&self.baseline.law, *value).clamp(-FARTHEST, FARTHEST);
+            let gain = if sum > 0.0 { sum * sum / f64::from(number) } else { 0.0 };
+            if gain > most {
+                (most, runs) = (gain, number as usize);
+            }
+        }
+        self.runs - runs as u64
     }
 
     fn factor_since(&self, zero: u64) -> f64 {
