@@ -104,7 +104,7 @@ fn a_rank_that_is_killed_loses_nothing_that_it_counted() {
 #[test]
 fn a_program_that_asks_for_its_durations_is_told_to_keep_them() {
     let said = alone("a_program_that_asks_for_its_durations_is_told_to_keep_them", || {
-        let text = "repeat 10 getpid(); assert p99(\"getpid\") > 0;";
+        let text = "repeat 10 getpid(); assert p99(\"getpid\") > 0s;";
         let options = Options { keep: Keep::Histogram, ..Options::new(1) };
         let outcome = engine::run(&plan(text, 1), &options, |_| ()).expect("a run");
         format!("{} {:?}", outcome.exit_status(), outcome.run.facts.failures)
