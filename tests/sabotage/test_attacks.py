@@ -51,7 +51,8 @@ def run(
     assert not re.search(r"error\[|attack.ppl:\d+:\d+: error", done.stderr), (attack.name, done.stderr)
     assert fingerprint(outside) == lay_outside, (attack.name, done.stderr)
     after = fingerprint(work)
-    assert not what_changed(had, after), (attack.name, done.stderr)
+    changed = {name: (had[name], after.get(name)) for name in what_changed(had, after)}
+    assert not changed, (attack.name, changed, done.stderr)
     if "--room" in options:
         beside = [name for name in set(after) - set(had) if not name.startswith("attack-room-")]
         assert not beside, (attack.name, beside)

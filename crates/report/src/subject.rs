@@ -140,12 +140,12 @@ impl Subject {
 
     /// What an axis of durations is called.
     pub fn axis_name(&self) -> String {
-        if self.keys.is_empty() {
-            "value".to_owned()
-        } else if self.gate && self.ranks.len() > 1 {
-            format!("T of {}, the slowest rank", self.name)
-        } else {
-            format!("duration of {}", self.name)
+        // A longer name is wider than a small figure.
+        let of = if self.name.chars().count() > 24 { String::new() } else { format!(" of {}", self.name) };
+        match (self.keys.is_empty(), self.gate && self.ranks.len() > 1) {
+            (true, _) => "value".to_owned(),
+            (false, true) => format!("T{of}, the slowest rank"),
+            (false, false) => format!("duration{of}"),
         }
     }
 

@@ -20,7 +20,7 @@ pub(super) struct Anchor {
 
 /// Estimates from a baseline: a law with its autoregression, and where its tail is anchored.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Estimate {
+pub(super) struct TailEstimate {
     pub whitened: Whitened,
     pub anchor: Anchor,
 }

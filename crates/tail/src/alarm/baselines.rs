@@ -1,6 +1,6 @@
 //! Bootstrapped baselines: what would have been estimated from other quiet runs of the same law and dependence.
 
-use super::anchored::{Anchor, Estimate};
+use super::anchored::{Anchor, TailEstimate};
 use super::whitened::{self, Whitened};
 use crate::gev::GevFit;
 use crate::gev::fit::SHAPE_MAX;
@@ -16,7 +16,7 @@ pub(super) fn estimates(
     ar1: f64,
     excesses: Option<usize>,
     (replicates, seed): (usize, u64),
-) -> Vec<Estimate> {
+) -> Vec<TailEstimate> {
     let truth = fit.law();
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
@@ -44,6 +44,6 @@ pub(super) fn estimates(
         };
         let whitened = Whitened { law, ar1: if ar1 == 0.0 { 0.0 } else { of_scores(&values) } };
         let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(&law, &mut values, k));
-        Estimate { whitened, anchor }
+        TailEstimate { whitened, anchor }
     })
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::anchored::{self, Anchor, Estimate};
+use super::anchored::{self, Anchor, TailEstimate};
 use super::baselines;
 use super::counted::{self, CountedThresholds};
 use super::grounds::{self, Grounds};
@@ -265,12 +265,12 @@ fn spike(
     series: &Series,
     law: &Gev,
     excesses: Option<usize>,
-    (refits, options): (&[Estimate], &AlarmOptions),
+    (refits, options): (&[TailEstimate], &AlarmOptions),
 ) -> Result<SpikeThreshold, Error> {
     let (alpha, n) = (options.false_alarms, series.len());
     let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(law, &mut series.values().to_vec(), k));
     let rates = |excess: f64| -> Vec<f64> {
-        let of = |one: &Estimate| law.survival(one.anchor.value(&one.whitened.law, excess));
+        let of = |one: &TailEstimate| law.survival(one.anchor.value(&one.whitened.law, excess));
         let mut rates: Vec<f64> = refits.iter().map(of).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
