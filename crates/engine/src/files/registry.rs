@@ -207,6 +207,14 @@ impl Registry {
         }
     }
 
+    /// The next call may give `from` the name `to`: what lies there is ours only where it was born when `from` was. Whether it was
+    /// entered; where it was and the call fails, [`Registry::forget`] takes it back.
+    pub fn intend_rename(&mut self, from: &CStr, to: &CStr) -> bool {
+        let Some(&offset) = self.known.get(from.to_bytes()) else { return false };
+        let (by_birth, born) = self.entry(offset).evidence();
+        by_birth && !self.knows(to) && self.enter(to.to_bytes(), Evidence::Birth, born).is_some()
+    }
+
     /// `from` is called `to` now: so is what was created in it. A thing that this rank did not make is ours only
     /// where its birth time can say so (`birth_times`).
     pub fn renamed(&mut self, from: &CStr, to: &CStr, birth_times: bool) {

@@ -228,6 +228,29 @@ fn what_lies_in_a_renamed_directory_is_removed_under_its_new_name() {
     assert_eq!((cleaned.removed, cleaned.left.len(), new.join("f").exists()), (0, 1, true));
 }
 
+/// Killed between the rename and its entry: the run made what lies there, and nothing that somebody put there since.
+#[test]
+fn what_was_being_renamed_is_removed_under_its_new_name() {
+    for is_taken in [false, true] {
+        let home = tempfile::tempdir().expect("a directory");
+        let (old, new) = (home.path().join("old"), home.path().join("new"));
+        let region = region();
+        let mut registry = Registry::new(&region, Moment::now());
+        registry.intend(&c(&old), Evidence::Birth);
+        std::fs::write(&old, "").expect("write");
+        registry.settle(&c(&old), 0);
+        assert!(registry.intend_rename(&c(&old), &c(&new)));
+        std::fs::rename(&old, &new).expect("rename");
+        if is_taken {
+            a_while();
+            std::fs::write(home.path().join("theirs"), "").expect("write");
+            std::fs::rename(home.path().join("theirs"), &new).expect("rename");
+        }
+        let cleaned = clean(&created(&region), None);
+        assert_eq!((cleaned.removed, new.exists()), (usize::from(!is_taken), is_taken));
+    }
+}
+
 #[test]
 fn creating_and_deleting_for_ever_takes_no_more_memory() {
     let region = region();

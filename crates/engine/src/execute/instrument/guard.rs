@@ -455,6 +455,11 @@ impl Guard {
         }
     }
 
+    /// The next call may give `from` the name `to`; whether that was entered, and is to be taken back where it fails.
+    pub(super) fn intend_rename(&mut self, from: &CStr, to: &CStr) -> bool {
+        self.local && self.registry.intend_rename(from, to)
+    }
+
     /// `path` is another name of what was made before.
     pub(super) fn linked(&mut self, path: &CStr) {
         if self.local {

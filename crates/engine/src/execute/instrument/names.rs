@@ -274,6 +274,7 @@ impl Layer {
         self.guard.own_whole("rename", (from, &old), moved.as_ref())?;
         let new = self.guard.reach_fixed("rename to", to)?;
         let around = new.around;
+        let intended = self.guard.intend_rename(from, to);
         // Nobody looks whether the name is free: the call says so.
         let free = |driver: &mut D| driver.rename_to_free(&old.path, &new.path);
         let first = self.guard.judges().then(|| self.bracket.time(driver, Meaning::Value, free));
@@ -281,7 +282,11 @@ impl Layer {
         let (timed, replaced) = match done {
             Some(done) => (done, None),
             None => {
-                let replaced = self.guard.own("rename to", to, &new)?;
+                let owned = self.guard.own("rename to", to, &new);
+                if intended && owned.is_err() {
+                    self.guard.removed(to);
+                }
+                let replaced = owned?;
                 let replace = |driver: &mut D| driver.rename(&old.path, &new.path);
                 (self.bracket.time(driver, Meaning::Value, replace), replaced)
             }
@@ -291,6 +296,8 @@ impl Layer {
             self.guard.gone(replaced.as_ref().filter(|one| !is_same(one)));
             self.content_renamed(from, to);
             self.guard.renamed(from, to, around);
+        } else if intended {
+            self.guard.removed(to);
         }
         Ok(timed)
     }
