@@ -305,6 +305,32 @@ def test_no_attack_has_an_effect_under_open_mpi(lastrank: Lastrank) -> None:
         run(lastrank, attack, os.geteuid(), *map(str, command), environment=environment)
 
 
+@pytest.mark.parametrize("name", ["debian-mpich", "debian-openmpi"])
+def test_no_link_leads_what_lastrank_writes_and_removes_elsewhere(lastrank: Lastrank, name: str) -> None:
+    """One rank has given up, and its parent cleans up and keeps its samples, while the other is still at work."""
+    for number, (made, end) in enumerate([
+        ('symlink("docs", "r.parts");', 'repeat 300 sleep(1ms);'),
+        ('symlink("docs", "m"); rename("m", "r.parts");', 'repeat 300 sleep(1ms);'),
+        ('mkdir("a"); symlink(".", "l"); write("a/thesis.txt", 1); repeat $i 500 write("x$i", 1);',
+         'repeat 500 { rename("a", "t"); rename("l", "a"); rename("a", "l"); rename("t", "a"); }'),
+    ]):  # fmt: skip
+        folder = lastrank.folder / f"{number}"
+        (folder / "docs").mkdir(parents=True)
+        (folder / "thesis.txt").write_text("the user's")
+        for part in range(2):
+            (folder / f"docs/part-0000{part}.parquet").write_text("samples of another day")
+        had = fingerprint(folder)
+        (folder / "a.ppl").write_text(
+            f'if $$rank == 0 {{ {made} }}\nbarrier;\nif $$rank == 1 delete("thesis.txt");\nif $$rank == 0 {{ {end} stat("."); }}\n'
+        )
+        words = ("a.ppl", "-s", "-o", "r.parquet", "--report", "none", "--timeout", "60")
+        command, environment = launcher(name).command(2, [lastrank.program, "run"], words)
+        done = subprocess.run(
+            command, cwd=folder, env=environment, capture_output=True, text=True, errors="replace", timeout=180, check=False
+        )
+        assert not what_changed(had, fingerprint(folder)) and done.returncode != 0, (made, done.stderr)
+
+
 LATE = {
     "write": 'write("late-file", 1);',
     "append": 'append("late-file", 1);',

@@ -1,11 +1,14 @@
 //! Removes what a run created, and only that.
 
 use std::collections::HashSet;
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::entry::{Created, look};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statx, unlinkat};
+
+use super::entry::{Created, FoundFile, WANTED, look};
 use super::owned::Ownership;
 
 /// What [`clean`] did.
@@ -33,6 +36,9 @@ pub fn remember(created: &[Created], own: &Ownership) {
 /// Removes what the ranks created. What is gone already is no error; what was born before the call that would have made
 /// it, or after it, is something else and is left alone; a directory that holds anything else is left and reported. Where
 /// the run itself can say what it made (`own`), only that is removed.
+///
+/// Other ranks may be at work, and put a link in the place of a directory at any time: what is removed is looked at in the
+/// directory that it is removed from.
 pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
     let mut wanted: Vec<&Created> = created.iter().collect();
     // What lies inside a directory goes before it.
@@ -42,8 +48,9 @@ pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
     let mut in_time = HashSet::new();
     let (mut theirs, mut late) = (Vec::new(), Vec::new());
     for entry in wanted {
-        let Ok(path) = CString::new(entry.path.as_os_str().as_bytes()) else { continue };
-        let Some(found) = look(&path) else { continue };
+        let Some(found) = held(&entry.path).and_then(|(around, name)| look_in(&around, name)) else {
+            continue;
+        };
         let is_late = |born| !found.born.is_some_and(|moment| moment.is_within(born));
         if entry.born.is_some_and(is_late) {
             late.push((entry, found));
@@ -58,16 +65,38 @@ pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
         if entry.done && own.is_some_and(|own| !own.is_made(found.object())) {
             continue;
         }
-        if found.directory { directories.push(entry) } else { files.push(entry) }
+        if found.directory { directories.push((entry, found)) } else { files.push((entry, found)) }
     }
-    let file = |path: &PathBuf| std::fs::remove_file(path);
-    let directory = |path: &PathBuf| std::fs::remove_dir(path);
-    let mut tell = |entry: &Created, result: std::io::Result<()>| match result {
-        Ok(()) => cleaned.removed += 1,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-        Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
-    };
-    files.iter().for_each(|entry| tell(entry, file(&entry.path)));
-    directories.iter().for_each(|entry| tell(entry, directory(&entry.path)));
+    for (entry, found) in files.iter().chain(&directories) {
+        match remove(&entry.path, found) {
+            Ok(true) => cleaned.removed += 1,
+            Ok(false) => {}
+            Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
+        }
+    }
     cleaned
+}
+
+/// The directory of `path`, which stays the same whatever is renamed, and the name in it.
+fn held(path: &Path) -> Option<(OwnedFd, &OsStr)> {
+    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Some((openat(CWD, around, how, Mode::empty()).ok()?, path.file_name()?))
+}
+
+fn look_in(around: &OwnedFd, name: &OsStr) -> Option<FoundFile> {
+    statx(around, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|found| FoundFile::of(&found))
+}
+
+/// Removes `path` if it is this object, and whether it did.
+fn remove(path: &Path, wanted: &FoundFile) -> std::io::Result<bool> {
+    let Some((around, name)) = held(path) else { return Ok(false) };
+    if !look_in(&around, name).is_some_and(|found| found.is(wanted)) {
+        return Ok(false);
+    }
+    match unlinkat(&around, name, if wanted.directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
+        Ok(()) => Ok(true),
+        Err(rustix::io::Errno::NOENT) => Ok(false),
+        Err(error) => Err(error.into()),
+    }
 }

@@ -13,6 +13,7 @@ use super::owned::Ownership;
 use super::place::{ParentFacts, Place, Reached, has_birth_times, of_place};
 use super::real_path::real_path;
 use super::refusal::{Reason, Refusal};
+use super::results::Results;
 use crate::recent::RecentDirectories;
 
 use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null};
@@ -40,6 +41,8 @@ pub struct Confinement {
     last_read: Vec<u8>,
     /// What the run made.
     own: Ownership,
+    /// What lastrank itself will write.
+    results: Results,
     /// Others of the run change names at the same time: its other ranks, workers, operations under way.
     concurrent: bool,
 }
@@ -63,6 +66,7 @@ impl Confinement {
             recent: RecentDirectories::default(),
             last_read: Vec::new(),
             own: Ownership::default(),
+            results: Results::default(),
             concurrent: false,
         }
     }
@@ -71,6 +75,12 @@ impl Confinement {
     #[must_use]
     pub fn owning(self, own: Ownership) -> Self {
         Self { own, ..self }
+    }
+
+    /// lastrank itself will write to these files and directories.
+    #[must_use]
+    pub fn beside(self, results: &[PathBuf]) -> Self {
+        Self { results: Results::of(results), ..self }
     }
 
     /// From here on others of the run change names at the same time.
@@ -191,6 +201,9 @@ impl Confinement {
         match answer {
             Ok(around) if !around.trusted && what != READ && is_hidden(name) => {
                 Err(self.refuse(what, path, Reason::Hidden, &self.real_of(bytes)))
+            }
+            Ok(around) if !around.trusted && self.results.forbid(what, bytes) => {
+                Err(self.refuse(what, path, Reason::Result, &self.real_of(bytes)))
             }
             Ok(around) => Ok(around),
             // The user may have named this very file.

@@ -17,6 +17,7 @@ mod place;
 mod real_path;
 mod refusal;
 mod registry;
+mod results;
 mod table;
 #[cfg(test)]
 mod tests;

@@ -11,6 +11,8 @@ pub enum Reason {
     Hidden,
     /// Another rank changed the path while it was looked up.
     Changed,
+    /// lastrank itself writes there.
+    Result,
     /// It was there before the run.
     NotMade,
     /// It would become executable, or run with the rights of its owner.
@@ -70,6 +72,7 @@ impl Refusal {
                      add {option}"
                 )
             }
+            Reason::Result => "lastrank writes the results of this run there; name others with -o FILE".into(),
             Reason::Colon => {
                 "the MPI library takes what stands before a colon for the name of a file system; use names without one"
                     .into()

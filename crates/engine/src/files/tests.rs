@@ -405,3 +405,45 @@ fn a_directory_that_the_run_can_replace_is_known_as_such_while_a_link_stands_in_
         }
     }
 }
+
+/// Another rank still runs, and puts a link to the user's directory in the place of the run's, all the time.
+#[test]
+fn what_is_removed_is_what_was_looked_at_while_directories_change_their_places() {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let home = tempfile::tempdir().expect("a directory");
+    let folder = home.path();
+    let users = folder.join("thesis.txt");
+    std::fs::write(&users, "the user's").expect("write");
+    std::fs::create_dir(folder.join("a")).expect("mkdir");
+    std::os::unix::fs::symlink(".", folder.join("l")).expect("symlink");
+    let inside = std::fs::File::open(folder.join("a")).expect("there");
+    let inside = format!("/proc/self/fd/{}", std::os::fd::AsRawFd::as_raw_fd(&inside));
+    let over = std::sync::atomic::AtomicBool::new(false);
+    let (mut removed, rounds) = (0, 25);
+    let own = Ownership::new();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !over.load(std::sync::atomic::Ordering::Relaxed) {
+                let (a, l) = (folder.join("a"), folder.join("l"));
+                renameat_with(CWD, a, CWD, l, RenameFlags::EXCHANGE).expect("exchanged");
+            }
+        });
+        for _ in 0..rounds {
+            let region = region();
+            let mut registry = Registry::new(&region, Moment::now());
+            for name in std::iter::once("thesis.txt".to_owned()).chain((0..150).map(|n| n.to_string())) {
+                let (real, path) = (Path::new(&inside).join(&name), folder.join("a").join(&name));
+                // Left by the round before, where a link stood there.
+                drop(std::fs::remove_file(&real));
+                registry.intend(&c(&path), Evidence::Birth);
+                std::fs::write(&real, "ours").expect("write");
+                registry.settle(&c(&path), 0);
+                own.made(look(&c(&real)).expect("there").object());
+            }
+            removed += clean(&created(&region), Some(&own)).removed;
+        }
+        over.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    assert_eq!(std::fs::read_to_string(&users).expect("there"), "the user's");
+    assert!(removed > rounds, "what is found is removed: {removed}");
+}

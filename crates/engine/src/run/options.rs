@@ -79,6 +79,8 @@ pub struct Options {
     pub root: Option<PathBuf>,
     /// Is the root a room: all that the program sees and changes, by the kernel and our own checks together, or no run?
     pub room: bool,
+    /// What the caller writes while ranks may still be at work: no program gets these names.
+    pub results: Vec<PathBuf>,
     /// When to remove what the run created.
     pub clean: Clean,
     /// What to do when an operation fails.
@@ -122,6 +124,7 @@ impl Options {
             confine: Confine::default(),
             root: None,
             room: false,
+            results: Vec::new(),
             clean: Clean::default(),
             on_error: OnError::default(),
             expected_samples: 0,

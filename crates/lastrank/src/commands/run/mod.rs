@@ -131,6 +131,7 @@ fn measure(
     (until, rule): (Until, Option<SteadyRule>),
 ) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, false)?;
+    let options = &Options { results: paths.all(args), ..options.clone() };
     let machine = machine_before(planned, options)?;
     crowded(planned, options, planned.plan.ranks, machine::affinity::allowed().len());
     if args.wait {
@@ -189,6 +190,7 @@ fn measure_in_job(
     (job, rule): (&Job, Option<SteadyRule>),
 ) -> anyhow::Result<Status> {
     let paths = results::OutputPaths::choose(args, planned, options, true)?;
+    let options = &Options { results: paths.all(args), ..options.clone() };
     let machine = machine_before(planned, options)?;
     // Once a job, and of its first node. A launcher that binds ranks leaves each of them few of the processors.
     if job.rank() == 0 {

@@ -102,6 +102,12 @@ impl OutputPaths {
         &self.run
     }
 
+    /// All that may be written: run file, parts, page, rows.
+    pub fn all(&self, args: &RunArgs) -> Vec<PathBuf> {
+        let parts = self.run.with_extension("parts");
+        [&self.run, &parts].into_iter().chain(&self.page).chain(&args.append).cloned().collect()
+    }
+
     /// The directory of the run file.
     pub fn directory(&self) -> &Path {
         folder_of(&self.run)
