@@ -14,6 +14,6 @@ def test_screens_of_the_binary_are_those_that_are_counted(tmp_path: Path) -> Non
     truth = lastrank.parent / "truth"
     if not truth.exists():
         pytest.skip("`cargo build --workspace --bins` builds benches/truth")
-    asked = [truth, "--binary", lastrank, "--folder", tmp_path, "--pairs", "20"]
+    asked = [truth, "--binary", lastrank, "--folder", tmp_path, "--pairs", "20", "--arms", "4"]
     done = subprocess.run(asked, capture_output=True, text=True, timeout=300)
     assert done.returncode == 0, done.stderr

@@ -7,6 +7,9 @@ use tail::assess::AssessOptions;
 
 use crate::{Asked, Base, Cell, Law, Screen, ask, claims, study};
 
+/// The seed of what commands draw.
+const SEED_OF_ARMS: u64 = 20_261_126;
+
 /// Values of a file or a run.
 const N: usize = 120;
 
@@ -93,6 +96,62 @@ pub fn check_limits(binary: &Path, folder: &Path, pairs: u64) -> Result<String, 
         true => Ok(told),
         false => Err(format!("{told}: more than the stated {:.1} %", 100.0 * STATED)),
     }
+}
+
+/// How often `ab --fail-if-slower` trips on pairs of commands of one law, of which 2.5 % may: its looks share 5 % for both
+/// sides. The commands are this program, which sleeps as long as it draws; one that sleeps much longer is found.
+///
+/// # Errors
+/// Where it trips more often than chance explains in one of 1,000 trials, misses the slower command, or a command fails.
+pub fn check_arms(binary: &Path, folder: &Path, pairs: u64) -> Result<String, String> {
+    const STATED: f64 = 0.025;
+    const CHANCE: f64 = 0.998;
+    const APART: u64 = 2;
+    // So much that starting a command on a busy machine does not hide it.
+    const SLOWER: f64 = 20.0;
+    let own = std::env::current_exe().map_err(|error| error.to_string())?;
+    let tripped = |pair: u64, factor: f64| -> Result<bool, String> {
+        let drawn = folder.join("drawn.txt");
+        std::fs::write(&drawn, (pair << 32).to_string()).map_err(|error| error.to_string())?;
+        let arm = |factor: f64| format!("'{}' --arm '{}' {factor}", own.display(), drawn.display());
+        let (a, b, seed) = (arm(1.0), arm(factor), pair.to_string());
+        let words = ["ab", &a, &b, "--seed", &seed, "--warmup", "0", "--quiet", "--fail-if-slower"];
+        match status(binary, folder, &words)? {
+            0 => Ok(false),
+            1 => Ok(true),
+            other => Err(format!("{words:?} ended with {other}")),
+        }
+    };
+    let count = |pairs: std::ops::Range<u64>, factor: f64| -> Result<u64, String> {
+        pairs.map(|pair| tripped(pair, factor).map(u64::from)).sum()
+    };
+    let equal = count(0..pairs, 1.0)?;
+    let told = format!("{equal} of {pairs} pairs of commands of one law trip `ab --fail-if-slower`");
+    let apart = count(pairs..pairs + APART, SLOWER)?;
+    if apart < APART {
+        return Err(format!(
+            "{apart} of {APART} pairs of which one is much slower trip `ab --fail-if-slower`"
+        ));
+    }
+    match tail::special::clopper_pearson(equal, pairs, CHANCE).0 <= STATED {
+        true => Ok(told),
+        false => Err(format!("{told}: more than the stated {:.1} %", 100.0 * STATED)),
+    }
+}
+
+/// A command of known law, one arm of [`check_arms`]: sleeps about 1 ms times `factor`, log-normal with a standard deviation of
+/// 0.1. `drawn` holds which draw is next.
+///
+/// # Errors
+/// Where the file has no number or cannot be written.
+pub fn arm(drawn: &Path, factor: f64) -> Result<(), String> {
+    let told = |error: &dyn std::fmt::Display| format!("{}: {error}", drawn.display());
+    let text = std::fs::read_to_string(drawn).map_err(|error| told(&error))?;
+    let at: u64 = text.trim().parse().map_err(|error: std::num::ParseIntError| told(&error))?;
+    std::fs::write(drawn, (at + 1).to_string()).map_err(|error| told(&error))?;
+    let seconds = 1e-3 * factor * (0.1 * tail::Xoshiro::stream(SEED_OF_ARMS, at).normal()).exp();
+    std::thread::sleep(std::time::Duration::from_secs_f64(seconds));
+    Ok(())
 }
 
 fn status(binary: &Path, folder: &Path, words: &[&str]) -> Result<i32, String> {

@@ -3,12 +3,14 @@
 //! `truth` prints the whole table, `--quick` that of the test, `--all` counts as failures what is known too, `--only WORDS`
 //! takes the cells with these words, `--show WORDS` prints screens of them, `--share 0.1` takes a tenth of the draws.
 //! `--binary LASTRANK --folder EMPTY` compares screens of the binary with those that are counted, and counts how often
-//! `--fail-if` trips on 200 pairs of runs of one law (`--pairs N`: on so many). `--seed N` draws others: what was tuned on
-//! the draws of the table is tried on them.
+//! `--fail-if` trips on 200 pairs of runs of one law (`--pairs N`: on so many), and `ab --fail-if-slower` on 200 pairs of
+//! commands of one law (`--arms N`), each of which is this program with `--arm`. `--seed N` draws others: what was tuned on the
+//! draws of the table is tried on them.
 //! `--save FILE` keeps the counts, `--before FILE` puts those of an earlier state beside, `--write PAGE` writes the
 //! rows of these cells into the calibration page as they come and leaves the others, `--missing` takes only the cells that the
 //! page has not with all their draws.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::Instant;
 
@@ -16,22 +18,14 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let has = |name: &str| words.iter().any(|word| word == name);
     let value = |name: &str| words.iter().position(|word| word == name).and_then(|at| words.get(at + 1));
+    if let Some(at) = words.iter().position(|word| word == "--arm") {
+        let factor = words.get(at + 2).and_then(|factor| factor.parse().ok()).unwrap_or(1.0);
+        return ended(truth::binary::arm(words.get(at + 1).map_or("", |file| file).as_ref(), factor));
+    }
     if let (Some(binary), Some(folder)) = (value("--binary"), value("--folder")) {
-        let (binary, folder) = (binary.as_ref(), folder.as_ref());
-        let pairs = value("--pairs").and_then(|pairs| pairs.parse().ok()).unwrap_or(200);
-        let checked = truth::binary::check(binary, folder)
-            .and_then(|()| truth::binary::check_many(binary, folder))
-            .and_then(|()| truth::binary::check_limits(binary, folder, pairs));
-        return match checked {
-            Ok(told) => {
-                println!("{told}");
-                ExitCode::SUCCESS
-            }
-            Err(why) => {
-                eprintln!("{why}");
-                ExitCode::FAILURE
-            }
-        };
+        let many = |name: &str| value(name).and_then(|pairs| pairs.parse().ok()).unwrap_or(200);
+        let told = of_binary(binary.as_ref(), folder.as_ref(), [many("--pairs"), many("--arms")]);
+        return ended(told.map(|told| println!("{told}")));
     }
     let mut cells = if has("--quick") { truth::quick() } else { truth::full() };
     if let Some(only) = value("--only").or_else(|| value("--show")) {
@@ -90,6 +84,23 @@ fn main() -> ExitCode {
     let failures = truth::failures(&studies, known);
     failures.iter().for_each(|failure| eprintln!("{failure}"));
     if failures.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn ended(done: Result<(), String>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(why) => {
+            eprintln!("{why}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn of_binary(binary: &Path, folder: &Path, [pairs, arms]: [u64; 2]) -> Result<String, String> {
+    truth::binary::check(binary, folder)?;
+    truth::binary::check_many(binary, folder)?;
+    let limits = truth::binary::check_limits(binary, folder, pairs)?;
+    Ok(format!("{limits}\n{}", truth::binary::check_arms(binary, folder, arms)?))
 }
 
 fn written(studies: &[truth::Study], [save, before, page]: [Option<&String>; 3]) -> Result<(), String> {

@@ -139,7 +139,6 @@ impl Model {
             in_units(hessian_of(&self.rows, &best), &best, &self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.weight * self.spread.ln();
         fit.n = self.blocks;
-        fit.effective_size = self.blocks as f64;
         fit
     }
 

@@ -189,9 +189,6 @@ pub fn fit(series: &Series, tick: f64, rounding: Rounding) -> Result<GevFit, Err
     let best = maximize(&censored, &mut Newton::new(3));
     let (mut fit, _) = in_units(hessian_of(&censored, &best), &best, series, center, spread);
     fit.tick = Some(tick);
-    let mut scores = fit.law().intensities(series.values());
-    scores.iter_mut().for_each(|score| *score = (-*score).exp());
-    fit.effective_size = gev::effective_size(&scores);
     Ok(fit)
 }
 

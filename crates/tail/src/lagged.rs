@@ -97,42 +97,6 @@ mod tests {
     use super::*;
     use crate::Xoshiro;
 
-    /// By its definition, one lag after the other.
-    fn effective_size_one_by_one(values: &[f64]) -> f64 {
-        let n = values.len() as f64;
-        let mean = values.iter().sum::<f64>() / n;
-        let product = |lag: usize| -> f64 {
-            values[lag..].iter().zip(values).map(|(a, b)| (a - mean) * (b - mean)).sum()
-        };
-        let mut inflation = 1.0;
-        for lag in 1..values.len() / 4 {
-            let rho = product(lag) / product(0);
-            if rho <= 2.0 / n.sqrt() {
-                break;
-            }
-            inflation += 2.0 * rho;
-        }
-        n / inflation
-    }
-
-    #[test]
-    fn the_effective_size_is_that_of_plain_sums_for_short_and_long_memories() {
-        let mut random = Xoshiro::new(5);
-        for n in [8, 100, 3000, 20_000] {
-            for memory in [0.0, 0.3, 0.9, 0.99] {
-                let mut state = 0.0;
-                let next = |_| {
-                    state = memory * state + random.normal();
-                    100.0 + state
-                };
-                let values: Vec<f64> = (0..n).map(next).collect();
-                let (found, wanted) =
-                    (crate::gev::effective_size(&values), effective_size_one_by_one(&values));
-                assert!((found / wanted - 1.0).abs() < 1e-9, "{n} {memory}: {found} {wanted}");
-            }
-        }
-    }
-
     #[test]
     fn products_are_those_of_plain_loops_for_any_number_of_values_and_lags() {
         let mut random = Xoshiro::new(3);

@@ -25,3 +25,12 @@ fn each_number_of_the_calibration_page_has_the_error_of_its_simulation() {
         }
     }
 }
+
+/// Its prose fits on four screens of 50 lines of 100 columns: who wants to know reads it.
+#[test]
+fn the_prose_of_the_calibration_page_fits_on_four_screens() {
+    let page = include_str!("../../../docs/statistics-calibration.md");
+    let is_prose = |line: &&str| !line.trim().is_empty() && !line.starts_with(['|', '<']);
+    let lines: usize = page.lines().filter(is_prose).map(|line| line.chars().count().div_ceil(100)).sum();
+    assert!(lines <= 4 * 50, "{lines} lines of prose");
+}

@@ -188,7 +188,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
     let resembles = checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
     Ok(Basis {
         law,
-        inflation: if resembles { checked.variance_inflation.max(1.0) } else { 1.0 },
+        inflation: checked.variance_inflation,
         pilot: Some(Pilot::new(series.values().to_vec(), fit, resembles)),
         have: series.len(),
         intervals: results::of_values(&values.numbers).1,

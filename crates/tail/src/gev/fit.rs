@@ -4,7 +4,6 @@
 //! of `x`, in any unit. A maximum is searched in -1 < shape < min(5, (n - k) / k), k being the multiplicity
 //! of the smallest value: outside, the likelihood is unbounded.
 
-use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use crate::grouped::Grouped;
@@ -15,7 +14,7 @@ use crate::search::{self, StandardMaximum};
 use crate::series::{count_equal_to_first, sorted_quantile};
 use crate::status::Interval;
 use crate::surface::{Free, Maxima, Surface, grow_scale};
-use crate::{Dropped, Error, Gev, Series, Status, argument, lagged, linalg, special};
+use crate::{Dropped, Error, Gev, Series, Status, argument, linalg, special};
 
 /// Largest shape searched.
 pub(crate) const SHAPE_MAX: f64 = 5.0;
@@ -76,8 +75,6 @@ pub struct GevFit {
     pub distinct: usize,
     /// The clock's tick, where ties show one.
     pub tick: Option<f64>,
-    /// Effective number of independent values, from the autocorrelation of the location scores.
-    pub effective_size: f64,
     /// Location.
     pub location: f64,
     /// Scale.
@@ -235,7 +232,6 @@ impl<'a> Likelihood<'a> {
         let (mut fit, inverse) = in_units(hessian, best, self.series, self.center, self.spread);
         fit.negative_log_likelihood += self.y.len() as f64 * self.spread.ln();
         fit.influence = inverse.and_then(|v| self.influence(best, &v, newton));
-        fit.effective_size = effective_size(&self.location_scores(best));
         fit
     }
 
@@ -277,34 +273,6 @@ impl<'a> Likelihood<'a> {
         }
         Some(Influence { value, shift, shape_without, flagged: shift > 1.0 })
     }
-
-    /// Derivatives of the log-likelihood by the location, in time order.
-    fn location_scores(&self, best: &StandardMaximum) -> Vec<f64> {
-        let [m, phi, shape] = best.at;
-        let law = Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape };
-        widest(LocationScores { law: &law, values: self.series.values() })
-    }
-}
-
-/// Derivatives of the log-density by the location, of a law of scale 1.
-struct LocationScores<'a> {
-    law: &'a Gev,
-    values: &'a [f64],
-}
-
-impl LaneWork for LocationScores<'_> {
-    type Output = Vec<f64>;
-
-    #[inline(always)]
-    fn run<A: Arithmetic>(self) -> Vec<f64> {
-        let Gev { location, scale, shape } = *self.law;
-        let rate = 1.0 / scale;
-        let score = |x: &f64| {
-            let w = (1.0 + shape * ((x - location) * rate)).max(1e-9);
-            (1.0 + shape - self.law.intensity_of_lane::<A>(*x)) / w
-        };
-        self.values.iter().map(score).collect()
-    }
 }
 
 /// A decrement at a hundredth of a standard error from the maximum.
@@ -318,7 +286,7 @@ pub(crate) fn hessian_of<S: Surface>(surface: &S, best: &StandardMaximum) -> Opt
 }
 
 /// A standardised maximum in the unit of the data (the negative log-likelihood still of the standardised
-/// values; effective size and influence not yet known), and the inverse Hessian of an interior one.
+/// values; influence not yet known), and the inverse Hessian of an interior one.
 pub(crate) fn in_units(
     hessian: Option<[f64; 9]>,
     best: &StandardMaximum,
@@ -346,7 +314,6 @@ pub(crate) fn in_units(
         dropped: series.dropped(),
         distinct: series.distinct(),
         tick: series.tick(),
-        effective_size: series.len() as f64,
         location: center + offset,
         scale,
         shape,
@@ -360,52 +327,6 @@ pub(crate) fn in_units(
         iterations: best.iterations,
     };
     (fit, inverse)
-}
-
-/// The largest product of lags and values for an effective size; beyond it, batch means are used.
-const MOST_PRODUCTS: usize = 40_000_000;
-
-/// `n / (1 + 2 Σ ρ_k)`, summed while ρ_k exceeds its noise 2/√n. At most n.
-///
-/// If the dependence is too long to sum (for a million values after 50 lags), the variance of the means of a
-/// thousand batches gives the contribution of all lags (Law, Carson 1979), if that is larger.
-pub fn effective_size(series: &[f64]) -> f64 {
-    let n = series.len();
-    let size = n as f64;
-    if n < 8 {
-        return size;
-    }
-    // Most series need one lag; those with a long memory many.
-    const FEW: usize = 8;
-    const MORE: usize = 24;
-    let mean = lagged::mean(series);
-    let mut products = lagged::products(series, mean, 0, FEW);
-    let variance = products[0];
-    if !(variance > 0.0 && variance.is_finite()) {
-        return size;
-    }
-    let noise = 2.0 / size.sqrt();
-    let mut inflation: f64 = 1.0;
-    let most = (n / 4).min(2000);
-    let affordable = most.min((MOST_PRODUCTS / n).max(50));
-    for lag in 1..affordable {
-        if lag == products.len() {
-            products.extend(lagged::products(series, mean, lag, MORE));
-        }
-        let rho = products[lag] / variance;
-        if rho <= noise {
-            return size / inflation;
-        }
-        inflation += 2.0 * rho;
-    }
-    if affordable < most {
-        let length = n / 1000;
-        let batches = series.chunks_exact(length).map(|batch| batch.iter().sum::<f64>() / length as f64);
-        let (sum, count) =
-            batches.fold((0.0, 0.0), |(sum, count), m| (sum + (m - mean).powi(2), count + 1.0));
-        inflation = inflation.max(sum / (count - 1.0) * length as f64 / (variance / size));
-    }
-    size / inflation
 }
 
 /// Median and interquartile range of ascending values; mean absolute deviation where the latter is 0.

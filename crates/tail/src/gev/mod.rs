@@ -5,7 +5,7 @@ mod law;
 pub(crate) mod profile;
 
 pub(crate) use fit::quantile_start;
-pub use fit::{GevFit, Influence, LevelEstimate, Likelihood, Parameters, effective_size, fit};
+pub use fit::{GevFit, Influence, LevelEstimate, Likelihood, Parameters, fit};
 pub(crate) use fit::{SHAPE_MAX, maximize_maxima, standardisation};
 pub use law::Gev;
 pub use profile::{

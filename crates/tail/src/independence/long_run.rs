@@ -43,6 +43,31 @@ pub(crate) fn factor(residuals: &[f64]) -> f64 {
     alone.max(noisy).max(slow).max(1.0)
 }
 
+/// [`factor`] of values about whatever mean they have: at most a quarter of their number, and 1 of equal ones. It is the one
+/// estimate of how many values tell as much of a level as one independent value; whether dependence is shown at all, or
+/// hinted at, is for who asks to say.
+pub(crate) fn inflation(values: &[f64]) -> f64 {
+    centred(values).map_or(1.0, |residuals| inflation_of_residuals(&residuals))
+}
+
+/// [`inflation`], but 1 where nothing [`is_hinted`].
+pub(crate) fn inflation_if_hinted(values: &[f64], errors: f64) -> f64 {
+    let hinted = centred(values).filter(|residuals| is_hinted(residuals, errors));
+    hinted.map_or(1.0, |residuals| inflation_of_residuals(&residuals))
+}
+
+fn inflation_of_residuals(residuals: &[f64]) -> f64 {
+    factor(residuals).clamp(1.0, (residuals.len() as f64 / 4.0).max(1.0))
+}
+
+/// The values less their mean; none of equal ones, of which only rounding errors are left.
+fn centred(values: &[f64]) -> Option<Vec<f64>> {
+    let mean = lagged::mean(values);
+    let residuals: Vec<f64> = values.iter().map(|value| value - mean).collect();
+    let squares = |values: &[f64]| values.iter().map(|value| value * value).sum::<f64>();
+    (squares(&residuals) > 1e-20 * squares(values)).then_some(residuals)
+}
+
 /// Whether neighbours, or what is seen at low frequencies, hint at dependence: one of the two is more than `errors` of its
 /// standard errors above that of independent values. `residuals` have mean 0.
 pub(crate) fn is_hinted(residuals: &[f64], errors: f64) -> bool {
@@ -112,6 +137,20 @@ mod tests {
                 (0..40).map(|_| factor(&autoregression(phi, noise, n, &mut random))).sum::<f64>() / 40.0;
             assert!((0.95..1.5).contains(&(mean / truth)), "{phi} {noise} {n}: {mean} for {truth}");
         }
+    }
+
+    #[test]
+    fn values_count_as_fewer_whatever_their_mean_and_unit_and_only_where_it_is_hinted_where_asked() {
+        let mut random = Xoshiro::new(8);
+        let together = autoregression(0.6, 0.0, 400, &mut random);
+        let found = inflation(&together);
+        let moved: Vec<f64> = together.iter().map(|x| 1e3 + 1e-6 * x).collect();
+        assert!((inflation(&moved) / found - 1.0).abs() < 1e-6 && (2.5..7.0).contains(&found), "{found}");
+        assert_eq!(inflation_if_hinted(&together, 1.3), found);
+        let hinted =
+            |seed| inflation_if_hinted(&autoregression(0.0, 0.0, 400, &mut Xoshiro::new(seed)), 2.0) > 1.0;
+        assert!((0..100).filter(|seed| hinted(*seed)).count() <= 12);
+        assert_eq!(inflation(&[7.1; 60]), 1.0);
     }
 
     #[test]

@@ -131,9 +131,11 @@ pub struct Independence {
     pub autocorrelation_bound: f64,
     /// First-order autoregressive coefficient of the ranks, without the levels of the segments.
     pub ar1: f64,
-    /// Factor by which dependence within the segments inflates the variance of a mean: 1 + 2 Σ ρ_k.
+    /// Factor by which dependence within the segments inflates the variance of a mean; 1 unless the test of neighbours alone
+    /// shows dependence at 2.5 %.
     pub variance_inflation: f64,
-    /// Number of independent values to which the n are equivalent for a mean or location.
+    /// Number of independent values to which the n are equivalent for a mean or location: n over that factor. Every output
+    /// that tells an n_eff tells this one.
     pub effective_size: f64,
     /// The trend.
     pub trend: Trend,
@@ -260,7 +262,9 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let change = level::Change::of(series, &ranks, &level, &trend, shown);
     let within = within_segments(&ranks, &change.segments);
     // Sorted values tell nothing of their dependence.
-    let effective_size = if sorted { size } else { crate::gev::effective_size(&within) };
+    let resembles = !sorted && neighbours.p < RESEMBLES;
+    let variance_inflation = if resembles { long_run::inflation(&within) } else { 1.0 };
+    let effective_size = size / variance_inflation;
     let ar1 = autocorrelations(&within, 1).first().copied().filter(|_| !sorted).unwrap_or(0.0);
     let tests: Vec<Test> = done
         .into_iter()
@@ -297,7 +301,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
         autocorrelations: if sorted { Vec::new() } else { correlations },
         autocorrelation_bound: 1.96 / size.sqrt(),
         ar1,
-        variance_inflation: size / effective_size,
+        variance_inflation,
         effective_size,
         trend,
         jump,
@@ -348,6 +352,10 @@ fn is_told(question: Question, n: usize, worth: f64, sorted: bool) -> bool {
         Question::Modes => true,
     }
 }
+
+/// The level of the test of neighbours from which on values count as fewer independent ones. It is that of the test alone, so
+/// that the number is the same beside whatever else is asked of the values.
+const RESEMBLES: f64 = 0.025;
 
 /// Ranks that are correlated less than this change no interval.
 const NEGLIGIBLE_CORRELATION: f64 = 0.05;

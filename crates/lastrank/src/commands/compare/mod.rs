@@ -320,8 +320,10 @@ fn text(
 /// The tests of one law for both, and of what the law says.
 fn tests(found: &Comparison, unit: Unit) -> String {
     let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
-    let [one, other] = [&found.quiet, &found.new].map(|arm| fixed(arm.inflation, 1));
-    let worth = match found.is_dependent() {
+    // What only hints at dependence widens the intervals, and is not told.
+    let counts = [&found.quiet, &found.new].map(|arm| if arm.independent { 1.0 } else { arm.inflation });
+    let [one, other] = counts.map(|count| fixed(count, 1));
+    let worth = match counts.iter().any(|count| *count >= 1.05) {
         true => format!("; {one} and {other} values count as one"),
         false => String::new(),
     };
