@@ -61,11 +61,16 @@ def test_an_operation_with_an_odd_label_is_pasted_too(program: Path, tmp_path: P
     assert done.returncode == 0, (found.text, done)
 
 
-def test_the_run_again_where_it_failed(program: Path, tmp_path: Path) -> None:
-    """A failed run is done again with the words that were typed."""
+def test_what_failed_is_reported_and_not_done_again(program: Path, tmp_path: Path) -> None:
+    """The command behind a failed run says all that failed, and leaves the run file as it is."""
     (tmp_path / "a program.ppl").write_text('repeat 40 { time["w"] stat("missing file"); }\n')
     words = [program, "run", "a program.ppl", "--note", "it's\nthe first", "--report", "none", "-o", "my run.parquet"]
     found = show(words, 80, tmp_path)
     assert found.status == 3, found.text
-    again = pasted(next_command(found), program, tmp_path)
-    assert again.returncode == 3 and "40 of 40 operations failed" in again.stdout, (found.text, again)
+    written = (tmp_path / "my run.parquet").read_bytes()
+    command = next_command(found)
+    assert command == "lastrank report 'my run.parquet' -v", found.text
+    told = pasted(command, program, tmp_path)
+    assert told.returncode == 3 and "40 of 40 operations failed" in told.stdout, (found.text, told)
+    assert 'stat("missing file") failed: ENOENT' in " ".join(told.stdout.split()), told.stdout
+    assert (tmp_path / "my run.parquet").read_bytes() == written

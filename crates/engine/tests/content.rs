@@ -166,3 +166,79 @@ fn files_that_the_program_renames_and_links_verify() {
     });
     assert_eq!(said, "exit 0\n");
 }
+
+/// What verified reads came to.
+fn verified(outcome: &RunOutcome) -> String {
+    let found = outcome.run.facts.verified.unwrap_or_default();
+    format!("{} reads, {} bytes, {} unknown", found.operations, found.bytes, found.unknown_bytes)
+}
+
+#[test]
+fn what_was_compared_is_counted_whoever_reads_it_and_however() {
+    let said = alone("what_was_compared_is_counted_whoever_reads_it_and_however", || {
+        let cases = [
+            (
+                "write(\"f-$$rank\", 10000); verify read(\"f-$$rank\"); read(\"f-$$rank\");",
+                3,
+                "3 reads, 30000 bytes",
+            ),
+            (
+                "write(\"f\", 9000); $f = fopen(\"f\", \"r\"); async depth=4 verify repeat $i 9 fread($f, 1000, $i * 1000);",
+                1,
+                "9 reads, 9000 bytes",
+            ),
+            ("write(\"f\", 9000); parallel 3 { verify read(\"f\"); }", 1, "3 reads, 27000 bytes"),
+            (
+                "define pattern {\"p\", 8, 3000, 2}; pwrite(\"s\", \"p\"); pread(\"s\", \"p\"); verify pread(\"s\", \"p\");",
+                2,
+                "2 reads, 48000 bytes",
+            ),
+            // One that failed, one of nothing, and one whose content is not what was written.
+            ("write(\"f\", 9000); verify { read(\"none\"); read(\"f\", 0); }", 1, "0 reads, 0 bytes"),
+            (
+                "write(\"f\", 9000); rename(\"f\", \"g\"); write(\"f\", 9000); symlink(\"g\", \"s\"); verify read(\"s\");",
+                1,
+                "1 reads, 9000 bytes",
+            ),
+            // Zeros where nobody else writes are compared, and known of nobody where others do.
+            (
+                "$f = fopen(\"f\", \"w+\"); fwrite($f, 1000, 9000); verify fread($f, 10000, 0);",
+                1,
+                "1 reads, 10000 bytes",
+            ),
+            (
+                "$f = fopen(\"f-$$rank\", \"w+\"); fwrite($f, 9000); ftruncate($f, 1000); ftruncate($f, 9000); verify fread($f, 9000, 0);",
+                2,
+                "2 reads, 2000 bytes, 16000 unknown",
+            ),
+        ];
+        let mut bad = String::new();
+        for (text, ranks, wanted) in cases {
+            let home = tempfile::tempdir().expect("a directory");
+            let found = verified(&run_in(home.path(), text, ranks, 7));
+            let wanted =
+                if wanted.contains("unknown") { wanted.to_owned() } else { format!("{wanted}, 0 unknown") };
+            if found != wanted {
+                bad += &format!("{text}: {found} instead of {wanted}\n");
+            }
+        }
+        bad
+    });
+    assert_eq!(said, "");
+}
+
+#[test]
+fn a_wrong_pattern_that_nobody_asked_about_is_not_that_of_the_next_read() {
+    let said = alone("a_wrong_pattern_that_nobody_asked_about_is_not_that_of_the_next_read", || {
+        let first = "write(\"f\", 9000); define pattern {\"p\", 8, 3000, 2}; pwrite(\"s\", \"p\");";
+        let second = "define pattern {\"p\", 8, 3000, 2}; pread(\"s\", \"p\"); verify read(\"f\"); \
+                      verify { $f = fopen(\"f\", \"r\"); fread($f, 9000, 0); }";
+        let change = |home: &std::path::Path| {
+            use std::os::unix::fs::FileExt;
+            let file = std::fs::OpenOptions::new().write(true).open(home.join("s")).expect("there");
+            file.write_all_at(b"changed", 5000).expect("room");
+        };
+        in_turn(first, change, second, 1).1
+    });
+    assert_eq!(said, "exit 0\n");
+}

@@ -11,7 +11,7 @@ use samples::{visible, visible_in_colour, visible_json};
 
 use crate::json_text::laid_out;
 pub use crate::terminal::{
-    Stream, columns, error_columns, is_watched, may_colour, progress_is_seen, screen_options,
+    Stream, columns, error_columns, is_one_terminal, is_watched, may_colour, progress_is_seen, screen_options,
 };
 use crate::{live, system};
 

@@ -91,6 +91,11 @@ pub fn screen_options() -> ScreenOptions {
     ScreenOptions { width, colour: may_colour(is_watched(Stream::Output)) }
 }
 
+/// Are standard output and standard error both a terminal, so that a reader sees either?
+pub fn is_one_terminal() -> bool {
+    Stream::Output.is_terminal() && Stream::Error.is_terminal()
+}
+
 /// Whether text for a stream that is a terminal, or is none, has colours.
 pub fn may_colour(is_terminal: bool) -> bool {
     let is_forced = said("CLICOLOR_FORCE").is_some_and(|value| value != "0");

@@ -3,7 +3,7 @@
 use std::os::unix::fs::FileExt;
 
 use rustix::mm::{Advice, madvise};
-use samples::{Counted, Sample, Site};
+use samples::{Counted, Sample, Site, VerifiedFacts};
 use serde::{Deserialize, Serialize};
 
 use crate::journal::Entry;
@@ -25,6 +25,8 @@ pub struct RankRecord {
     pub entries: Vec<Entry>,
     /// Operations that failed.
     pub failed: u64,
+    /// What verified reads came to.
+    pub verified: VerifiedFacts,
     /// The site of the operation under way when it ended.
     pub last_site: Option<u32>,
     /// How many samples went through the spill file.
@@ -281,6 +283,7 @@ fn append(
         samples: Vec::new(),
         entries,
         failed: region.failed(),
+        verified: region.verified(),
         last_site: region.current_site(),
         spilled,
         counted,

@@ -7,7 +7,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use samples::{Sample, Site};
+use samples::{Sample, Site, VerifiedFacts};
 
 use crate::counts::{IdleTally, STRIDE, Tallies, too_many};
 use crate::journal::{Entry, Journal};
@@ -329,6 +329,11 @@ impl Recorder {
     /// Counts a failed operation.
     pub fn count_failure(&self) {
         self.region.header().failed.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts verified reads.
+    pub fn count_verified(&self, more: VerifiedFacts) {
+        self.region.count_verified(more);
     }
 
     /// Samples published so far.

@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use memmap2::{MmapOptions, MmapRaw};
 use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
 use rustix::mm::{Advice, madvise};
-use samples::Sample;
+use samples::{Sample, VerifiedFacts};
 
 use crate::counts::{STRIDE, SiteTally};
 use crate::publish::PublishedCount;
@@ -76,6 +76,8 @@ pub(super) struct Header {
     pub(super) tallies: PublishedCount,
     /// Bytes of the journal and of the registry, tallies and samples that there is room for.
     limits: [AtomicU64; 4],
+    /// What verified reads came to: as in [`VerifiedFacts`].
+    verified: [AtomicU64; 3],
 }
 
 /// The shared memory of one rank.
@@ -275,6 +277,21 @@ impl SampleRegion {
     /// Operations that failed so far.
     pub fn failed(&self) -> u64 {
         self.header().failed.load(Ordering::Relaxed)
+    }
+
+    /// What verified reads came to so far.
+    pub fn verified(&self) -> VerifiedFacts {
+        let [operations, bytes, unknown_bytes] =
+            self.header().verified.each_ref().map(|count| count.load(Ordering::Relaxed));
+        VerifiedFacts { operations, bytes, unknown_bytes }
+    }
+
+    /// Counts verified reads. Here and not in the journal: it survives the death of the rank.
+    pub(super) fn count_verified(&self, more: VerifiedFacts) {
+        let more = [more.operations, more.bytes, more.unknown_bytes];
+        for (count, more) in self.header().verified.iter().zip(more) {
+            count.fetch_add(more, Ordering::Relaxed);
+        }
     }
 
     /// The site (of this rank's own numbering) of the operation under way.

@@ -27,6 +27,7 @@ mod digits;
 pub mod figures;
 mod fit_page;
 mod groups;
+mod how_many;
 pub mod many;
 mod number;
 mod output;
@@ -61,7 +62,7 @@ pub use groups::{groups_answer, groups_table, groups_text};
 pub use output::With;
 pub use plain_fit::fit_text;
 pub use replay_page::{ReplayPage, SideOverTime};
-pub use report::Report;
+pub use report::{RUN_FILE, Report};
 pub use screen::{
     AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
     are_shown, fit_width,

@@ -12,6 +12,9 @@ use crate::figures::Figure;
 use crate::table::Table;
 use crate::tail_of::Tail;
 
+/// What [`Report::unwritten`] calls the run file.
+pub const RUN_FILE: &str = "the run file";
+
 /// Everything a reader sees of a run.
 #[derive(Clone, Debug, Serialize)]
 pub struct Report {
@@ -21,7 +24,7 @@ pub struct Report {
     pub facts: Facts,
     /// What was found in it: failures, wrong content, assertions that do not hold, lost ranks.
     pub judgements: Judgements,
-    /// What of the run could not be written: `the run file`. No screen says that all is well then.
+    /// What of the run could not be written: [`RUN_FILE`]. No screen says that all is well then.
     #[serde(skip)]
     pub unwritten: Vec<String>,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.

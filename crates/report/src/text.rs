@@ -3,10 +3,11 @@
 use samples::{MachineFacts, PathFacts, TimeUse, units};
 use serde_json::Value;
 
+use crate::how_many::how_many;
 use crate::screen::answer;
 use crate::table::width;
 use crate::wrap::{columns_for, wrapped_with_units};
-use crate::{Report, Subject, percent};
+use crate::{Report, percent};
 
 /// Width at which sentences wrap; less where a terminal is narrower.
 const WIDEST: usize = 96;
@@ -19,8 +20,9 @@ pub(crate) fn of(report: &Report) -> String {
     if let Some(line) = where_the_time_went(report) {
         out.push_str(&format!("  {line}\n"));
     }
-    let (well, outcome) = answer::outcome(report);
-    out.push_str(&sentence(if well { "✔ " } else { "✖ " }, &outcome));
+    let (sign, outcome) = answer::outcome(report);
+    out.push_str(&sentence(&format!("{} ", sign.mark()), &outcome));
+    answer::verified_sentence(report).iter().for_each(|text| out.push_str(&sentence("  ", text)));
     for warning in &report.warnings {
         out.push_str(&sentence("warning: ", &warning.text));
         if !warning.advice.is_empty() {
@@ -59,7 +61,7 @@ pub(crate) fn heading(report: &Report) -> String {
         ranks => format!("{ranks} ranks"),
     }];
     if let Some(main) = report.main.as_ref().filter(|_| report.brief.is_empty()) {
-        parts.push(steps(&main.subject));
+        parts.push(how_many(&main.subject));
     }
     if facts.elapsed_s > 0.0 {
         parts.push(units::duration(facts.elapsed_s));
@@ -97,12 +99,6 @@ pub(crate) fn where_the_time_went(report: &Report) -> Option<String> {
         several => format!("{several} ranks"),
     };
     Some(format!("Time of {ranks}: {}", shown.join(", ")))
-}
-
-fn steps(subject: &Subject) -> String {
-    let n = subject.steps.len();
-    let plural = if n == 1 { "" } else { "s" };
-    format!("{} {}{plural}", units::count(n as u64), subject.value_name())
 }
 
 /// Machine and file systems: one line each, as far as they are known. Empty for a simulated run.

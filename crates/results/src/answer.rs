@@ -1,6 +1,6 @@
 //! The numbers of a run's answer, computed once: screen, `-q`, JSON, `ls`, page and Python show these and no others.
 
-use samples::{Facts, SiteKind};
+use samples::{Facts, SiteKind, VerifiedFacts};
 use serde::Serialize;
 
 use crate::choice::{READS, WRITES, choose, is_pause, is_set_up};
@@ -56,6 +56,9 @@ pub struct AnswerNumbers {
     pub errors: u64,
     /// Operations that failed as the program expects.
     pub failed_as_expected: u64,
+    /// What `verify` compared and found right, of the whole run; `None` where its program verifies nothing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<VerifiedFacts>,
     /// The rows that were asked for, and those of which an operation failed.
     #[serde(skip)]
     pub shown: Vec<usize>,
@@ -149,6 +152,7 @@ impl AnswerNumbers {
             bytes: measured().map(|row| row.bytes).sum(),
             errors: measured().map(|row| row.errors).sum::<u64>() + left_out_failed,
             failed_as_expected: measured().map(|row| row.failed_as_expected).sum(),
+            verified: facts.verified,
             parts,
             shown,
             counted,

@@ -32,8 +32,8 @@ pub use facts::{
     JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
     MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
     Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts, SteadyLimit, SteadyOutcome,
-    SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts, UntilFacts, Virtualisation,
-    Warning,
+    SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts, UntilFacts, VerifiedFacts,
+    Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};

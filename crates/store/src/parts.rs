@@ -147,6 +147,9 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
         if let (Some(all), Some(own)) = (&mut run.facts.judgements, part.facts.judgements) {
             all.add_part(own, &|site| mapping.get(site as usize).copied());
         }
+        if let Some(own) = part.facts.verified {
+            run.facts.verified.get_or_insert_default().add(own);
+        }
         run.facts.complete &= part.facts.complete;
         run.facts.spans.extend(part.facts.spans);
         run.facts.elapsed_s = run.facts.elapsed_s.max(part.facts.elapsed_s);

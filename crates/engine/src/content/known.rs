@@ -68,6 +68,8 @@ pub struct Known {
     pub shifted: bool,
     /// It has the content of a file of another name, and another rank may have renamed that.
     pub renamed_by_others: bool,
+    /// It has the content of a file of another name that an earlier run wrote, and may have renamed.
+    pub renamed_before: bool,
     /// Something could not be verified.
     pub unverified: bool,
     /// By what pattern, of how many ranks, as which of them this rank wrote it.

@@ -45,7 +45,24 @@ pub fn verify(
     known: &mut Known,
     (found, offset): (&[u8], u64),
 ) -> Option<Wrong> {
-    Comparison { reader, file, known, found, offset }.compare().err()
+    let before = (known.run, known.written_as);
+    let whole = Comparison { reader, file, known: &mut *known, found, offset }.compare().err()?;
+    if known.emptied {
+        return Some(whole);
+    }
+    // Over what an earlier run wrote this one may have written parts of sectors: each of them alone.
+    let end = offset + found.len() as u64;
+    let own = known.own.within(offset, end).into_iter().chain(known.own.gaps(offset, end));
+    let mut pieces: Vec<(u64, u64)> = own.collect();
+    if pieces.len() < 2 {
+        return Some(whole);
+    }
+    pieces.sort_unstable();
+    (known.run, known.written_as) = before;
+    pieces.into_iter().find_map(|(from, to)| {
+        let found = &found[(from - offset) as usize..(to - offset) as usize];
+        Comparison { reader, file, known: &mut *known, found, offset: from }.compare().err()
+    })
 }
 
 impl Comparison<'_> {
@@ -65,7 +82,11 @@ impl Comparison<'_> {
                 at = end;
                 continue;
             }
-            (at, lying) = self.switch(at, at + same, &lying)?;
+            let Some(other) = self.switch(at, at + same, &lying)? else {
+                self.known.unverified = true;
+                return Ok(());
+            };
+            (at, lying) = other;
             self.judge(&lying, at, HEAD)?;
         }
         Ok(())
@@ -90,12 +111,18 @@ impl Comparison<'_> {
         if let Some((_, lying)) = self.by_next_facts(0, 0, None) {
             return Ok(Some(lying));
         }
-        let aligned = self.offset.is_multiple_of(SECTOR as u64) && self.found.len() >= 16;
-        let is_known = self.known.run.is_some() || self.known.emptied || self.known.own.has(self.offset);
-        if aligned || is_known || self.found.len() >= SECTOR + HEAD {
-            return Err(Wrong { at: self.offset, found: self.nothing(0) });
+        match self.may_be_of_an_earlier_run(0) {
+            true => Ok(None),
+            false => Err(Wrong { at: self.offset, found: self.nothing(0) }),
         }
-        Ok(None)
+    }
+
+    /// Can the bytes from `at` on be what an earlier run wrote, of which nothing is known yet, and too few to say so?
+    fn may_be_of_an_earlier_run(&self, at: usize) -> bool {
+        let (begin, length) = (self.offset + at as u64, self.found.len() - at);
+        let enough = if begin.is_multiple_of(SECTOR as u64) { HEAD } else { SECTOR + HEAD };
+        let is_own = self.known.own.gaps(begin, begin + length as u64).is_empty();
+        length < enough && !is_own && self.known.may_be_moved() && self.nothing(at) == Found::Unknown
     }
 
     fn written_as(&self) -> FileName {
@@ -103,7 +130,10 @@ impl Comparison<'_> {
     }
 
     fn placed(&self, run: u64, dials: Dials) -> Lying {
-        let FileName { id, name, .. } = self.written_as();
+        Self::placed_as(self.written_as(), run, dials)
+    }
+
+    fn placed_as(FileName { id, name, .. }: FileName, run: u64, dials: Dials) -> Lying {
         Lying { stream: ContentStream { run, file: id, name, kind: ContentKind::Placed, dials }, shift: 0 }
     }
 
@@ -115,7 +145,10 @@ impl Comparison<'_> {
         let before = self.known.run.map(|(run, dials)| self.placed(run, dials));
         let own = self.placed(self.reader.run, self.reader.dials);
         let named = named.map(|run| self.placed(run, self.reader.dials));
-        let others = [before, Some(own), named];
+        // What an earlier run wrote under another name, this one writes under the name that the file has now.
+        let renamed =
+            self.known.written_as.map(|_| Self::placed_as(self.file, self.reader.run, self.reader.dials));
+        let others = [before, Some(own), renamed, named];
         self.known.memory_at(x).into_iter().chain(others.into_iter().flatten()).collect()
     }
 
@@ -209,18 +242,21 @@ impl Comparison<'_> {
     }
 
     /// The bytes from `at` on begin as those of a stream and are others from `wrong` on: the stream that they are of,
-    /// and from where on.
-    fn switch(&self, at: usize, wrong: usize, before: &Lying) -> Result<(usize, Lying), Wrong> {
+    /// and from where on. `None`: that cannot be known.
+    fn switch(&self, at: usize, wrong: usize, before: &Lying) -> Result<Option<(usize, Lying)>, Wrong> {
         if let Some(other) = self.by_next_facts(at, wrong, Some(before)) {
-            return Ok(other);
+            return Ok(Some(other));
         }
         // What is left may be too short to hold facts.
         for lying in self.candidates(wrong) {
             let end = self.end_of_sector(&lying, wrong);
             if lying != *before && end == self.found.len() && self.matching(&lying, wrong, end) == end - wrong
             {
-                return Ok((wrong, lying));
+                return Ok(Some((wrong, lying)));
             }
+        }
+        if self.may_be_of_an_earlier_run(wrong) {
+            return Ok(None);
         }
         let found = match self.nothing(wrong) {
             Found::Unknown if wrong > at || self.mostly(before, at) => Found::Changed,
@@ -289,11 +325,18 @@ impl Comparison<'_> {
         let own = stream.run == self.reader.run;
         let written = self.written_as();
         let in_memory = stream.kind == ContentKind::Memory;
-        // A later run may find the tree elsewhere: moved, or mounted at another place.
-        let moved = !own && self.known.may_be_moved() && last_part(&stream.name) == last_part(&written.name);
+        // A later run may find the tree elsewhere, moved or mounted at another place, or the file under the name that an
+        // earlier run gave it: what it finds first says which file it is, and the rest must be of that.
+        let moved = !own && self.known.may_be_moved();
+        if moved && stream.kind == ContentKind::Duplicate {
+            // It says neither file nor place.
+            self.known.renamed_before = true;
+            return Ok(());
+        }
+        let is_here = own && stream.file == self.file.id && self.known.own.has(x);
         // By another rank of this run: the first bytes of a read say which file it is, and the others must be of it.
         let renamed = own && self.reader.others_rename && at == 0 && !self.known.own.has(x);
-        let is_file = in_memory || stream.file == written.id || moved || renamed;
+        let is_file = in_memory || stream.file == written.id || is_here || moved || renamed;
         let in_place = match stream.kind {
             ContentKind::Placed => lying.shift == 0,
             ContentKind::Repeated => lying.shift.is_multiple_of(REPEAT),
@@ -319,8 +362,9 @@ impl Comparison<'_> {
         if !mine && self.known.run.is_none() {
             self.known.run = Some((stream.run, stream.dials));
         }
-        if !in_memory && stream.file != written.id {
+        if !in_memory && stream.file != written.id && !is_here {
             self.known.renamed_by_others |= renamed;
+            self.known.renamed_before |= moved && last_part(&stream.name) != last_part(&written.name);
             self.known.written_as = Some(FileName { id: stream.file, name: stream.name, life: 0 });
         }
         Ok(())

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samples::{
     ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, JudgementKind, Judgements,
-    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, Warning, histogram,
+    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, VerifiedFacts, Warning, histogram,
 };
 
 use super::claims::Claimed;
@@ -102,6 +102,7 @@ pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known
         complete: found.complete,
         failures: found.failures,
         judgements: found.judgements,
+        verified: found.verified.or(known.verified),
         warnings: known.warnings.iter().cloned().chain(found.warnings).collect(),
         counted: found.counted,
         coverage: found.coverage,
@@ -159,6 +160,7 @@ fn together(
         complete,
         failures: problems,
         judgements: Some(judgements),
+        verified: Some(together.verified).filter(|found| !found.is_nothing()),
         warnings: together.warnings(&ended),
         counted: std::mem::take(&mut together.histograms),
         coverage: together.coverage.clone(),
@@ -189,6 +191,7 @@ struct Together {
     judge: Judge,
     ranks: HashMap<u32, Progress>,
     noted: Vec<Warning>,
+    verified: VerifiedFacts,
     spilled: u64,
     printed: Vec<(u64, u32, String)>,
     communicator: String,
@@ -237,6 +240,7 @@ impl Together {
             samples.iter_mut().for_each(|sample| sample.site = own[sample.site as usize]);
         }
         self.spilled += record.spilled;
+        self.verified.add(record.verified);
         for entry in record.entries {
             match entry {
                 Entry::Failure { of, example } => self.judge.example(rank, global(of.site), of, example),

@@ -45,10 +45,13 @@ impl<'p> Program<'p> {
         Self { answers: Some(answers), ..self }
     }
 
-    /// Adds to the facts what the plan knows: parameters and hints for the report.
+    /// Adds to the facts what the plan knows: parameters, hints for the report, and that it verifies.
     pub fn complete_facts(&self, facts: &mut Facts) {
         facts.parameters = self.plan.parameters.clone();
         facts.report = self.plan.report.clone();
+        if self.plan.verifies() {
+            facts.verified.get_or_insert_default();
+        }
         self.complete_hints(facts);
     }
 }

@@ -59,10 +59,10 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
 
 /// What the run came to, and the answer.
 fn answer_of(report: &Report) -> Option<String> {
-    let (well, outcome) = answer::outcome(report);
-    let sign = if well { "✔" } else { "✖" };
+    let (sign, outcome) = answer::outcome(report);
     let sentences = answer::subject(report).map(|_| answer::sentences(report)).unwrap_or_default();
-    Some(format!("{sign} {outcome}. {sentences}").trim_end().to_owned())
+    let verified = answer::verified_sentence(report).map_or(String::new(), |said| format!("{said} "));
+    Some(format!("{} {outcome}. {verified}{sentences}", sign.mark()).trim_end().to_owned())
 }
 
 /// Bytes a second of the operation that the page is about, or operations a second where it moves none.

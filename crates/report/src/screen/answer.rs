@@ -3,7 +3,9 @@
 use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRow};
 use samples::{EndedBy, JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
+use super::AnswerSign;
 use super::number::{bandwidth, three, time};
+use crate::how_many::how_many;
 use crate::{Analysis, Report, percent, words};
 
 /// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
@@ -15,11 +17,7 @@ pub(super) fn title(report: &Report) -> String {
     // A program that says how it works leaves no room for a number that is 1.
     parts.extend(Some(ranks).filter(|_| facts.ranks != 1 || said.is_none()));
     parts.extend(said.into_iter().flat_map(|said| said.split(',')).map(|part| part.trim().to_owned()));
-    if let Some(main) = subject(report) {
-        let n = main.subject.steps.len();
-        let what = main.subject.value_name();
-        parts.push(format!("{} {what}{}", units::count(n as u64), if n == 1 { "" } else { "s" }));
-    }
+    parts.extend(subject(report).map(|main| how_many(&main.subject)));
     if facts.is_simulated() {
         parts.push("simulated: no device was touched".into());
     } else {
@@ -59,8 +57,24 @@ pub(super) fn slow_operation(report: &Report) -> Option<&ResultRow> {
     beside.max_by(|a, b| busy(a).total_cmp(&busy(b))).or(Some(row))
 }
 
-/// Whether it went well, and what it came to: the sign's text.
-pub(crate) fn outcome(report: &Report) -> (bool, String) {
+/// Was no operation done, although nothing went wrong?
+fn did_nothing(report: &Report) -> bool {
+    report.numbers.attempts() == 0 && report.judgements.are_well() && report.facts.steady.is_none()
+}
+
+/// What came of reads that the program verifies; none where it asked in vain, which the outcome says.
+pub(crate) fn verified(report: &Report) -> Option<String> {
+    let told = words::verified::told(&report.numbers, &report.facts, &report.judgements);
+    told.filter(|(in_vain, _)| !in_vain).map(|(_, text)| text)
+}
+
+/// The same as a sentence.
+pub(crate) fn verified_sentence(report: &Report) -> Option<String> {
+    verified(report).map(|text| format!("{}.", words::capital(&text)))
+}
+
+/// How it went, and what it came to: the sign and its text. ✔ is for a run that did what it was asked to.
+pub(crate) fn outcome(report: &Report) -> (AnswerSign, String) {
     let AnswerNumbers { errors, operations, failed_as_expected: expected, bytes, .. } = report.numbers;
     let found = &report.judgements;
     let mut clauses: Vec<String> = words::judgement::why_incomplete(found).into_iter().collect();
@@ -78,12 +92,25 @@ pub(crate) fn outcome(report: &Report) -> (bool, String) {
         0 => {}
         bytes => counts.push(format!("{} moved", units::bytes(bytes))),
     }
-    clauses.extend((!counts.is_empty()).then(|| counts.join(", ")));
+    let in_vain = words::verified::told(&report.numbers, &report.facts, found);
+    let in_vain = in_vain.and_then(|(in_vain, text)| in_vain.then_some(text));
+    let nothing = did_nothing(report);
+    if nothing {
+        clauses.push("nothing was measured: the program did no operation".into());
+    } else if !counts.is_empty() {
+        clauses.push(counts.join(", "));
+    }
+    let sign = match found.are_well() {
+        false => AnswerSign::Bad,
+        true if nothing || in_vain.is_some() => AnswerSign::Caution,
+        true => AnswerSign::Good,
+    };
+    clauses.extend(in_vain.filter(|_| !nothing));
     let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
     let told = format!("{}{until}", clauses.join("; "));
     match report.unwritten.as_slice() {
-        [] => (found.are_well(), told),
-        lost => (false, format!("{} could not be written; {told}", lost.join(" and "))),
+        [] => (sign, told),
+        lost => (AnswerSign::Bad, format!("{} could not be written; {told}", lost.join(" and "))),
     }
 }
 
@@ -99,7 +126,7 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
             format!("{} in line {}{rank}. Trust neither this file nor its storage.", one.operation, one.line),
         ];
     }
-    let told = words::judgement::lines(&report.judgements).into_iter();
+    let told = words::judgement::lines(&report.judgements).into_iter().filter(|one| !one.is_outcome);
     told.map(|one| one.examples.into_iter().next().unwrap_or(one.head)).take(most).collect()
 }
 
@@ -142,6 +169,9 @@ pub(crate) fn sentences(report: &Report) -> String {
     }
     if !report.brief.is_empty() {
         return report.brief.join(" ");
+    }
+    if did_nothing(report) {
+        return String::new();
     }
     let said = match report.numbers.parts.as_slice() {
         [] => no_subject(report),

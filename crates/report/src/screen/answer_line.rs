@@ -16,15 +16,27 @@ pub enum AnswerSign {
     ToDo,
 }
 
+impl AnswerSign {
+    /// The sign itself.
+    pub(crate) fn mark(self) -> &'static str {
+        self.shown().0
+    }
+
+    /// The sign and its tone.
+    pub(super) fn shown(self) -> (&'static str, Tone) {
+        match self {
+            AnswerSign::Good => ("✔", Tone::Good),
+            AnswerSign::Caution => ("⚠", Tone::Caution),
+            AnswerSign::Bad => ("✖", Tone::Bad),
+            AnswerSign::ToDo => ("→", Tone::Strong),
+        }
+    }
+}
+
 /// The answer in bold behind its sign, in at most four lines, each with a line feed.
 pub fn answer_line(sign: AnswerSign, text: &str, options: ScreenOptions) -> String {
     let mut canvas = Canvas::new(options);
-    let (shown, tone) = match sign {
-        AnswerSign::Good => ("✔", Tone::Good),
-        AnswerSign::Caution => ("⚠", Tone::Caution),
-        AnswerSign::Bad => ("✖", Tone::Bad),
-        AnswerSign::ToDo => ("→", Tone::Strong),
-    };
+    let (shown, tone) = sign.shown();
     canvas.answered(shown, tone, text, 4);
     canvas.text()
 }

@@ -133,7 +133,8 @@ fn natural(found: &Assessment, what: &str, show: Show) -> String {
     )
 }
 
-/// What holds without a law: `median 13.2 ms (95 %: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`.
+/// What holds without a law: `median 13.2 ms (95 %: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`. Without `intervals` of
+/// p99 no p99: a table has it.
 pub(super) fn holds(
     quantiles: Option<&Quantiles>,
     intervals: &[QuantileInterval],

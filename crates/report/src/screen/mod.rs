@@ -15,6 +15,9 @@ mod rows;
 mod shown;
 mod trust;
 
+use results::QuantileInterval;
+use samples::Warning;
+
 pub(crate) use crate::number;
 pub use answer::{answer_cells, are_shown};
 pub use answer_line::{AnswerSign, answer_line};
@@ -55,28 +58,34 @@ impl Report {
     /// The answer in at most 24 lines: what ran and how it went, throughput, typical and slow, whether to trust it, what
     /// slowed it, which rank stands out, what to do next, files.
     pub fn first_screen(&self, files: WrittenFiles, options: ScreenOptions) -> String {
-        let mut canvas = Canvas::new(options);
-        self.head(&mut canvas);
         let mut foot = Canvas::new(options);
         self.foot(&mut foot, files);
-        let room = MOST_LINES.saturating_sub(canvas.height() + foot.height());
-        if answer::is_shown(self) {
-            let (lines, legend) = shown::table(self, canvas.width(), room);
-            for (strong, line) in lines {
-                match strong {
-                    true => canvas.toned(Tone::Strong, &line),
-                    false => canvas.line(line),
-                }
-            }
-            legend.iter().for_each(|text| canvas.toned(Tone::Faint, text));
+        let above = |in_table: bool| {
+            let mut canvas = Canvas::new(options);
+            self.head(&mut canvas, in_table);
+            let room = MOST_LINES.saturating_sub(canvas.height() + foot.height());
+            let drawn = answer::is_shown(self).then(|| shown::table(self, canvas.width(), room));
+            (canvas, drawn.unwrap_or_default())
+        };
+        // The interval of p99 stands in the table, or above it where that has no room for it.
+        let (mut canvas, mut drawn) = above(false);
+        if drawn.has_intervals {
+            (canvas, drawn) = above(true);
         }
+        for (strong, line) in &drawn.lines {
+            match strong {
+                true => canvas.toned(Tone::Strong, line),
+                false => canvas.line(line),
+            }
+        }
+        drawn.legend.iter().for_each(|text| canvas.toned(Tone::Faint, text));
         canvas.text() + &foot.text()
     }
 
     /// The answer in one line: rate, median, p99, errors, whether to trust it.
     pub fn one_line(&self) -> String {
         let mut parts = Vec::new();
-        let (well, outcome) = answer::outcome(self);
+        let (sign, outcome) = answer::outcome(self);
         if !answer::is_shown(self) {
             return format!("{}: {outcome} ✖\n", self.title);
         }
@@ -87,35 +96,42 @@ impl Report {
         }
         parts.extend(self.facts.steady.as_ref().map(words::steady::in_short));
         parts.push(outcome);
+        parts.extend(answer::verified(self));
         // No sign says that a law fits where the run failed.
-        let sign = match well {
-            true => trust::verdict(self).map_or(String::new(), |(sign, ..)| format!(" {sign}")),
-            false => " ✖".into(),
+        let sign = match sign {
+            AnswerSign::Good => trust::verdict(self).map_or(String::new(), |(sign, ..)| format!(" {sign}")),
+            other => format!(" {}", other.mark()),
         };
         format!("{}: {}{sign}\n", self.title, parts.join(", "))
     }
 
-    fn head(&self, canvas: &mut Canvas) {
+    /// What stands above the table; `in_table`: that has the interval of p99.
+    fn head(&self, canvas: &mut Canvas, in_table: bool) {
         let elapsed = if self.facts.elapsed_s > 0.0 { time(self.facts.elapsed_s) } else { String::new() };
         canvas.ends(Tone::Strong, &answer::title(self), &elapsed);
-        let (well, text) = answer::outcome(self);
-        match well {
-            true => canvas.said("✔", Tone::Good, &text, 1),
-            false => {
-                canvas.said("✖", Tone::Bad, &text, 3);
-                answer::found(self, MOST_FOUND)
-                    .iter()
-                    .for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
-            }
+        let (sign, text) = answer::outcome(self);
+        let (mark, tone) = sign.shown();
+        canvas.said(mark, tone, &text, if sign == AnswerSign::Good { 1 } else { 3 });
+        if sign == AnswerSign::Bad {
+            answer::found(self, MOST_FOUND).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 4));
         }
+        answer::verified_sentence(self).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
         self.warn(canvas);
         let most = if self.brief.is_empty() { 4 } else { 8 };
-        canvas.said("", Tone::Strong, &answer::sentences(self), most);
-        if let Some((sign, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
-            canvas.said(sign, tone, &text, 2);
+        let sentences = answer::sentences(self);
+        if !sentences.is_empty() {
+            canvas.said("", Tone::Strong, &sentences, most);
+        }
+        if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
+            // No law gives a tick to a run that did not do what it was asked to.
+            let (mark, tone) = match (sign, tone) {
+                (AnswerSign::Caution, Tone::Good) => (" ", Tone::Faint),
+                _ => (mark, tone),
+            };
+            canvas.said(mark, tone, &text, 2);
             trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
             if tone == Tone::Caution {
-                self.what_holds().iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
+                self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
             }
         }
     }
@@ -124,7 +140,9 @@ impl Report {
     fn warn(&self, canvas: &mut Canvas) {
         let mut found = words::judgement::warnings(&self.judgements);
         found.retain(|one| one.code != words::judgement::SHORT_TRANSFER);
-        let others: Vec<_> = self.warnings.iter().filter(|one| !found.contains(one)).collect();
+        // What was not begun is told as what failed.
+        let is_told = |one: &&Warning| found.contains(one) || one.code == "would-fill";
+        let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one)).collect();
         let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
         for warning in told {
             canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 2);
@@ -137,13 +155,15 @@ impl Report {
     }
 
     /// What may be said of values that are not repetitions: the newest stretches, or quantiles of all.
-    fn what_holds(&self) -> Vec<String> {
+    fn what_holds(&self, in_table: bool) -> Vec<String> {
         let Some(main) = answer::subject(self) else { return Vec::new() };
         let what = main.subject.value_name();
         let mut lines = law::stretches(&main.stretches, MOST_STRETCHES, what, &time);
         if lines.is_empty() {
             let of = (main.subject.steps.len(), what);
-            let held = law::holds(main.quantiles.as_ref(), &main.intervals, of, &time);
+            let is_told = |one: &&QuantileInterval| !in_table || one.probability == 0.5;
+            let intervals: Vec<QuantileInterval> = main.intervals.iter().filter(is_told).cloned().collect();
+            let held = law::holds(main.quantiles.as_ref(), &intervals, of, &time);
             lines.extend(held.map(|text| format!("Measured: {text}.")));
         }
         lines
@@ -158,7 +178,10 @@ impl Report {
                 canvas.said("", Tone::Faint, text, 3);
             }
         }
-        canvas.command("Next:  ", &next::command(self, files.run));
+        let next = next::command(self, files.run);
+        if !next.is_empty() {
+            canvas.command("Next:  ", &next);
+        }
         canvas.line(format!("Run:    {}", files.run));
         if let Some(page) = files.page {
             canvas.line(format!("Report: {page}"));
@@ -209,5 +232,32 @@ mod tests {
         run.samples.clear();
         let text = build(&run, &ReportOptions::default()).first_screen(FILES, ScreenOptions::default());
         assert!(text.contains("Nothing was measured that could be analysed."), "{text}");
+    }
+
+    #[test]
+    fn the_interval_of_p99_stands_on_a_screen_once() {
+        let mut run = samples::example::parallel_write(1, 1_000, 7);
+        let mut random = samples::random::Random::new(4);
+        let mut uniform = || (random.next() >> 11) as f64 / (1u64 << 53) as f64;
+        // A sum of twelve is nearly normal: a law that maxima do not have.
+        run.samples.iter_mut().filter(|sample| sample.duration_ps > 0).for_each(|sample| {
+            let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
+            sample.duration_ps = (1e9 * (0.8 * normal).exp()) as u64;
+        });
+        let report = build(&run, &ReportOptions::default());
+        let upper = report
+            .main
+            .as_ref()
+            .and_then(|main| main.intervals.iter().find(|one| one.probability == 0.99)?.upper_seconds);
+        let upper = time(upper.expect("an upper end"));
+        let number = upper.split(' ').next().unwrap_or_default().to_owned();
+        let mut in_table = 0;
+        for columns in (60..130).step_by(5) {
+            let text = report.first_screen(FILES, ScreenOptions { width: columns, colour: false });
+            assert!(text.contains("Measured: median"), "{text}");
+            assert_eq!(text.matches(&number).count(), 1, "{number}: {text}");
+            in_table += usize::from(text.contains("95 % interval"));
+        }
+        assert!((1..14).contains(&in_table), "some widths have room for the column, some not: {in_table}");
     }
 }

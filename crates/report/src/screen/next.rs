@@ -7,14 +7,18 @@ use super::answer;
 use crate::Report;
 use crate::shell::file_argument;
 
-/// The command: the run again where it failed, the law of what takes the most time, how many operations settle its p99.
+/// The command: all that is known of what failed, or the law of what takes the most time. Never the run again: it would fail
+/// again, and may write over its file. None where the run file could not be written.
 pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     let file = file_argument(file);
     let words = |words: &[&str]| -> Vec<String> {
         std::iter::once(&"lastrank").chain(words).map(|word| (*word).to_owned()).collect()
     };
+    if report.unwritten.iter().any(|lost| lost == crate::report::RUN_FILE) {
+        return Vec::new();
+    }
     if report.judgements.status() != 0 || !report.facts.complete {
-        return again(report).unwrap_or_else(|| words(&["report", &file]));
+        return words(&["report", &file, "-v"]);
     }
     match answer::subject(report) {
         Some(_) => words(&["fit", &file]),
@@ -24,13 +28,6 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
             None => words(&["report", &file]),
         },
     }
-}
-
-/// The command line of the run; none where a launcher or another program started it.
-fn again(report: &Report) -> Option<Vec<String>> {
-    let facts = &report.facts;
-    let words = facts.command_line.get(1..).filter(|words| !words.is_empty() && facts.mpi.is_none())?;
-    Some(std::iter::once("lastrank".to_owned()).chain(words.iter().cloned()).collect())
 }
 
 /// The operation that took the most time of those that succeeded often enough for a law, as `--of` calls it.

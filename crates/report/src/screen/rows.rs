@@ -80,17 +80,28 @@ impl Cells {
     }
 }
 
-/// The lines of the table, the first its head; `columns` wide at most. Below it, what its marks mean.
-pub(crate) fn lines(rows: &[Shown], columns: usize) -> (Vec<(bool, String)>, Option<String>) {
+/// A table as it is drawn.
+#[derive(Default)]
+pub(crate) struct Drawn {
+    /// Its lines, the first its head, with each whether it is strong.
+    pub lines: Vec<(bool, String)>,
+    /// What the marks in it mean.
+    pub legend: Option<String>,
+    /// Whether it has the intervals of p99.
+    pub has_intervals: bool,
+}
+
+/// The table; `columns` wide at most.
+pub(crate) fn drawn(rows: &[Shown], columns: usize) -> Drawn {
     let names: Vec<(bool, String)> = rows.iter().map(|row| (row.strong, row.name.clone())).collect();
     let cells = that_fit(&names, all(rows), columns);
-    let has_interval = cells.iter().any(|column| column.name == INTERVAL);
+    let has_intervals = cells.iter().any(|column| column.name == INTERVAL);
     let has_doubt = cells.iter().any(|column| column.cells.iter().any(|cell| cell.ends_with(DOUBT)));
-    let interval = has_interval.then(|| format!("{INTERVAL}: of p99"));
+    let interval = has_intervals.then(|| format!("{INTERVAL}: of p99"));
     let doubt = has_doubt.then(|| format!("{DOUBT} too few to say how much larger it may be"));
     let legend: Vec<String> = interval.into_iter().chain(doubt).collect();
     let legend = (!legend.is_empty()).then(|| format!("  {}", legend.join("; ")));
-    (laid_out(&names, cells, columns), legend)
+    Drawn { lines: laid_out(&names, cells, columns), legend, has_intervals }
 }
 
 /// The lines of a table whose rows have these names, strong or not; columns go where there is no room for all.

@@ -3,7 +3,7 @@
 use results::{AnswerPart, AnswerValue, ResultRow};
 use samples::units;
 
-use super::rows::{self, Shown};
+use super::rows::{self, Drawn, Shown};
 use crate::Report;
 
 /// Timings from which on a row is shown before those of fewer.
@@ -12,21 +12,19 @@ const MANY: u64 = 30;
 /// Rows that take less of the time than this are left to the tables where a screen is about one operation.
 const LEAST_SHARE: f64 = 0.02;
 
-/// Lines, with each whether it is strong, and what the marks in them mean.
-type Lines = (Vec<(bool, String)>, Option<String>);
-
 /// The table, in at most so many lines, that of its marks included.
-pub(super) fn table(report: &Report, columns: usize, most: usize) -> Lines {
-    let (lines, legend) = table_alone(report, columns, most);
-    match legend.is_some() && lines.len() + 1 > most {
+pub(super) fn table(report: &Report, columns: usize, most: usize) -> Drawn {
+    let drawn = table_alone(report, columns, most);
+    match drawn.legend.is_some() && drawn.lines.len() + 1 > most {
         true => table_alone(report, columns, most - 1),
-        false => (lines, legend),
+        false => drawn,
     }
 }
 
-fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
+fn table_alone(report: &Report, columns: usize, most: usize) -> Drawn {
     if let Some(answer) = &report.answer {
-        return (answer.lines(columns, most).into_iter().map(|line| (false, line)).collect(), None);
+        let lines = answer.lines(columns, most).into_iter().map(|line| (false, line)).collect();
+        return Drawn { lines, ..Drawn::default() };
     }
     let numbers = &report.numbers;
     let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
@@ -58,13 +56,12 @@ fn table_alone(report: &Report, columns: usize, most: usize) -> Lines {
     let mut shown = before;
     shown.extend(kept.iter().map(|at| strong(&report.results[*at], *at)));
     if shown.is_empty() {
-        return (Vec::new(), None);
+        return Drawn::default();
     }
-    let mut lines = vec![(false, String::new())];
-    let (table, legend) = rows::lines(&shown, columns);
-    lines.extend(table);
-    lines.extend(the_others(report, &kept).map(|line| (false, line)));
-    (lines, legend)
+    let mut drawn = rows::drawn(&shown, columns);
+    drawn.lines.insert(0, (false, String::new()));
+    drawn.lines.extend(the_others(report, &kept).map(|line| (false, line)));
+    drawn
 }
 
 /// `  and 4 more rows with 25 600 operations`: what the head counts and the table does not show.

@@ -64,15 +64,12 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .take(MOST_CAUSES)
         .map(|(cause, share)| format!("{} {:.0} %", style_of(cause).words, 100.0 * share))
         .collect();
-    let what = match (of, one.label.is_empty()) {
-        (Some(row), _) if answer::operation(report).is_some_and(|of| !std::ptr::eq(of, row)) => {
-            format!(" of {}", one.operation)
-        }
-        (Some(_), _) => String::new(),
-        (None, true) => format!(" of {}", one.operation),
-        (None, false) => format!(" of {} / {}", one.label, one.operation),
+    let what = match of.is_some() || one.label.is_empty() {
+        true => one.operation.clone(),
+        false => format!("{} / {}", one.label, one.operation),
     };
-    Some(format!("Slow 1 %{what} (from {} on): {}.", time(one.slow_from_s), parts.join(", ")))
+    // Their least is the p99 of the operation, which the table has.
+    Some(format!("Slowest 1 % of {what}: {}.", parts.join(", ")))
 }
 
 /// Which rank stands out; none of one rank, or of too few values.

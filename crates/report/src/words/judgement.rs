@@ -13,7 +13,13 @@ pub struct Told {
     pub head: String,
     /// The first examples, each with its rank.
     pub examples: Vec<String>,
+    /// It says no more than the outcome of the run does.
+    pub is_outcome: bool,
 }
+
+/// No space left on the device; the same of a quota.
+const ENOSPC: i32 = 28;
+const EDQUOT: i32 = 122;
 
 /// Ranks that are named one by one, of many that were lost.
 const NAMED: usize = 3;
@@ -29,7 +35,7 @@ pub fn lines(found: &Judgements) -> Vec<Told> {
                 | JudgementKind::OperationFailed
                 | JudgementKind::ExpectationNotMet => told.push(of_operations(one)),
                 JudgementKind::RankLost => told.extend(of_ranks(one, if was_cut { 1 } else { NAMED })),
-                JudgementKind::CutShort => told.extend(of_cut(one)),
+                JudgementKind::CutShort => told.extend(of_cut(one, found)),
                 JudgementKind::ProgramAtFault | JudgementKind::AssertionFailed => {
                     told.extend(one.examples.iter().map(|example| plain(kind, &on_rank(example))));
                 }
@@ -67,7 +73,7 @@ fn so_far(found: &Judgements) -> Option<String> {
 }
 
 fn plain(kind: JudgementKind, head: &str) -> Told {
-    Told { kind, head: head.to_owned(), examples: Vec::new() }
+    Told { kind, head: head.to_owned(), examples: Vec::new(), is_outcome: false }
 }
 
 fn times(count: u64) -> String {
@@ -96,7 +102,7 @@ fn of_operations(one: &Judgement) -> Told {
     let examples: Vec<String> =
         one.examples.iter().filter(|example| !example.text.is_empty()).map(JudgementExample::told).collect();
     let head = if examples.is_empty() && one.errno != 0 { format!("{head}: {}", reason(one)) } else { head };
-    Told { kind: one.kind, head, examples }
+    Told { kind: one.kind, head, examples, is_outcome: false }
 }
 
 /// The errno in words.
@@ -123,9 +129,20 @@ fn of_ranks(one: &Judgement, named: usize) -> Vec<Told> {
     told
 }
 
-fn of_cut(one: &Judgement) -> Vec<Told> {
+/// Who or what ended the run; not again what failed then, which is told as a failure.
+fn of_cut(one: &Judgement, found: &Judgements) -> Vec<Told> {
+    let stopped = || {
+        let head = format!("the run was stopped by {}", one.what);
+        vec![Told { is_outcome: true, ..plain(one.kind, &head) }]
+    };
+    let failures =
+        || found.found.iter().filter(|one| one.kind.is_of_operations()).flat_map(|one| &one.examples);
+    let is_failure = |example: &JudgementExample| {
+        failures().any(|failed| !failed.text.is_empty() && example.text.contains(&failed.text))
+    };
     match one.examples.first() {
-        None => vec![plain(one.kind, &format!("the run was stopped by {}", one.what))],
+        None => stopped(),
+        Some(first) if is_failure(first) => stopped(),
         Some(first) if first.rank.is_none() => {
             one.examples.iter().map(|example| plain(one.kind, &example.text)).collect()
         }
@@ -169,6 +186,9 @@ pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
         0 => {}
         n => {
             let most = found.of(JudgementKind::OperationFailed).max_by_key(|one| one.count);
+            // Who is told that a full disk ended the run knows why.
+            let is_told = found.count(JudgementKind::CutShort) > 0;
+            let most = most.filter(|one| !(is_told && matches!(one.errno, ENOSPC | EDQUOT)));
             let why = most.map_or(String::new(), |one| format!(" ({}: {})", one.operation, reason(one)));
             clauses.push(format!("{} failed{why}", of(n)));
         }

@@ -16,6 +16,7 @@ pub mod prediction;
 pub mod steady;
 pub mod targets;
 pub mod verdict;
+pub(crate) mod verified;
 
 pub use independence::{against, finding};
 pub(crate) use independence::{finding_in_short, slow_ones};

@@ -16,6 +16,7 @@ mod path;
 mod steady;
 mod tour;
 mod until;
+mod verified;
 
 use std::collections::BTreeMap;
 
@@ -37,6 +38,7 @@ pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts
 pub use steady::{SteadyFacts, SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow};
 pub use tour::{Bandwidth, CurvePoint, Noise, RungFacts, RungGroup, RungQuantiles, TimingCheck, TourFacts};
 pub use until::{EndedBy, UntilFacts};
+pub use verified::VerifiedFacts;
 
 /// The schema of [`Facts`]: the number rises when a key changes its meaning, not when one is added.
 pub const FACTS_SCHEMA: &str = "lastrank.facts/1";
@@ -115,6 +117,10 @@ pub struct Facts {
     /// versions: [`crate::Run::judgements`] then judges by samples.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judgements: Option<Judgements>,
+    /// How much of what was read was compared with what was written there. `None` of a run whose program verifies nothing,
+    /// and of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub verified: Option<VerifiedFacts>,
     /// What the run was to go on until. `None` where nothing was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<UntilFacts>,

@@ -3,7 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use samples::Warning;
+use samples::{VerifiedFacts, Warning};
 
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
@@ -11,6 +11,50 @@ use crate::content::{
     ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Reader, Wrong, verify,
 };
 use crate::driver::{Driver, Handle};
+
+/// Why something that was read was not verified, or not in all.
+#[derive(Clone, Copy)]
+struct Unverified {
+    code: &'static str,
+    text: &'static str,
+    advice: &'static str,
+}
+
+impl From<Unverified> for Warning {
+    fn from(Unverified { code, text, advice }: Unverified) -> Self {
+        Self { code: code.into(), text: text.into(), advice: advice.into() }
+    }
+}
+
+const HOLES: Unverified = Unverified {
+    code: "holes-not-verified",
+    text: "zeros in holes that ftruncate left were not verified: another rank or worker may have written there",
+    advice: "verify on the rank that wrote, or by a program of one rank",
+};
+const RENAMED_BY_OTHERS: Unverified = Unverified {
+    code: "names-not-verified",
+    text: "whether reads were of the right file was not verified: they found the content of a file of another name, \
+           and other ranks or workers rename or link files",
+    advice: "verify on the rank that renamed it; places and bytes were verified",
+};
+const RENAMED_BEFORE: Unverified = Unverified {
+    code: "names-not-verified",
+    text: "whether reads were of the right file was not verified: they found the content of a file of another name, \
+           which an earlier run wrote; it may have been renamed or linked since",
+    advice: "verify in the run that renames; places and bytes were verified, and that all of a file is of one file",
+};
+const TOO_SHORT: Unverified = Unverified {
+    code: "not-verified",
+    text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and what was read \
+           does not hold their beginning",
+    advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote",
+};
+const COPIED: Unverified = Unverified {
+    code: "copies-not-verified",
+    text: "what fcopy, or memory of alloc that was not filled, may have put there was not verified: such content does \
+           not name the file in which it lies",
+    advice: "verify what is copied where it comes from, or write it by fread and fwrite",
+};
 
 /// What the content of a write of `length` bytes is counted by.
 #[inline(always)]
@@ -218,7 +262,7 @@ impl Layer {
         }
     }
 
-    /// Compares what was read at `offset` with what belongs there.
+    /// Compares what was read at `offset` with what belongs there; [`Layer::concluded`] counts how much that was.
     pub(super) fn differs(
         &mut self,
         file: FileName,
@@ -232,7 +276,8 @@ impl Layer {
         let mut copied = parts != [(offset, end)] && !found.is_empty();
         let part = |(begin, end): (u64, u64)| &found[(begin - offset) as usize..(end - offset) as usize];
         let mut holes = 0;
-        let mut wrong = None;
+        let mut compared = 0;
+        let (mut unverified, mut wrong) = (false, None);
         for (begin, end) in parts {
             let hollow = known.hollow(begin, end, self.alone).into_iter().filter(|one| is_zero(part(*one)));
             let hollow: Vec<(u64, u64)> = hollow.collect();
@@ -241,54 +286,47 @@ impl Layer {
             let between =
                 std::iter::once(begin).chain(ends).zip(hollow.iter().map(|hole| hole.0).chain([end]));
             let mut written = between.filter(|(begin, end)| begin < end || found.is_empty());
-            wrong = written.find_map(|one| verify(reader, file, known, (part(one), one.0)));
+            wrong = written.find_map(|one| {
+                let wrong = verify(reader, file, known, (part(one), one.0));
+                match std::mem::take(&mut known.unverified) {
+                    true => unverified = true,
+                    false => compared += one.1 - one.0,
+                }
+                wrong
+            });
             if wrong.is_some() {
                 break;
             }
         }
-        let unverified = std::mem::take(&mut known.unverified);
         let renamed = std::mem::take(&mut known.renamed_by_others);
-        // Of several ranks another one may have written there, and its write may be lost.
-        if holes > 0 && !self.alone {
-            self.note_once(Warning {
-                code: "holes-not-verified".into(),
-                text: "zeros in holes that ftruncate left were not verified: another rank or worker may have written \
-                       there"
-                    .into(),
-                advice: "verify on the rank that wrote, or by a program of one rank".into(),
-            });
+        let renamed_before = std::mem::take(&mut known.renamed_before);
+        // Zeros where nobody else writes are what belongs there.
+        if self.alone {
+            compared += holes;
         }
         // Others copied what this rank does not know of.
         if self.others_copy && wrong.take().is_some() {
-            copied = true;
+            (copied, compared) = (true, 0);
         }
-        if renamed {
-            self.note_once(Warning {
-                code: "names-not-verified".into(),
-                text: "whether reads were of the right file was not verified: they found the content of a file of \
-                       another name, and other ranks or workers rename or link files"
-                    .into(),
-                advice: "verify on the rank that renamed it; places and bytes were verified".into(),
-            });
-        }
-        if unverified {
-            self.note_once(Warning {
-                code: "not-verified".into(),
-                text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and \
-                       what was read does not hold their beginning"
-                    .into(),
-                advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote"
-                    .into(),
-            });
-        }
-        if copied {
-            self.note_once(Warning {
-                code: "copies-not-verified".into(),
-                text: "what fcopy, or memory of alloc that was not filled, may have put there was not verified: such \
-                       content does not name the file in which it lies"
-                    .into(),
-                advice: "verify what is copied where it comes from, or write it by fread and fwrite".into(),
-            });
+        let unknown_bytes = (found.len() as u64).saturating_sub(compared);
+        self.compared.add(VerifiedFacts { operations: 0, bytes: compared, unknown_bytes });
+        let unsure = [
+            // Of several ranks another one may have written there, and its write may be lost.
+            (holes > 0 && !self.alone, HOLES),
+            (renamed, RENAMED_BY_OTHERS),
+            (renamed_before, RENAMED_BEFORE),
+            (unverified, TOO_SHORT),
+            (copied, COPIED),
+        ];
+        unsure.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, why)| self.note_once(why.into()));
+        wrong
+    }
+
+    /// A read was compared: counts it, unless it was `wrong`.
+    pub(super) fn concluded(&mut self, wrong: Option<Wrong>) -> Option<Wrong> {
+        let compared = std::mem::take(&mut self.compared);
+        if wrong.is_none() {
+            self.verified.add(VerifiedFacts { operations: u64::from(compared.bytes > 0), ..compared });
         }
         wrong
     }
@@ -296,11 +334,12 @@ impl Layer {
     /// Where verified data was wrong, if it was.
     pub(super) fn verify(&mut self) -> Option<Wrong> {
         if let Some(found) = self.wrong.take() {
-            return found;
+            return self.concluded(found);
         }
         if !self.content {
             return None;
         }
+        self.compared = VerifiedFacts::default();
         let LastRead { file, offset, length } = std::mem::take(&mut self.last_read);
         let back = self.scratch.take_incoming()?;
         let limit = SCRATCH_LIMIT as u64;
@@ -323,7 +362,7 @@ impl Layer {
             first.or_else(|| self.differs(file, (end, last), None))
         };
         self.scratch.give_incoming(back);
-        wrong
+        self.concluded(wrong)
     }
 
     pub(super) fn note_once(&mut self, note: Warning) {

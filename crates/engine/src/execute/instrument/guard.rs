@@ -294,7 +294,12 @@ impl Guard {
     /// What is free for the file `path`, which may be new; `None` where it may be filled, where nobody can say, and of
     /// devices.
     pub(super) fn room_at(&self, path: &CStr) -> Option<Free> {
-        if !self.local || self.confinement.fills() {
+        if self.confinement.fills() { None } else { self.free_at(path) }
+    }
+
+    /// What is free for the file `path`, which may be new; `None` where nobody can say, and of devices.
+    pub(super) fn free_at(&self, path: &CStr) -> Option<Free> {
+        if !self.local {
             return None;
         }
         let path = Path::new(OsStr::from_bytes(path.to_bytes()));

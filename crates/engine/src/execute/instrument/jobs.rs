@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 use std::time::Duration;
 
-use samples::{Outcome, Warning};
+use samples::{Outcome, VerifiedFacts, Warning};
 
 use super::bracket::SPIN_NS;
 use super::guard::Makes;
@@ -461,7 +461,9 @@ impl Layer {
         if let (Some((file, offset)), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
             // SAFETY: the read is done, and the memory is of this job alone.
             let found = unsafe { memory.bytes(timed.outcome.value as usize) };
-            wrong = self.differs(file, (found, offset), None);
+            self.compared = VerifiedFacts::default();
+            let differs = self.differs(file, (found, offset), None);
+            wrong = self.concluded(differs);
         }
         Completed { number, timed, wrong }
     }

@@ -3,7 +3,7 @@
 use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 
-use samples::{Outcome, Warning};
+use samples::{Outcome, VerifiedFacts, Warning};
 
 use super::bracket::Bracket;
 use super::guard::Guard;
@@ -65,6 +65,12 @@ pub(super) struct Layer {
     pub(super) others_rename: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
     pub(super) wrong: Option<Option<Wrong>>,
+    /// How much of what is being compared could be,
+    pub(super) compared: VerifiedFacts,
+    /// and of all verified reads since anybody asked.
+    pub(super) verified: VerifiedFacts,
+    /// Why the last write that was not begun would have taken too much.
+    pub(super) kept_free: Option<String>,
     pub(super) hints: HintsReadBack,
     pub(super) preparations: Preparations,
     pub(super) kernels: Kernels,
@@ -108,6 +114,9 @@ impl Layer {
             others_copy: false,
             others_rename: false,
             wrong: None,
+            kept_free: None,
+            compared: VerifiedFacts::default(),
+            verified: VerifiedFacts::default(),
             hints: HintsReadBack::default(),
             preparations: Preparations::default(),
             kernels: Kernels::default(),

@@ -31,7 +31,7 @@ mod worker;
 use std::ffi::CStr;
 
 use ppl::commands::Command;
-use samples::Warning;
+use samples::{VerifiedFacts, Warning};
 
 use super::call::{Call, Collective, Completed, NoKernel, Patience, Started, Timed};
 use crate::content::Wrong;
@@ -244,6 +244,17 @@ impl Instrument {
     /// Compares what was read last with what belongs there; the first wrong byte.
     pub fn verify(&mut self) -> Option<Wrong> {
         self.layer.verify()
+    }
+
+    /// Bytes that are free for the file `path`, and why they may not be taken, where a write was not begun for that.
+    pub fn free_for(&mut self, path: &CStr) -> (Option<u64>, Option<String>) {
+        let free = self.layer.guard.free_at(path).map(|free| free.bytes);
+        (free, self.layer.kept_free.take())
+    }
+
+    /// What verified reads came to since the last call.
+    pub fn take_verified(&mut self) -> VerifiedFacts {
+        std::mem::take(&mut self.layer.verified)
     }
 
     /// The program verifies reads somewhere: appended data must then be what belongs at its offset.

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
-use samples::Outcome;
+use samples::{Outcome, VerifiedFacts};
 
 use super::guard::Makes;
 use super::layer::Layer;
@@ -239,6 +239,7 @@ impl Layer {
             // The blocks are this rank's own where it wrote them in the same way.
             let pattern = (*layout, comm.size(), comm.rank());
             let owner = (self.catalogue.of(name).pattern == Some(pattern)).then_some(self.author.rank);
+            self.compared = VerifiedFacts::default();
             let wrong = memory.parts().find_map(|part| self.differs(name, part, owner));
             self.wrong = Some(wrong);
         }

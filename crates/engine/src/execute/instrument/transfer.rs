@@ -131,6 +131,8 @@ impl Layer {
             let file = self.files.get(file).map(|open| open.name).unwrap_or_default();
             let (offset, length) = (offset.unwrap_or(position), timed.outcome.value);
             self.last_read = LastRead { file, offset, length };
+            // That of a read by pattern which nobody asked about.
+            self.wrong = None;
         }
         short_read(&mut timed.outcome, length);
         timed
@@ -239,6 +241,7 @@ impl Layer {
         })?;
         let file = if self.verifying { self.file_name(path) } else { FileName::default() };
         self.last_read = LastRead { file, offset, length: timed.outcome.value };
+        self.wrong = None;
         Ok(timed)
     }
 
@@ -289,6 +292,8 @@ impl Layer {
             }
             _ => String::new(),
         };
+        self.kept_free =
+            Some(format!("{few_files}; a tenth of {} stays free without --fill", units::bytes(first.bytes)));
         self.notes.push(Warning {
             code: "would-fill".into(),
             text: format!(

@@ -327,6 +327,10 @@ impl<'m, 's> Rank<'m, 's> {
         };
         let why = failure.refused.clone().or_else(|| self.misuse(failure).map(str::to_owned));
         let why = why.map_or(String::new(), |why| format!(": {why}:"));
-        Named { operation: format!("{}({named}){why}", failure.command.name()), file }
+        let to_write = match failure.command {
+            Command::Fwrite | Command::Write | Command::Append => Some(self.bytes(failure.arguments, 1).0),
+            _ => None,
+        };
+        Named { operation: format!("{}({named}){why}", failure.command.name()), file, to_write }
     }
 }

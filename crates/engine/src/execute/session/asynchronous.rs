@@ -166,6 +166,9 @@ impl Session<'_> {
         self.in_flight.free.push(number);
         self.in_flight.under_way -= 1;
         let before = WorkDone { commands_ps: self.commands_ps, bytes: self.bytes, queue_ns: self.queue_ns };
+        if judgement.verify {
+            self.count_verified();
+        }
         let mut timed = completed.timed;
         if completed.wrong.is_some() && timed.outcome.ok() {
             timed.outcome.errno = libc::EBADMSG;
@@ -225,9 +228,9 @@ impl Session<'_> {
                 None => (String::new(), false),
             },
             Some(started) => (String::from_utf8_lossy(&started.names).into_owned(), true),
-            None => return Named { operation: format!("{operation}()"), file: String::new() },
+            None => return Named { operation: format!("{operation}()"), ..Named::default() },
         };
         let named = if is_open { format!("\"{file}\"") } else { "a file that is not open".into() };
-        Named { operation: format!("{operation}({named})"), file }
+        Named { operation: format!("{operation}({named})"), file, to_write: None }
     }
 }

@@ -1,6 +1,8 @@
 //! Counts operations that did not end as the program says, and describes the first few of each site.
 
-use samples::{JudgementExample, JudgementKind};
+use std::ffi::CString;
+
+use samples::{JudgementExample, JudgementKind, units};
 
 use super::stop::{OnError, Stop};
 use super::work::Session;
@@ -32,6 +34,8 @@ pub struct Named {
     pub operation: String,
     /// The file that it works on.
     pub file: String,
+    /// Bytes that it was to write there, where that is known.
+    pub to_write: Option<u64>,
 }
 
 impl Failed {
@@ -97,10 +101,16 @@ impl Session<'_> {
     #[inline(never)]
     pub(super) fn compared(&mut self, mut timed: Timed) -> Timed {
         self.wrong = self.instrument.verify();
+        self.count_verified();
         if self.wrong.is_some() {
             timed.outcome.errno = libc::EBADMSG;
         }
         timed
+    }
+
+    /// Counts what was compared and right, where it survives the death of the rank.
+    pub(super) fn count_verified(&mut self) {
+        self.recorder.count_verified(self.instrument.take_verified());
     }
 
     /// A command was not tried: its sample takes no time.
@@ -142,7 +152,8 @@ impl Session<'_> {
             return Ok(());
         }
         let said = said.map(|words| format!(" ({words})")).unwrap_or_default();
-        let text = format!("line {}: {}", self.line(place), failed.words(&named.operation, &said));
+        let room = if failed.errno == libc::ENOSPC { self.room_for(named) } else { String::new() };
+        let text = format!("line {}: {}{room}", self.line(place), failed.words(&named.operation, &said));
         let mut example = JudgementExample { text: text.clone(), ..JudgementExample::default() };
         if let Some(wrong) = &failed.wrong {
             example.file.clone_from(&named.file);
@@ -157,6 +168,16 @@ impl Session<'_> {
             _ => "the first failed operation",
         };
         Err(Stop::Cut { text, by })
+    }
+
+    /// ` (64 KiB were to be written; 4 KiB are free there)`: of an operation for which a file system had no room.
+    fn room_for(&mut self, named: &Named) -> String {
+        let path = CString::new(named.file.as_str()).unwrap_or_default();
+        let (Some(free), kept) = self.instrument.free_for(&path) else { return String::new() };
+        let wanted = named
+            .to_write
+            .map_or(String::new(), |wanted| format!("{} were to be written; ", units::bytes(wanted)));
+        format!(" ({wanted}{} are free there{})", units::bytes(free), kept.unwrap_or_default())
     }
 
     /// An operation failed as the program expects, which no constant of the program says: it is counted, so that its

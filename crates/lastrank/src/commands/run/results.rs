@@ -227,7 +227,7 @@ pub fn deliver(
     };
     if let Some(report) = &mut report {
         let lost = [
-            (!stored, "the run file"),
+            (!stored, report::RUN_FILE),
             (page.is_err(), "the page"),
             (appended.is_err(), "the appended rows"),
         ];
@@ -240,7 +240,11 @@ pub fn deliver(
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
-    complain(outcome, true);
+    // On one terminal the screen has told it already.
+    if !(output::is_one_terminal() && !args.quiet && !args.json && !args.one_line) {
+        complain(outcome, true);
+    }
+    tell_aside(outcome);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;
     page?;
@@ -253,6 +257,7 @@ pub fn deliver_part(paths: &OutputPaths, outcome: &RunOutcome, rank: u32) -> any
     // Each rank prints its own failure; that of another rank is printed there, and by rank 0.
     let left = outcome.ends.iter().any(|end| matches!(end, RankEnd::Left(_) | RankEnd::Stopped(_)));
     complain(outcome, !left);
+    tell_aside(outcome);
     if outcome.run.facts.job.is_empty() && outcome.run.samples.is_empty() {
         // It ended before MPI had started: there is nothing to write, and an earlier run stays.
         return Ok(());
@@ -338,8 +343,11 @@ fn complain(outcome: &RunOutcome, own: bool) {
         eprintln!("error: {}", one.head);
         one.examples.iter().for_each(|example| eprintln!("  {example}"));
     }
-    // The report prints warnings on standard output, where these lines are missing, or tells of the failure only.
-    let is_told = |code: &str| matches!(code, "print-lost" | "print-limit" | "would-fill");
+}
+
+/// Says what standard output lacks, which files of the run are gone, and which are not.
+fn tell_aside(outcome: &RunOutcome) {
+    let is_told = |code: &str| matches!(code, "print-lost" | "print-limit");
     for told in outcome.run.facts.warnings.iter().filter(|warning| is_told(&warning.code)) {
         eprintln!("warning: {}; {}", told.text, told.advice);
     }

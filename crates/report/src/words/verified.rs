@@ -1,0 +1,62 @@
+//! Words what came of the reads that a program verifies.
+
+use results::AnswerNumbers;
+use samples::{Facts, JudgementKind, Judgements, VerifiedFacts, units};
+
+/// What verification came to, and whether the program asked for it in vain. `None` of a program that verifies nothing.
+pub(crate) fn told(numbers: &AnswerNumbers, facts: &Facts, found: &Judgements) -> Option<(bool, String)> {
+    let VerifiedFacts { operations, bytes, unknown_bytes } = numbers.verified?;
+    let wrong = found.count(JudgementKind::WrongContent);
+    let unknown = match unknown_bytes {
+        0 => String::new(),
+        some => format!("; of {} more nobody knows what was written there", units::bytes(some)),
+    };
+    if bytes == 0 && wrong == 0 {
+        let why = match unknown_bytes {
+            _ if facts.is_simulated() => "a simulated run reads nothing".to_owned(),
+            0 => "no read inside `verify` returned data".to_owned(),
+            some => format!("nobody knows what was written in the {} that were read", units::bytes(some)),
+        };
+        return Some((true, format!("nothing was verified: {why}")));
+    }
+    if bytes == 0 {
+        return None;
+    }
+    let of = match wrong {
+        0 => "read".to_owned(),
+        _ => format!("in {} other read{}", units::count(operations), if operations == 1 { "" } else { "s" }),
+    };
+    Some((false, format!("content of {} {of} was checked: right{unknown}", units::bytes(bytes))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::Judgement;
+
+    fn said(verified: Option<VerifiedFacts>, wrong: u64) -> Option<(bool, String)> {
+        let mut found = Judgements::default();
+        found.add(Judgement { kind: JudgementKind::WrongContent, count: wrong, ..Judgement::default() });
+        told(&AnswerNumbers { verified, ..AnswerNumbers::default() }, &Facts::default(), &found)
+    }
+
+    #[test]
+    fn only_what_was_compared_is_said_to_be_right() {
+        let of = |operations, bytes, unknown_bytes| Some(VerifiedFacts { operations, bytes, unknown_bytes });
+        assert_eq!(said(None, 0), None);
+        let whole = said(of(1, 4 << 20, 0), 0);
+        assert_eq!(whole, Some((false, "content of 4 MiB read was checked: right".into())));
+        let in_vain = said(of(0, 0, 0), 0);
+        assert_eq!(
+            in_vain,
+            Some((true, "nothing was verified: no read inside `verify` returned data".into()))
+        );
+        let (is_in_vain, text) = said(of(0, 0, 512), 0).expect("words");
+        assert!(is_in_vain && text.contains("the 512 B that were read"), "{text}");
+        let (_, text) = said(of(1, 4096, 512), 0).expect("words");
+        assert!(text.ends_with("right; of 512 B more nobody knows what was written there"), "{text}");
+        let (_, text) = said(of(63, 4096, 0), 1).expect("words");
+        assert_eq!(text, "content of 4 KiB in 63 other reads was checked: right");
+        assert_eq!(said(of(0, 0, 0), 1), None);
+    }
+}
