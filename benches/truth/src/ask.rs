@@ -89,8 +89,8 @@ pub fn ab(seed: u64, mut measure: impl FnMut(bool) -> f64) -> Result<String, Str
 /// Whether `lastrank watch` takes these runs for a baseline, and how often later ones of the same law, which `later` draws,
 /// set it off beside what it states; why not where it does not.
 pub fn watch(values: &[f64], later: impl FnOnce(usize) -> Vec<f64>) -> Result<String, String> {
-    /// Later runs.
-    const LATER: usize = 20_000;
+    /// Later runs: two million of 200 baselines.
+    const LATER: usize = 10_000;
     let options =
         AlarmOptions { false_alarms: 1e-3, run_length: 1000.0, relax: true, ..AlarmOptions::default() };
     let baseline = match Baseline::new(values, &options) {

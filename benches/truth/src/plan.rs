@@ -292,12 +292,15 @@ fn pairs(of_each: (usize, usize), quick: bool) -> Vec<Cell> {
     all
 }
 
-fn others(draws: [usize; 3]) -> Vec<Cell> {
+fn others(draws: [usize; 3], quick: bool) -> Vec<Cell> {
     let law = Law::of(GEV);
     let mut all = Vec::new();
-    for law in [law, law.ar(0.3), law.ar(0.6), law.with(Course::Step { from: 0.5, by: 1.0 })] {
-        all.push(Cell::of(Screen::Watch, law, 400, (draws[0], 0)));
+    let mut quiet = vec![law, law.ar(0.3), law.ar(0.6), law.with(Course::Step { from: 0.5, by: 1.0 })];
+    if !quick {
+        let more = [Base::Gev(-0.2), Base::Gev(0.3), Base::LogNormal(0.2), Base::Gamma(4.0)];
+        quiet.extend(more.map(Law::of).into_iter().flat_map(|law| [law, law.ar(0.6)]));
     }
+    all.extend(quiet.into_iter().map(|law| Cell::of(Screen::Watch, law, 400, (draws[0], 0))));
     for base in [GEV, Base::LogNormal(0.5), Base::Exponential] {
         all.push(Cell { ranks: 16, ..Cell::of(Screen::Scale, Law::of(base), 400, (draws[1], 0)) });
     }
@@ -320,7 +323,7 @@ pub fn full() -> Vec<Cell> {
     all.extend(cells(&[Screen::Fit, Screen::Run], &[law, law.ar(0.6)], &[100_000], (200, 99)));
     all.extend(ranks((500, 99), usize::MAX));
     all.extend(pairs((2000, 0), false));
-    all.extend(others([100, 2000, 2000]));
+    all.extend(others([200, 2000, 2000], false));
     all
 }
 
@@ -336,6 +339,6 @@ pub fn quick() -> Vec<Cell> {
     all.extend(cells(&[Screen::Run], &changing(), &[400], (2, 49)));
     all.extend(ranks((8, 49), 7));
     all.extend(pairs((40, 0), true));
-    all.extend(others([3, 40, 40]));
+    all.extend(others([3, 40, 40], true));
     all
 }

@@ -9,6 +9,9 @@ mod counted;
 #[path = "../examples/calibration/models.rs"]
 mod models;
 #[allow(dead_code)]
+#[path = "../examples/calibration/page.rs"]
+mod page;
+#[allow(dead_code)]
 #[path = "../examples/calibration/studies.rs"]
 mod studies;
 #[allow(dead_code)]
@@ -102,4 +105,23 @@ fn a_cell_outside_its_range_fails() {
     let cells = studies::likelihood_ratios(600, &[100]);
     let wrong = Cell { value: cells[0].value + 10.0, ..cells[0].clone() };
     assert!(!wrong.holds(ERRORS));
+}
+
+/// The command that makes the page's tables writes each below its heading and leaves the rest of the page.
+#[test]
+fn a_table_is_written_below_its_heading_of_the_page() {
+    let old = include_str!("../../../docs/statistics-calibration.md");
+    let cells = studies::likelihood_ratios(20, &[30]);
+    let [table] = &page::tables(&cells)[..] else { panic!("{cells:?}") };
+    let new = page::with(old, table).unwrap();
+    let row = table.1.lines().last().unwrap();
+    assert!(new.contains(row) && !old.contains(row), "{row}");
+    // Once more changes nothing, and the table as it was gives the page as it was.
+    assert_eq!(page::with(&new, table).unwrap(), new);
+    let begin = old.find(&format!("### {}", table.0)).unwrap();
+    let begin = begin + old[begin..].find("| quantity |").unwrap();
+    let before: String =
+        old[begin..].split_inclusive('\n').take_while(|line| line.starts_with('|')).collect();
+    assert!(page::with(&new, &(table.0, before)).unwrap() == old);
+    assert!(page::with(old, &("No such study", String::new())).is_err());
 }
