@@ -36,6 +36,8 @@ mod load;
 #[cfg(target_os = "linux")]
 mod mount;
 #[cfg(target_os = "linux")]
+mod network;
+#[cfg(target_os = "linux")]
 mod nfs;
 #[cfg(all(test, target_os = "linux"))]
 mod other_machines;

@@ -33,6 +33,7 @@ pub fn load() -> Load {
         memory_pressure: pressure("memory"),
         stolen_ms: text("/proc/stat").and_then(|stat| stolen(&stat)),
         uptime_s: uptime,
+        network: crate::network::interfaces(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::{answers, causes, table, throughput, views, words};
+use crate::{answers, assumptions, causes, table, throughput, views, words};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;
@@ -62,13 +62,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         _ if is_tour => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
-            let by_clock = ByClock::of(run, &subject);
-            let found = Analysis::of(subject, &options.fit);
-            let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
-            let stretches = assessed
-                .map(|assessed| Stretch::all(assessed, &found.subject.values(), &options.fit))
-                .unwrap_or_default();
-            Some(Analysis { by_clock, stretches, ..found })
+            Some(first_analysis(run, subject, options))
         }
         Err(why) => {
             warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));
@@ -127,6 +121,8 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         chapters.splice(at..at, chapter);
     }
     let causes = if is_tour { Vec::new() } else { causes::of(run) };
+    let assumptions = assumptions::of(run, &results, main.as_ref(), &causes, options.fit.level);
+    chapters.extend(assumptions::chapter(&assumptions, about_curves));
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
     // Folded parts come last.
@@ -145,9 +141,21 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         brief,
         chapters,
         causes,
+        assumptions,
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// What is analysed first has more than others: the clock of its steps and the stretches between changes.
+fn first_analysis(run: &Run, subject: Subject, options: &ReportOptions) -> Analysis {
+    let by_clock = ByClock::of(run, &subject);
+    let found = Analysis::of(subject, &options.fit);
+    let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
+    let stretches = assessed
+        .map(|assessed| Stretch::all(assessed, &found.subject.values(), &options.fit))
+        .unwrap_or_default();
+    Analysis { by_clock, stretches, ..found }
 }
 
 /// What the program is called.
@@ -231,6 +239,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         brief,
         chapters,
         causes: Vec::new(),
+        assumptions: Vec::new(),
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time: Vec::new(),
     }

@@ -15,6 +15,7 @@
 
 mod analysis;
 mod answers;
+mod assumptions;
 mod bounded;
 mod build;
 mod by_clock;
@@ -40,6 +41,7 @@ pub mod shell;
 mod stretches;
 mod subject;
 mod summary;
+mod surroundings;
 mod table;
 mod tail_of;
 mod text;
@@ -52,6 +54,7 @@ mod wrap;
 
 pub use analysis::Analysis;
 pub use answers::{Answer, AnswerForm};
+pub use assumptions::{Assumed, Assumption};
 pub use build::{ReportOptions, build};
 pub use by_clock::ByClock;
 pub use causes::Slowness;

@@ -6,6 +6,7 @@ use serde::Serialize;
 
 use crate::analysis::Analysis;
 use crate::answers::Answer;
+use crate::assumptions::Assumption;
 use crate::causes::Slowness;
 use crate::chapter::Chapter;
 use crate::figures::Figure;
@@ -45,6 +46,9 @@ pub struct Report {
     pub chapters: Vec<Chapter>,
     /// Why slow operations were slow, place by place; empty where nothing was seen.
     pub causes: Vec<Slowness>,
+    /// What the law of a step assumes, one by one; empty unless what is analysed first is a gate over several ranks.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub assumptions: Vec<Assumption>,
     /// Lines of the program that yield samples, from 1.
     pub timed_lines: Vec<usize>,
     /// Where the wall time of each rank went; empty where the run does not know.

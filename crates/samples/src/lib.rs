@@ -28,12 +28,12 @@ pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
-    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Judgement, JudgementExample,
-    JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, Mount,
-    MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead, PathFacts, Processor,
-    Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts, SteadyLimit, SteadyOutcome,
-    SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts, UntilFacts, VerifiedFacts,
-    Virtualisation, Warning,
+    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Interface, Judgement,
+    JudgementExample, JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory,
+    MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead,
+    PathFacts, Processor, Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts,
+    SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts,
+    UntilFacts, VerifiedFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, Histogram};

@@ -259,4 +259,21 @@ pub struct Load {
     pub stolen_ms: Option<u64>,
     /// Time since the machine started, in s.
     pub uptime_s: Option<f64>,
+    /// The network interfaces with the most traffic, by name, without the loopback.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub network: Vec<Interface>,
+}
+
+/// A network interface and what it has moved so far.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Interface {
+    /// `eth0`, `ib0` …
+    pub name: String,
+    /// Bytes received.
+    pub received: u64,
+    /// Bytes sent.
+    pub sent: u64,
+    /// The rate of its link in Mbit/s; `None` where the kernel does not know it, as of most virtual ones.
+    pub megabits: Option<u64>,
 }

@@ -29,7 +29,7 @@ pub use confinement::{ConfinedBy, ConfinementFacts};
 pub use coverage::{Coverage, Tier};
 pub use judgement::{Judgement, JudgementExample, JudgementKind, Judgements, Progress, ProgressUnit};
 pub use machine::{
-    Cache, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
+    Cache, Interface, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory, MemoryNode, OsKernel, Processor,
     Virtualisation,
 };
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};

@@ -5,6 +5,10 @@
 //! much more precisely than the maxima alone. Which target differs from the others, and which is last when steps are slow, is tested
 //! as for any groups ([`crate::groups`]): blocks of neighbouring steps are exchanged between targets.
 
+mod assumptions;
+
+pub use assumptions::{Assumptions, Standing, StepDependence, judge};
+
 use serde::{Deserialize, Serialize};
 
 use crate::groups::GroupFinding;
@@ -12,6 +16,9 @@ use crate::groups::aligned::{self, Against};
 use crate::groups::last::{LastWhenSlow, Steps};
 use crate::special::clopper_pearson;
 use crate::{Error, Interval, argument};
+
+/// Probability level above which targets are extreme.
+const THRESHOLD: f64 = 0.9;
 
 /// One target.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -50,7 +57,7 @@ pub struct LastTest {
     pub valid: bool,
 }
 
-/// Dependence between targets in the extremes.
+/// StepDependence between targets in the extremes.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Extremal {
     /// Extremal coefficient θ, 1 (all slow together) to m (independent): the effective number of independent
@@ -93,6 +100,9 @@ pub struct Targets {
     pub last_when_slow: Option<LastWhenSlow>,
     /// m_eff.
     pub extremal: Option<Extremal>,
+    /// Whether targets are slow in the same steps; none of fewer than 20 steps.
+    #[serde(default)]
+    pub dependence: Option<StepDependence>,
     /// The findings, in the order of presentation.
     pub findings: Vec<TargetFinding>,
 }
@@ -212,7 +222,8 @@ pub fn analyse(durations: &[Vec<f64>], level: f64) -> Result<Targets, Error> {
         variance_shares: [target_variance / total, step_variance / total, residual_variance / total],
         last,
         last_when_slow: when.most_when_slow(level),
-        extremal: extremal(&logs, 0.9),
+        extremal: extremal(&logs, THRESHOLD),
+        dependence: assumptions::dependence(&logs),
         findings: Vec::new(),
     };
     found.findings = found.find(unequally);
@@ -237,15 +248,18 @@ pub fn extremal(logs: &[Vec<f64>], threshold: f64) -> Option<Extremal> {
             smallest[t] = smallest[t].min(e);
         }
     }
-    // Steps whose maximum lies beyond the threshold of one target: exponential of rate θ, censored there.
+    let (effective, events) = coefficient(&smallest, threshold)?;
+    let effective = effective.clamp(1.0, m as f64);
+    Some(Extremal { effective, standard_error: effective / events.sqrt(), threshold })
+}
+
+/// θ of steps whose smallest exponential variate these are, and the number of steps beyond the threshold; none of few.
+/// Steps whose maximum lies beyond the threshold of one target are exponential of rate θ, censored there.
+fn coefficient(smallest: &[f64], threshold: f64) -> Option<(f64, f64)> {
     let limit = -threshold.ln();
     let events = smallest.iter().filter(|&&e| e < limit).count() as f64;
-    if events < 5.0 {
-        return None;
-    }
     let exposure: f64 = smallest.iter().map(|e| e.min(limit)).sum();
-    let effective = (events / exposure).clamp(1.0, m as f64);
-    Some(Extremal { effective, standard_error: effective / events.sqrt(), threshold })
+    (events >= 5.0).then(|| (events / exposure, events))
 }
 
 impl Targets {
