@@ -12,6 +12,7 @@
 //! Signals of the program are messages to all other ranks (`signals`).
 
 mod abi;
+mod communication;
 mod communicator;
 mod error;
 mod find;

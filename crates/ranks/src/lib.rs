@@ -16,6 +16,7 @@ mod barrier;
 #[cfg(not(loom))]
 pub mod board;
 mod comm;
+pub mod communication;
 mod control;
 mod ends;
 mod entropy;

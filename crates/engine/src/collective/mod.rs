@@ -7,6 +7,7 @@ mod agree;
 mod calls;
 mod hints;
 mod memory;
+mod messages;
 mod prepared;
 
 use std::ffi::CStr;
@@ -14,6 +15,7 @@ use std::ffi::CStr;
 pub use crate::mpi::io::{Hints, take_error};
 pub use hints::HintsReadBack;
 pub use memory::TransferMemory;
+pub use messages::MessageMemory;
 pub use prepared::{GroupTools, Preparations};
 pub use ranks::layout::{Blocks, Direction, Layout, ParallelMode, ViewKind};
 

@@ -6,6 +6,7 @@ use crate::content::Wrong;
 use crate::driver::AttributeChange;
 use crate::files::Refusal;
 use perf::Observed;
+use ranks::communication::Communication;
 use ranks::layout::{Direction, Layout, ParallelMode};
 use samples::Outcome;
 
@@ -112,6 +113,8 @@ pub enum Collective<'a> {
     Delete(&'a CStr),
     /// Write or read by a pattern.
     Transfer(Target<'a>, Direction, Layout),
+    /// Send each other blocks of so many bytes.
+    Communicate(Communication, u64),
 }
 
 impl Collective<'_> {

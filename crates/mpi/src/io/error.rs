@@ -28,7 +28,7 @@ pub(super) fn keep_error(text: String) {
 
 /// The outcome of a call: `value`, or the errno of `code`; the library's text is kept for [`take_error`].
 #[inline]
-pub(super) fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
+pub(crate) fn outcome(library: &MpiLibrary, call: &str, code: c_int, value: u64) -> Result<Outcome, Outcome> {
     if code == 0 {
         return Ok(Outcome::value(value));
     }

@@ -7,6 +7,7 @@ mod hints;
 mod tools;
 
 pub use datatype::LayoutTypes;
+pub(crate) use error::outcome;
 pub use error::take_error;
 pub use file::{File, delete};
 pub use hints::Hints;

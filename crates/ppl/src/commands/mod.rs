@@ -9,7 +9,9 @@ mod table;
 mod wish;
 
 pub use functions::{Function, FunctionKind, FunctionSpec};
-pub use table::{CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand};
+pub use table::{
+    CollectiveCommand, Command, CommandByClass, FileCommand, KernelCommand, LanguageCommand, MessageCommand,
+};
 pub use wish::Wish;
 
 /// The kind of an argument.
@@ -168,6 +170,8 @@ pub enum Class {
     File,
     /// MPI-IO, by the ranks of a group together.
     Collective,
+    /// MPI, by the ranks of a group together: they send each other bytes.
+    Message,
     /// A native kernel: a loop of one operation, of which a sample may be a batch.
     Kernel,
 }

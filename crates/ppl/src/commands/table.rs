@@ -118,7 +118,7 @@ impl Command {
     /// `CommandSpec::by_pattern`.
     #[inline]
     pub fn is_collective(self) -> bool {
-        self.class() == Class::Collective
+        matches!(self.class(), Class::Collective | Class::Message)
     }
 }
 
@@ -432,6 +432,25 @@ Collective CollectiveCommand "A command of MPI-IO, executed by the ranks of a gr
         "Removes a file with MPI-IO: rank 0 of the enclosing group does so, then all continue."
         errors "ENOENT, EACCES"
         example "define pattern {\"p\", 4, 1k, 2};\npwrite(\"a.dat\", \"p\"); pdelete(\"a.dat\");";
+}
+
+Message MessageCommand "A call of MPI in which the ranks of a group send each other bytes. All begin together, what came is compared after the call, and without MPI `run` refuses the program." {
+    Broadcast "broadcast" ("size" Bytes Required, "root" Integer Int(0), "group" Group Absent("the enclosing group")) Bytes Lastrank [reads writes]
+        "`MPI_Bcast`: the rank `root` of the group sends `size` bytes to all. The value is the number of bytes."
+        errors "EINVAL (no such root, 2 GiB or more), ENOMEM, EBADMSG (other bytes came), ENOTSUP (no MPI)"
+        example "broadcast(4k);";
+    Allreduce "allreduce" ("size" Bytes Required, "group" Group Absent("the enclosing group")) Bytes Lastrank [reads writes]
+        "`MPI_Allreduce`: every rank gets the sums over all ranks of `size` bytes of numbers of 64 bits. The value is the number of bytes."
+        errors "EINVAL (no multiple of 8, 2 GiB or more), ENOMEM, EBADMSG (other sums came), ENOTSUP (no MPI)"
+        example "allreduce(8);";
+    Alltoall "alltoall" ("size" Bytes Required, "group" Group Absent("the enclosing group")) Bytes Lastrank [reads writes]
+        "`MPI_Alltoall`: each rank sends `size` bytes to each rank. The value is what a rank sends: `size` times the ranks."
+        errors "EINVAL (2 GiB or more), ENOMEM, EBADMSG (other bytes came), ENOTSUP (no MPI)"
+        example "alltoall(4k);";
+    Exchange "exchange" ("size" Bytes Required, "group" Group Absent("the enclosing group")) Bytes Lastrank [reads writes]
+        "`MPI_Sendrecv`, twice: each rank exchanges `size` bytes with the next rank and with the one before, in a ring. The value is what a rank sends: twice `size`."
+        errors "EINVAL (2 GiB or more), ENOMEM, EBADMSG (other bytes came), ENOTSUP (no MPI)"
+        example "exchange(64k);";
 }
 
 Kernel KernelCommand "A native kernel: a loop of one operation, of which a sample may be a batch." {

@@ -13,7 +13,7 @@ use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
 use super::virtual_jobs::VirtualJobs;
 use crate::buffers::Scratch;
-use crate::collective::{HintsReadBack, Preparations};
+use crate::collective::{HintsReadBack, MessageMemory, Preparations};
 use crate::content::{Author, Catalogue, LastRead, Wrong};
 use crate::driver::{Capabilities, Driver};
 use crate::execute::call::{Meaning, NoKernel, Timed};
@@ -73,6 +73,7 @@ pub(super) struct Layer {
     pub(super) kept_free: Option<String>,
     pub(super) hints: HintsReadBack,
     pub(super) preparations: Preparations,
+    pub(super) messages: MessageMemory,
     pub(super) kernels: Kernels,
     /// What is under way in an `async` block.
     pub(super) jobs: Option<Box<Jobs>>,
@@ -119,6 +120,7 @@ impl Layer {
             verified: VerifiedFacts::default(),
             hints: HintsReadBack::default(),
             preparations: Preparations::default(),
+            messages: MessageMemory::default(),
             kernels: Kernels::default(),
             jobs: None,
             virtual_jobs: VirtualJobs::default(),

@@ -13,6 +13,7 @@ use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
 use crate::files::{ParentFacts, READ, Reached, Refusal};
 use ranks::Comm;
+use ranks::communication::Communication;
 use ranks::layout::{Direction, Layout, ParallelMode};
 
 /// Does the MPI library get the name?
@@ -29,8 +30,9 @@ impl Layer {
         what: Collective<'_>,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        // A library waits by itself, so that the others learn from an announcement where this rank is.
-        let announced = announced(driver, comm);
+        // A library waits by itself, so that the others learn from an announcement where this rank is. Messages take
+        // microseconds, which an announcement under way would disturb: ranks meet before them.
+        let announced = announced(driver, comm) && !matches!(what, Collective::Communicate(..));
         if announced && comm.announce().is_err() {
             return Ok(self.bracket.failed(driver, libc::ECANCELED));
         }
@@ -77,7 +79,37 @@ impl Layer {
             Collective::Transfer(target, direction, layout) => {
                 self.transfer_together(driver, target, (direction, &layout), comm)?
             }
+            Collective::Communicate(what, size) => self.communicate(driver, (what, size), comm),
         })
+    }
+
+    /// Messages: all ranks begin together, and what came is compared after the clock.
+    fn communicate(
+        &mut self,
+        driver: &mut dyn Driver,
+        (what, size): (Communication, u64),
+        comm: &dyn Comm,
+    ) -> Timed {
+        if self.bracket.is_virtual() {
+            let moved = what.moved(size, comm.size());
+            return self.bracket.time(driver, Meaning::Bytes, |_| Outcome::value(moved));
+        }
+        if let Err(errno) = self.messages.prepare(what, size, comm) {
+            if errno == libc::ENOMEM {
+                // The others have memory, and must not wait for this rank.
+                comm.abandon("no memory for messages");
+            }
+            return self.bracket.failed(driver, errno);
+        }
+        if comm.barrier(0).is_err() {
+            return self.bracket.failed(driver, libc::ECANCELED);
+        }
+        let messages = &mut self.messages;
+        let mut timed = self.bracket.time(driver, Meaning::Bytes, |_| messages.communicate(what, size, comm));
+        if timed.outcome.ok() && !self.messages.came(what, size, comm) {
+            timed.outcome = Outcome::error(libc::EBADMSG);
+        }
+        timed
     }
 
     fn open_together(

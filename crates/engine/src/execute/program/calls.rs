@@ -21,6 +21,7 @@ impl Rank<'_, '_> {
         match command.by_class() {
             CommandByClass::File(file) => self.file(file, command, site, arguments),
             CommandByClass::Collective(collective) => self.collective(collective, command, site, arguments),
+            CommandByClass::Message(message) => self.message(message, command, site, arguments),
             CommandByClass::Kernel(kernel) => self.kernel(kernel, command, site, arguments),
             // The interpreter carries them out itself.
             CommandByClass::Language(_) => Reply::failed(libc::EINVAL),

@@ -1,6 +1,6 @@
-//! The commands that a group's ranks do together.
+//! The commands that a group's ranks do together: to files, and with each other.
 
-use ppl::commands::{CollectiveCommand, Command, Kind};
+use ppl::commands::{CollectiveCommand, Command, Kind, MessageCommand};
 use ppl::interpret::{Arguments, Reply};
 use ppl::plan::{GroupId, SiteId};
 
@@ -8,7 +8,9 @@ use super::answer::Answer;
 use super::rank::Rank;
 use crate::execute::call::{Collective, Target};
 use crate::execute::session::Stop;
+use ranks::communication::Communication;
 use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
+use samples::Outcome;
 
 impl Rank<'_, '_> {
     /// The commands that a group's ranks do together.
@@ -74,10 +76,58 @@ impl Rank<'_, '_> {
             ) => return Reply::failed(libc::EINVAL),
         };
         let done = self.session.together(site.index(), what, comm);
+        self.answered(command, done, |rank, file| {
+            if collective == CollectiveCommand::Pfopen {
+                rank.opened_by.insert(file, group);
+            }
+        })
+    }
+
+    /// The commands in which a group's ranks send each other bytes.
+    #[inline(never)]
+    pub(super) fn message(
+        &mut self,
+        message: MessageCommand,
+        command: Command,
+        site: SiteId,
+        arguments: &Arguments,
+    ) -> Reply {
+        let named = command.spec().position(Kind::Group).and_then(|at| arguments.int(at));
+        let named = named.and_then(|number| u32::try_from(number).ok()).map(GroupId);
+        let group = named.unwrap_or(self.plan.site(site).group);
+        let Some(members) = self.plan.groups.get(group.index()) else { return Reply::failed(libc::EINVAL) };
+        if members.place(self.session.rank()).is_none() {
+            let (line, name) = (self.plan.site(site).line, command.name());
+            let why = format!("this rank does not belong to the group \"{}\"", members.name);
+            self.stop(Stop::Program(format!("line {line}: {name}: {why}")));
+            return Reply::failed(libc::EINVAL);
+        }
+        let what = match message {
+            MessageCommand::Broadcast => {
+                let root = u32::try_from(arguments.size(1, 0)).unwrap_or(u32::MAX);
+                Communication::Broadcast { root }
+            }
+            MessageCommand::Allreduce => Communication::AllReduce,
+            MessageCommand::Alltoall => Communication::AllToAll,
+            MessageCommand::Exchange => Communication::Neighbours,
+        };
+        let comm = self.groups.get(group.index()).and_then(Option::as_deref);
+        let what = Collective::Communicate(what, arguments.size(0, 0));
+        let done = self.session.together(site.index(), what, comm);
+        self.answered(command, done, |_, _| {})
+    }
+
+    /// What the program gets of a call; `opened` hears of its value.
+    fn answered(
+        &mut self,
+        command: Command,
+        done: Result<Outcome, Stop>,
+        opened: impl FnOnce(&mut Self, u32),
+    ) -> Reply {
         match done {
             Ok(outcome) => {
-                if collective == CollectiveCommand::Pfopen && outcome.ok() {
-                    self.opened_by.insert(outcome.value as u32, group);
+                if outcome.ok() {
+                    opened(self, outcome.value as u32);
                 }
                 Answer::of(command).reply(outcome)
             }

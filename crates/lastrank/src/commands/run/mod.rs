@@ -20,6 +20,7 @@ use engine::run::{
     BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunError, RunOutcome,
     live, missing_space, options_of,
 };
+use ppl::commands::Class;
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
 use samples::{ConfinedBy, Facts, SteadyFacts, SteadyRule, Warning};
@@ -105,6 +106,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let rule = steady::rule(args, &planned.plan)?;
     let until = Until::of(args, &planned.plan, rule.as_ref(), job.is_some())?;
     let mut options = options(args, &planned, backend);
+    if job.is_none() && !args.dry_run && !options.backend.capabilities().virtual_time {
+        needs_mpi(&planned, &args.program)?;
+    }
     if speaks && !(args.dry_run || args.quiet || args.one_line || args.json) {
         dry_run::tell_asked(&planned, &options);
     }
@@ -262,6 +266,19 @@ fn one_rank_alone(planned: &Planned, said: Option<u32>) -> anyhow::Result<()> {
         );
     }
     Ok(())
+}
+
+/// Refuses a program whose ranks send each other bytes where no MPI library sends them.
+fn needs_mpi(planned: &Planned, program: &str) -> anyhow::Result<()> {
+    let mut commands = planned.plan.sites().iter().filter_map(|site| Some((site.command?, site.line)));
+    let Some((command, line)) = commands.find(|(command, _)| command.class() == Class::Message) else {
+        return Ok(());
+    };
+    let name = command.name();
+    bail!(
+        "line {line}: `{name}` is a call of MPI, and no launcher started this process: copies in the memory of one machine are no \
+         communication. Start it by one: mpirun -n 4 lastrank run {program}"
+    )
 }
 
 /// A launcher started another number of ranks than the program asks for, and the user did not say so as well.
