@@ -247,6 +247,10 @@ pub struct LsArgs {
     /// Folder of run files [default: the working directory]
     #[arg(default_value = ".")]
     pub directory: PathBuf,
+    /// The columns, separated by commas: file, started, machine, program, ranks, directory, of, operations, bytes, throughput, p50,
+    /// p99, max, note, and names of tags and parameters
+    #[arg(long, value_name = "LIST", conflicts_with_all = ["csv", "json"])]
+    pub columns: Option<String>,
     /// As JSON (schema lastrank.ls/1)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,

@@ -1,5 +1,7 @@
 //! `lastrank ls`: the runs of a folder as a table.
 
+mod columns;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +30,9 @@ struct ListedRun {
     complete: bool,
     note: String,
     tags: BTreeMap<String, String>,
+    parameters: BTreeMap<String, String>,
+    /// What the program names as directories, where that is known.
+    directories: Vec<String>,
     /// What the numbers are of: `read / fread`; of several parts all of them.
     of: Option<String>,
     errors: u64,
@@ -75,7 +80,11 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
             args.directory.display()
         ))?;
     } else {
-        output::print(&table(&args.directory, &runs))?;
+        let chosen = args.columns.as_deref().map(|list| columns::of(list, &runs)).transpose()?;
+        output::print(&match chosen {
+            Some(chosen) => chosen_table(&args.directory, &runs, &chosen),
+            None => table(&args.directory, &runs),
+        })?;
     }
     Ok(Status::Ok)
 }
@@ -124,6 +133,8 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         complete: facts.complete,
         note: facts.note.clone(),
         tags: facts.tags.clone(),
+        parameters: facts.parameters.clone(),
+        directories: facts.file_systems.iter().map(|path| path.path.clone()).collect(),
         of: (!names.is_empty()).then(|| names.join(" + ")),
         errors: numbers.errors,
         status: judgements.status(),
@@ -187,6 +198,20 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
     }
     match output::columns() {
         Some(columns) => table.stacked(columns, &["file", "program", "machine", "note"]),
+        None => table.text(),
+    }
+}
+
+/// The table with the columns that a user names.
+fn chosen_table(directory: &Path, runs: &[ListedRun], chosen: &[columns::Column]) -> String {
+    let heads: Vec<String> = chosen.iter().map(columns::Column::head).collect();
+    let heads: Vec<&str> = heads.iter().map(String::as_str).collect();
+    let mut table = Table::new(&directory.display().to_string(), &heads);
+    for run in runs {
+        table.push(false, chosen.iter().map(|column| column.cell(run)));
+    }
+    match output::columns() {
+        Some(columns) => table.stacked(columns, &["file", "program", "machine", "directory", "note"]),
         None => table.text(),
     }
 }
