@@ -48,10 +48,24 @@ def test_a_changed_byte_in_the_file_of_one_rank(name: str, corrupt: bool, tmp_pa
     report = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True)
     statuses.add(report.returncode)
     assert statuses == {3 if corrupt else 0}
+    reads = 1 if corrupt else 2
+    right = {"operations": reads, "bytes": reads << 18, "unknown_bytes": 0}
+    assert json.loads(report.stdout)["numbers"]["verified"] == right
     if corrupt:
         of_rank_one(json.loads(report.stdout))
     else:
         assert json.loads(report.stdout)["judgements"]["found"] == []
+
+
+def test_what_was_verified_is_added_up_over_parts(name: str, tmp_path: Path) -> None:
+    """Each rank of a job that broke off keeps its own part, with what it verified."""
+    text = 'verify { read("$dir/blk-$$rank"); }\nbarrier;\non_error stop;\nif $$rank == 1 { unlink("$dir/none"); }\nbarrier;\n'
+    (tmp_path / "p.ppl").write_text(WRITE + text)
+    words = ["--set", f"dir={tmp_path}", "--report", "none", "-o", tmp_path / "p.parquet"]
+    assert launcher(name).lastrank("run", 2, tmp_path / "p.ppl", *words).returncode != 0
+    report = subprocess.run([BINARY, "report", tmp_path / "p.parts", "--json"], cwd=tmp_path, capture_output=True, text=True)
+    verified = json.loads(report.stdout)["numbers"]["verified"]
+    assert verified == {"operations": 2, "bytes": 2 << 18, "unknown_bytes": 0}, report.stdout
 
 
 def test_ranks_with_different_environments_are_told_where_they_wait(name: str, tmp_path: Path) -> None:
