@@ -64,6 +64,8 @@ CASES = [
     Case("compare-verbose", "compare runs/a.parquet runs/b.parquet -v"),
     Case("fit-verbose", "fit runs/a.parquet -v"),
     Case("ls", "ls runs"),
+    Case("ls-loads", "ls loads"),
+    Case("compare-unlike", "compare loads/cached.parquet loads/direct.parquet"),
     Case("scale", "scale runs/a.parquet --to 1024"),
     Case("plan-runs", "plan-runs runs/a.parquet p99=5%"),
     Case("machine", "machine", status=-1, kept=False),
@@ -96,7 +98,7 @@ MODES: dict[str, dict[str, str]] = {
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
-    """A folder with two runs, numbers and programs."""
+    """A folder with runs, numbers and programs."""
     folder = tmp_path_factory.mktemp("terminal")
     (folder / "runs").mkdir()
     (folder / "empty").mkdir()
@@ -107,6 +109,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
         backend = f"simulate:{law}"
         words = ["parallel_write", "--backend", backend, "--seed", seed, "-o", f"runs/{name}.parquet", "--report", "none"]
         subprocess.run([program, "run", "-q", *map(str, words)], cwd=folder, check=True)
+    (folder / "loads").mkdir()
+    for name, more in (("cached", []), ("direct", ["--direct", "--depth", "16"]), ("large", ["--bs", "64k"]), ("synced", ["--sync", "sync"])):
+        access = "randwrite" if name == "synced" else "randread"
+        words = ["io", access, "--ops", "400", "--size", "4MiB", "--backend", "simulate:lognormal(100us,0.5)", *more]
+        subprocess.run([program, *words, "-q", "-o", f"loads/{name}.parquet", "--report", "none"], cwd=folder, check=True)
     return folder
 
 

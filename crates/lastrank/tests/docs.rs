@@ -94,7 +94,7 @@ fn the_first_commands_of_the_page_on_applications_do_what_it_says() {
     }
     assert_eq!(block.lines().count(), 5, "{block}");
     assert!(!replay.join("all").exists(), "the run left its files there");
-    assert!(said.contains("The replay does the same operations"), "{said}");
+    assert!(said.contains("✔ The replay does the same "), "{said}");
     let said = said.split_whitespace().collect::<Vec<_>>().join(" ");
     let home = home.canonicalize().unwrap();
     assert!(said.contains(&format!("As in the program, only files in {} count.", home.display())), "{said}");

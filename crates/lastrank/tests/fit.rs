@@ -324,3 +324,41 @@ fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() 
     let missing = fit(folder.path(), &format!("{with} --at busy=1"));
     assert!(missing.status == Some(2) && missing.err.contains("add --at idle=VALUE"), "{}", missing.err);
 }
+
+#[test]
+fn parts_between_changes_are_commands_that_work() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
+    let mut random = tail::Xoshiro::new(5);
+    let values: String = (0..400)
+        .map(|n| format!("{:.5}\n", if n < 150 { 1.0 } else { 1.6 } * law.sample(&mut random)))
+        .collect();
+    std::fs::write(folder.path().join("jump.txt"), values).unwrap();
+    let told = lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"]);
+    assert!(told.out.contains("Quote each part by itself."), "{}", told.out);
+    let commands: Vec<&str> = told.out.lines().filter_map(|line| line.strip_prefix("→ lastrank ")).collect();
+    assert_eq!(commands.len(), 2, "{}", told.out);
+    let mut covered = 0;
+    for command in commands {
+        let words: Vec<&str> = command.split_whitespace().collect();
+        let part = lastrank(folder.path(), &words);
+        assert_eq!(part.status, Some(0), "{command}: {}", part.err);
+        assert!(!part.out.contains("Quote each part"), "{}", part.out);
+        let (from, to) = words.last().unwrap().strip_prefix("--values=").unwrap().split_once('-').unwrap();
+        let [from, to]: [usize; 2] = [from, to].map(|end| end.parse().unwrap());
+        assert_eq!(from, covered + 1);
+        covered = to;
+        let of = format!("{} values", to + 1 - from);
+        assert!(
+            part.out.contains(&of) && part.out.contains(&format!("values {from} to {to}")),
+            "{}",
+            part.out
+        );
+    }
+    assert_eq!(covered, 400);
+    let wrong = lastrank(folder.path(), &["fit", "jump.txt", "--values", "300-500"]);
+    assert_eq!(wrong.status, Some(2));
+    assert!(wrong.err.contains("--values 300-500: jump.txt has the values 1 to 400"), "{}", wrong.err);
+    let wrong = lastrank(folder.path(), &["fit", "jump.txt", "--values", "5"]);
+    assert!(wrong.err.contains("such as 1-227 or 228-"), "{}", wrong.err);
+}

@@ -22,7 +22,7 @@ fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
     let only = here.to_str().unwrap();
     let made = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", only]);
     assert_eq!(made.status, Some(0), "{}", made.err);
-    assert!(made.err.contains("checked: a dry run makes these"), "{}", made.err);
+    assert!(made.err.contains("checked: a dry run does these"), "{}", made.err);
     let text = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
     let run = lastrank(
         folder.path(),

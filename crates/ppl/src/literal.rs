@@ -52,6 +52,32 @@ fn meant(text: &str) -> Option<&'static str> {
         .or_else(|| crate::diagnostic::nearest(text, UNITS))
 }
 
+/// A number and the unit behind it as one word: `5` and `ms`, `1` and `mib`. `None` where the one has a unit already, and
+/// where the other is none.
+pub fn with_unit(digits: &str, word: &str) -> Option<String> {
+    let is_bare = digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
+    let is_unit = !word.is_empty() && (unit(word).is_some() || two_meanings(&format!("1{word}")).is_some());
+    let known = || meant(word).filter(|near| near.eq_ignore_ascii_case(word));
+    match (is_bare, is_unit) {
+        (true, true) => Some(format!("{digits}{word}")),
+        (true, false) => known().map(|near| format!("{digits}{near}")),
+        (false, _) => None,
+    }
+}
+
+/// For a number of bytes such as `4kb`, whose unit is read by 1000 in one tool and by 1024 in another: what to write for each.
+pub fn two_meanings(text: &str) -> Option<String> {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let suffix = &text[digits.len()..];
+    let is_one = matches!(suffix.to_ascii_lowercase().as_str(), "kb" | "mb" | "gb" | "tb");
+    // What is a unit has one meaning.
+    if !is_one || unit(suffix).is_some() || digits.is_empty() {
+        return None;
+    }
+    let letter = suffix[..1].to_ascii_uppercase();
+    Some(format!("write `{digits}{letter}iB` for units of 1024, `{digits}{letter}B` for units of 1000"))
+}
+
 /// The radix of a prefix, and the digits after it.
 fn radix(text: &str) -> Option<(u32, &str)> {
     let octal = text.strip_prefix("0o").or_else(|| text.strip_prefix("0O")).map(|digits| (8, digits));
@@ -208,6 +234,19 @@ mod tests {
         assert_eq!(classic("10K"), (Some(10), "K"));
         assert_eq!(classic("0644"), (Some(644), ""));
         assert_eq!(classic("9223372036854775808"), (None, ""));
+    }
+
+    #[test]
+    fn a_unit_of_two_meanings_is_asked_for_by_both() {
+        let both = two_meanings("4kb").unwrap();
+        assert_eq!(both, "write `4KiB` for units of 1024, `4KB` for units of 1000");
+        assert!(two_meanings("1.5Mb").is_some_and(|told| told.contains("`1.5MiB`")));
+        assert_eq!(["4k", "4KB", "4kB", "4KiB", "kb", "4kbit", "4µs"].map(two_meanings), [const { None }; 7]);
+        for (word, joined) in [("ms", "5ms"), ("MB", "5MB"), ("mib", "5MiB"), ("Ms", "5ms"), ("mb", "5mb")] {
+            assert_eq!(with_unit("5", word).as_deref(), Some(joined), "{word}");
+        }
+        assert_eq!(["step", "from", "", "x"].map(|word| with_unit("5", word)), [const { None }; 4]);
+        assert_eq!(with_unit("5k", "ms"), None);
     }
 
     #[test]

@@ -171,6 +171,42 @@ const CASES: &[Case] = &[
     case("nul in text", "$f = \"a\0b\";\nwrite($f, 4k);"),
     case("leading comma", "print(,1);"),
     case("bare time", "sleep 0.5;"),
+    case(
+        "mistakes in a wrong loop",
+        "repeat i 10 { wirte(\"f\", 1); }\nrepeat $i in 0..10 { print($i, $nix); }\nrepeat 10 times { fraed(\"f\", 1); }\n\
+         repeat $i 0..10 { fwrit($i); }\nfor j in 0..10 { print($j, $nix); }\nrepeat { print($nix); }\n\
+         for ($k = 0; $k < 10; $k++) { print($k, $nix); }\nfor (int m = 0; m < 10; m++) { print($nix); }\n\
+         repeat 10 depth=8 { print($nix); }\nfoo 10 { print($nix); }\nrepeat (10 { print($nix); }",
+    ),
+    case(
+        "units of newcomers",
+        "write(\"f\", 1 MB);\nsleep(5 ms);\nfor 60 s { wirte(\"f\", 4 kib); }\nthink 7 Ms;\nwrite(\"f\", 4kb);\n\
+         $x = 1.5mb;\nprint(5\nms);",
+    ),
+    case(
+        "signs of newcomers",
+        "// what it does\n$i = 0;\n$i++;\n$i--;\n$i += fo(1);\n$i == fo(2);\n$i := 5;\nif $i = 3 { print($nix); }\n\
+         $x = 1 // 2;\nprint(1); // done\n$r = 0..10;\nprint({\"a\":2});\nprint(\"a\":2);\n$y = 1 and 2;",
+    ),
+    case(
+        "words of newcomers",
+        "$x = true;\nwhile true { print($nix); }\n$y = null;\nfunction f($a) { print($a, $nix); }\nf(1);\nelif $x { }\n\
+         var $z = 1;\nif $x == 1 then { print($nix); }\nfor $i in range(10) { print($i); }\necho \"hello\";",
+    ),
+    case(
+        "arguments of newcomers",
+        "$f = fcreat(\"f\");\nfwrite($f, size=4k, depth=fo(1));\nparallel depth=8 { print($nix); }\n\
+         define groups {\"a\":2};\npwrite($f, \"data\", 4096, 0);\npread($f, 4k, 0);\nfwrite(f, 4k, wirte(1));\n\
+         time(\"write\") fwrite($f, 4k + nix);\nctime(\"write\") { print($nix); }",
+    ),
+    case(
+        "missing semicolons",
+        "$x = 1\n$y = fo($x)\nprint($y)\n$z = wirte(1);\nif $x { print(1) }\nrepeat 2 print(1)",
+    ),
+    Case {
+        parameters: &[("size", "4kb")],
+        ..case("bad parameter of two meanings", "define param \"size\" $size 4k;")
+    },
     case("unreachable", "repeat 2 { break; print(1); }"),
     on_four("shared groups", "define groups {\"writers\":D, \"readers\":D};"),
 ];

@@ -12,7 +12,7 @@ use crate::report::Report;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
-use crate::{answers, assumptions, causes, table, throughput, views, words};
+use crate::{answers, assumptions, causes, page_cache, table, throughput, views, words};
 
 /// Gates besides the first that are analysed in full.
 const MOST_FURTHER: usize = 12;
@@ -109,7 +109,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         chapters.extend(of_subject);
         chapters.extend(further);
     }
-    let numbers = numbers(&results, main.as_ref(), &run.facts, options);
+    let numbers = numbers(&results, main.as_ref(), &run.facts, options, &mut warnings);
     if !is_tour {
         let main = numbers.parts.first().map(|part| &results[part.row]);
         // Behind what the program itself asks to show.
@@ -163,12 +163,13 @@ fn title(run: &Run) -> String {
     if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() }
 }
 
-/// The numbers of the answer. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
+/// The numbers of the answer, with a warning before all others where they are of memory. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
 fn numbers(
     rows: &[ResultRow],
     main: Option<&Analysis>,
     facts: &Facts,
     options: &ReportOptions,
+    warnings: &mut Vec<Warning>,
 ) -> AnswerNumbers {
     let wish = Wish { of: options.site.as_deref(), gate: options.gate };
     let mut found = AnswerNumbers::of(rows, facts, wish);
@@ -181,6 +182,7 @@ fn numbers(
         part.count = main.subject.steps.len() as u64;
         (part.quantiles_seconds, part.intervals) = (main.quantiles.clone(), main.intervals.clone());
     }
+    warnings.splice(0..0, page_cache::warning(&found, rows, facts));
     found
 }
 
@@ -223,7 +225,7 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         ));
     }
     let results = results::of_run(run);
-    let numbers = numbers(&results, None, &run.facts, options);
+    let numbers = numbers(&results, None, &run.facts, options, &mut warnings);
     // The sentence is about the row that the numbers are of.
     let (chapters, brief) = views::counted(run, numbers.parts.first().map(|part| &results[part.row]));
     Report {

@@ -33,6 +33,7 @@ pub mod many;
 mod number;
 mod output;
 mod page;
+mod page_cache;
 mod plain_fit;
 mod replay_page;
 mod report;
@@ -70,6 +71,7 @@ pub use screen::{
     AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
     are_shown, fit_width,
 };
+pub use shell::file_argument;
 pub use stretches::Stretch;
 pub use subject::{PlaceKey, Step, Subject};
 pub use summary::{Summary, quantile};
@@ -78,4 +80,4 @@ pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
 pub use views::{AffineFit, AgainstNormal, QuantileRanges, SizeCurve, Sizes, TimeShares};
-pub use wrap::{LEAST_COLUMNS, set_text_width};
+pub use wrap::{LEAST_COLUMNS, set_text_width, text_width};

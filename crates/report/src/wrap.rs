@@ -59,6 +59,11 @@ pub(crate) fn width(text: &str) -> usize {
     UnicodeWidthStr::width(text)
 }
 
+/// Columns of a terminal that a text takes: wide characters take two, combining ones none.
+pub fn text_width(text: &str) -> usize {
+    width(text)
+}
+
 /// Lines of at most so many columns, broken between words; at least one.
 pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
     let mut lines = vec![String::new()];

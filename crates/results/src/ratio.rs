@@ -65,6 +65,8 @@ pub struct RowRatio {
     pub p50: QuantileRatio,
     /// Ratio of the 99 % quantiles; `None` where a run has too few values.
     pub p99: Option<QuantileRatio>,
+    /// Operations a second of the old and of the new run; `None` where they are not known.
+    pub operations_per_second: Option<[f64; 2]>,
     /// Operations a second, new by old; `None` where they are not known.
     pub rate: Option<f64>,
     /// The differences in the work; empty if it is the same.
@@ -147,6 +149,7 @@ impl RowRatio {
             p50_seconds: [old.headline()?.p50, new.headline()?.p50],
             p50: ratio(0.5)?,
             p99: ratio(0.99),
+            operations_per_second: rate.map(|(old, new)| [old, new]),
             rate: rate.filter(|(old, _)| *old > 0.0).map(|(old, new)| new / old),
             other_work: other_work(old, new),
         })
@@ -204,6 +207,7 @@ mod tests {
             p50_seconds: [1.0, value],
             p50: QuantileRatio { value, lower: Some(lower), upper: Some(value * value / lower) },
             p99: None,
+            operations_per_second: None,
             rate: None,
             other_work: Vec::new(),
         };

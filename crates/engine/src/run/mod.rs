@@ -261,6 +261,7 @@ pub fn ranks<T: Body>(
     } else {
         Placement::choose(options.pin, options.launch.ranks)
     };
+    let read_before = facts::device_read_bytes();
     let ended = ranks::processes(
         &options.launch,
         |world| {
@@ -272,6 +273,7 @@ pub fn ranks<T: Body>(
         watch,
     )?;
     timing.end();
+    let read = facts::device_read_bytes().saturating_sub(read_before);
     if let Some(tap) = &options.tap {
         tap.close();
     }
@@ -294,6 +296,7 @@ pub fn ranks<T: Body>(
     }
     outcome.run.facts.confinement = told(options, confined.facts);
     outcome.run.facts.placement = placement.describe();
+    outcome.run.facts.device_read_bytes = (!options.backend.capabilities().virtual_time).then_some(read);
     body.judge(&mut outcome);
     Ok(outcome)
 }

@@ -21,6 +21,9 @@ pub struct FitArgs {
     pub file: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
+    /// Only these values, counted from 1: a part in which nothing changed, such as 1-227 or 228-
+    #[arg(long, value_name = "FROM-TO")]
+    pub values: Option<String>,
     /// The law to fit
     #[arg(long, value_enum, default_value_t = Model::Gev)]
     pub model: Model,

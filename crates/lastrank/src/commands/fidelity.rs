@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
-use report::{ReplayPage, SideOverTime, Table, duration, percent};
+use report::{AnswerSign, ReplayPage, SideOverTime, Table, answer_line, duration, percent};
 use samples::{Run, SiteKind};
 use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Ratio, Side, compare};
 use trace::import::{Imported, Options};
@@ -82,11 +82,25 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
             tree.as_ref(),
         ))?;
     } else {
-        output::print(&text)?;
+        let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
+        let head = answer_line(sign(&found, missing, tree.as_ref()), first, output::screen_options());
+        output::print_below(&head, rest)?;
     }
     let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
     Ok(if same && same_tree { ledger::status(&ledger) } else { Status::No })
+}
+
+/// The sign of the answer, which the exit status follows.
+fn sign(found: &Fidelity, missing: Missing, tree: Option<&tree::Tree>) -> AnswerSign {
+    let same_work = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
+    let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
+    match missing {
+        _ if !same_work || !same_tree => AnswerSign::Bad,
+        Missing::Changes => AnswerSign::Bad,
+        Missing::Reads => AnswerSign::Caution,
+        Missing::Nothing => AnswerSign::Good,
+    }
 }
 
 /// Which calls of the application count: those that the user chose, or else those that were chosen for the program of the
@@ -266,6 +280,7 @@ fn side(run: &Run) -> Side {
 
 fn words((found, missing): (&Fidelity, Missing), application: &Side, further: usize) -> String {
     let replays = found.elapsed.len();
+    let operations = found.rows.iter().map(|row| row.calls.0).sum::<u64>();
     let order = match found.same_order {
         Some(true) => " in the same order",
         Some(false) => " in another order",
@@ -281,17 +296,19 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
             match missing {
                 Missing::Nothing => {
                     format!(
-                        "The replay does the same operations{order} and moves the same bytes, and {failed}."
+                        "The replay does the same {operations} operations{order} and moves the same bytes, and {failed}."
                     )
                 }
                 Missing::Reads | Missing::Changes => format!(
-                    "The replay does the operations that a program repeats{order}, and {failed}; what it does not repeat \
+                    "The replay does the {operations} operations that a program repeats{order}, and {failed}; what it does not repeat \
                      {}.",
                     if missing == Missing::Reads { "read files" } else { "changed files" }
                 ),
             }
         }
-        (true, failures) => format!("The replay does the same operations{order}, but {failures} more fail."),
+        (true, failures) => {
+            format!("The replay does the same {operations} operations{order}, but {failures} more fail.")
+        }
         (false, failures) => format!(
             "The replay differs: see the rows marked ≠{}.",
             if failures > 0 { format!(", and {failures} more operations fail") } else { String::new() }

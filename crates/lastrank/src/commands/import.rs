@@ -134,11 +134,11 @@ fn tell(path: &Path, trace: &Trace, (made, ledger): (&Imported, &Ledger)) {
     let shown = path.display();
     let workers = if made.workers > 1 { format!(", up to {} workers", made.workers) } else { String::new() };
     let ranks = if made.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", made.ranks) };
-    eprintln!("{shown}: {} calls in {} lines, {ranks}{workers}", made.calls, made.lines);
+    eprintln!("{shown}: {} operations in {} lines, {ranks}{workers}", made.calls, made.lines);
     match made.modelled {
-        0 => eprintln!("checked: a dry run makes these {} calls, in order", made.calls),
+        0 => eprintln!("checked: a dry run does these {} operations, in order", made.calls),
         _ => eprintln!(
-            "checked: a dry run makes these {} calls, in order; {} {} of sizes or offsets in place of their numbers",
+            "checked: a dry run does these {} operations, in order; {} {} of sizes or offsets in place of their numbers",
             made.calls,
             made.modelled,
             if made.modelled == 1 { "distribution stands" } else { "distributions stand" }

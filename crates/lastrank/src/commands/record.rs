@@ -47,7 +47,7 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     let shown = path.display();
     let threads = trace.threads.len();
     let who = if threads == 1 { "thread" } else { "threads" };
-    eprintln!("{shown}: {} calls of {threads} {who}", trace.calls.len());
+    eprintln!("{shown}: {} calls recorded of {threads} {who}; on the files that count:", trace.calls.len());
     let ledger = Ledger::of(&trace, &about, &Choice::default(), None);
     ledger::tell(&ledger);
     eprintln!(

@@ -147,7 +147,7 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     // A link of that name, which a stranger may have laid beside the recording, is replaced and not followed.
     store::replace(&program, made.text.as_bytes())
         .with_context(|| format!("cannot write {}", program.display()))?;
-    eprintln!("{}: {} calls in {} lines", program.display(), made.calls, made.lines);
+    eprintln!("{}: {} operations in {} lines", program.display(), made.calls, made.lines);
     Ok(program)
 }
 

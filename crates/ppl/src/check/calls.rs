@@ -126,7 +126,10 @@ impl Checker<'_> {
                 span,
                 format!("`{name}` of `{}` must be {wanted}, not {}", command.name(), found.name()),
             )
-            .help(format!("the form is `{}`", command.spec().form())),
+            .help(match of_posix(command) {
+                Some(help) => help.to_owned(),
+                None => format!("the form is `{}`", command.spec().form()),
+            }),
         );
     }
 
@@ -170,7 +173,10 @@ impl Checker<'_> {
                 let place = find_word(self.text, span, &wanted);
                 let error = match near {
                     Some(near) => error.did_you_mean_name(near, place),
-                    None => error.help("define it: `define pattern {\"name\", iterations, element, level};`"),
+                    None => {
+                        let define = "define it: `define pattern {\"name\", iterations, element, level};`";
+                        error.help(of_posix(command).filter(|_| known.is_empty()).unwrap_or(define))
+                    }
                 };
                 self.push(error);
                 return Expr::Int(0);
@@ -222,8 +228,14 @@ impl Checker<'_> {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
-            Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode | Kind::Pattern | Kind::Whence => {
+            Kind::Path | Kind::PathOrFile | Kind::Text | Kind::Mode | Kind::Whence => {
                 if let Some(found @ LiteralKind::List) = literal {
+                    self.wrong_kind(command, argument, found, span);
+                }
+            }
+            // A variable may hold the name of a pattern, and a number is none.
+            Kind::Pattern => {
+                if let Some(found) = literal.filter(|found| *found != LiteralKind::Text) {
                     self.wrong_kind(command, argument, found, span);
                 }
             }
@@ -255,5 +267,18 @@ impl Checker<'_> {
                 }
             });
         }
+    }
+}
+
+/// What does the work of a POSIX call of this name here, where the command is another one.
+fn of_posix(command: Command) -> Option<&'static str> {
+    match command.name() {
+        "pwrite" => {
+            Some("`pwrite` writes a pattern through MPI-IO; at an offset write `fwrite($file, size, offset)`")
+        }
+        "pread" => {
+            Some("`pread` reads a pattern through MPI-IO; at an offset write `fread($file, size, offset)`")
+        }
+        _ => None,
     }
 }

@@ -372,8 +372,11 @@ impl PlanBuilder<'_> {
     fn bad_parameter(&mut self, name: &str, text: &str, bad: &literal::BadLiteral, span: Span) {
         let message = format!("the parameter `{name}` must be a number, not `{text}`");
         let error = Diagnostic::error(DiagnosticCode::BadParameter, span, message);
-        self.push(match bad {
-            literal::BadLiteral::Unit(Some(meant)) => error.did_you_mean(&format!("{name}={meant}"), None),
+        self.push(match (bad, literal::two_meanings(text)) {
+            (literal::BadLiteral::Unit(_), Some(both)) => error.help(both),
+            (literal::BadLiteral::Unit(Some(meant)), None) => {
+                error.did_you_mean(&format!("{name}={meant}"), None)
+            }
             _ => error.help(format!("write a number, with a unit where one fits: `{name}=4MiB`")),
         });
     }

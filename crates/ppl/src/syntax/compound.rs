@@ -2,8 +2,8 @@
 
 use crate::diagnostic::DiagnosticCode;
 
-use super::ast::{StatementKind, Stonewall};
-use super::lexer::TokenKind;
+use super::ast::{ExprNode, StatementKind, Stonewall};
+use super::lexer::{Token, TokenKind};
 use super::parser::Parser;
 use super::words::Word;
 
@@ -11,7 +11,10 @@ impl Parser<'_, '_> {
     /// `time ["label"] S`, `ctime ["label"] S`
     pub fn time(&mut self, inside_calls: bool) -> StatementKind {
         let brackets = self.accept(b'[');
-        let label = (brackets || self.token.kind == TokenKind::Text).then(|| self.expression_pushed());
+        let label = match self.label_in_parentheses() {
+            Some(label) => Some(self.push_expr(label)),
+            None => (brackets || self.token.kind == TokenKind::Text).then(|| self.expression_pushed()),
+        };
         if brackets {
             self.expect(b']', "the label");
         }
@@ -43,7 +46,22 @@ impl Parser<'_, '_> {
         let (next, after) = self.peek_two();
         let parentheses =
             self.is_sign(b'(') && next.kind == TokenKind::Variable && after.kind == TokenKind::Sign(b',');
-        let mut variable = None;
+        if self.token.kind == TokenKind::Variable && self.is_in(next) {
+            let variable = self.variable();
+            self.expected("a number after `repeat`", None);
+            return self.through(variable);
+        }
+        if self.is_sign(b'{') {
+            self.expected("a number", Some("say how often: `repeat 10 { … }`".into()));
+        }
+        let follows = |parser: &Self, next: Token| match next.kind {
+            TokenKind::Word => parser.is_in(next),
+            kind => matches!(kind, TokenKind::Number | TokenKind::Variable),
+        };
+        let mut variable = self.loop_variable_without_dollar(follows);
+        if let Some(variable) = variable.filter(|_| self.is_word("in")) {
+            return self.through(variable);
+        }
         if parentheses {
             self.take();
             variable = Some(self.variable());
@@ -75,13 +93,25 @@ impl Parser<'_, '_> {
 
     /// `for $i in a..b step c S`, `for $x in list S`, `for 60s S`
     pub fn for_loop(&mut self) -> StatementKind {
-        let (next, _) = self.peek_two();
-        let is_in = next.kind == TokenKind::Word && self.text_of(next).eq_ignore_ascii_case("in");
-        if self.token.kind != TokenKind::Variable || !is_in {
+        if let Some(found) = self.for_of_c() {
+            return found;
+        }
+        let named = self.loop_variable_without_dollar(|parser, next| parser.is_in(next));
+        if named.is_none() && (self.token.kind != TokenKind::Variable || !self.is_in(self.peek())) {
             let duration = self.expression_pushed();
             return StatementKind::ForTime { duration, body: self.body() };
         }
-        let variable = self.variable();
+        let variable = named.unwrap_or_else(|| self.variable());
+        self.through(variable)
+    }
+
+    /// Whether a token is the `in` of a loop.
+    fn is_in(&self, token: Token) -> bool {
+        token.kind == TokenKind::Word && self.text_of(token).eq_ignore_ascii_case("in")
+    }
+
+    /// The loop over a range or a list behind its variable: `in a..b step c S`, `in list S`.
+    fn through(&mut self, variable: ExprNode) -> StatementKind {
         let variable = self.push_expr(variable);
         self.take();
         let from = self.expression_pushed();

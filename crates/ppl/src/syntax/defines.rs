@@ -127,7 +127,12 @@ impl Parser<'_, '_> {
     /// `S` or `D`; also the sub-tag of `D1`.
     fn group_tag(&mut self) -> (ExprNode, ExprNode) {
         if self.token.kind != TokenKind::Word {
-            self.expected("a tag such as `S`, `D` or `D/1`", None);
+            let is_size = self.token.kind == TokenKind::Number;
+            let help = "sizes are given when the program runs: `-g NAME:SIZE`";
+            self.expected("a tag such as `S`, `D` or `D/1`", is_size.then(|| help.to_owned()));
+            if is_size {
+                self.take();
+            }
             return (self.absent(), self.absent());
         }
         let word = self.word();

@@ -184,31 +184,46 @@ impl Parser<'_, '_> {
             {
                 self.call()
             }
-            TokenKind::Word => self.estimate().unwrap_or_else(|| leaf(self.bare_word())),
+            TokenKind::Word => self.estimate().unwrap_or_else(|| self.bare_word()),
             _ => {
-                self.expected("a value", None);
+                if !self.braces_of_others() {
+                    self.expected("a value", None);
+                }
                 leaf(self.absent())
             }
         }
     }
 
     /// A word that is not a call. Names of errnos, flags and positions may be bare words, in any case.
-    fn bare_word(&mut self) -> ExprNode {
+    fn bare_word(&mut self) -> Parsed {
         let start = self.offset();
         let word = self.word();
+        let leaf = |node| Parsed { node, depth: 1 };
         let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
         let constant = constant(word).or((word.len() >= 3 && word.bytes().all(capital)).then_some(word));
         if let Some(name) = constant {
             let symbol = self.intern(name);
             self.take();
-            return self.node(start, ExprKind::Word(symbol));
+            return leaf(self.node(start, ExprKind::Word(symbol)));
         }
         let error = self.expectation("a value");
-        self.error_here(match self.in_condition.then(|| condition::near(word)).flatten() {
-            Some(near) => error.did_you_mean(&near, Some(self.here())),
-            None => error.help(format!("a variable begins with a dollar sign: `${word}`")),
-        });
-        self.absent()
+        if let Some(near) = self.in_condition.then(|| condition::near(word)).flatten() {
+            self.error_here(error.did_you_mean(&near, Some(self.here())));
+            return leaf(self.absent());
+        }
+        let (error, stands_alone) = self.no_value(error);
+        self.error_here(error);
+        let is_named = self.peek().kind == TokenKind::Sign(b'=')
+            && matches!(self.last_token.kind, TokenKind::Sign(b'(' | b','));
+        if is_named {
+            self.take();
+            self.take();
+            return self.unary();
+        }
+        if stands_alone {
+            self.take();
+        }
+        leaf(self.absent())
     }
 
     /// `$name`
@@ -259,8 +274,9 @@ impl Parser<'_, '_> {
     /// A number token.
     pub(super) fn number(&mut self) -> ExprNode {
         let start = self.offset();
-        let text = self.word();
         let span = self.here();
+        let apart = self.unit_apart();
+        let text = apart.as_deref().unwrap_or(self.word());
         let value = match literal::number(text) {
             _ if self.classic && !text.contains('.') => Number::Int(self.classic_integer(text)),
             Ok(value) => {
@@ -272,7 +288,9 @@ impl Parser<'_, '_> {
                     BadLiteral::Unit(meant) => {
                         let message = format!("`{text}` has an unknown unit");
                         let mut error = Diagnostic::error(DiagnosticCode::BadNumber, span, message);
-                        if let Some(meant) = meant {
+                        if let Some(help) = literal::two_meanings(text) {
+                            error = error.help(help);
+                        } else if let Some(meant) = meant {
                             error = error.did_you_mean(&meant, Some(span));
                         }
                         self.error_here(error);

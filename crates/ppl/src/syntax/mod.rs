@@ -9,6 +9,7 @@ mod compound;
 mod conditions;
 mod defines;
 mod expressions;
+mod habits;
 mod lexer;
 mod names;
 mod outline;

@@ -47,7 +47,7 @@ pub(super) struct Include {
 pub(super) struct Mark<'a> {
     lexer: Lexer<'a>,
     token: Token,
-    last_end: u32,
+    last_token: Token,
     exprs: usize,
     diagnostics: usize,
     scratch: usize,
@@ -60,8 +60,8 @@ pub(super) struct Parser<'a, 't> {
     base: u32,
     lexer: Lexer<'a>,
     pub token: Token,
-    /// End of the last token taken.
-    pub last_end: u32,
+    /// The last token taken.
+    pub last_token: Token,
     pub classic: bool,
     pub loads: bool,
     pub tree: &'t mut Tree,
@@ -94,7 +94,7 @@ impl<'a, 't> Parser<'a, 't> {
             base,
             lexer,
             token,
-            last_end: 0,
+            last_token: Token { kind: TokenKind::End, start: 0, end: 0 },
             classic,
             loads,
             tree,
@@ -157,13 +157,13 @@ impl<'a, 't> Parser<'a, 't> {
     }
 
     pub fn last(&self) -> u32 {
-        self.last_end + self.base
+        self.last_token.end + self.base
     }
 
     /// Takes the current token.
     pub fn take(&mut self) -> Token {
         let token = self.token;
-        self.last_end = token.end;
+        self.last_token = token;
         self.token = self.lexer.token();
         if self.classic || self.token.kind == TokenKind::Unknown {
             self.skip_unknown();
@@ -230,12 +230,17 @@ impl<'a, 't> Parser<'a, 't> {
         (self.next_of(&mut lexer), self.next_of(&mut lexer))
     }
 
+    /// A lexer that gives the tokens after the current one.
+    pub fn lexer_at_next(&self) -> Lexer<'a> {
+        self.lexer.clone()
+    }
+
     /// Saves the state for [`Self::rewind`].
     pub fn mark(&self) -> Mark<'a> {
         Mark {
             lexer: self.lexer.clone(),
             token: self.token,
-            last_end: self.last_end,
+            last_token: self.last_token,
             exprs: self.tree.exprs.len(),
             diagnostics: self.diagnostics.len(),
             scratch: self.scratch.len(),
@@ -247,7 +252,7 @@ impl<'a, 't> Parser<'a, 't> {
     pub fn rewind(&mut self, mark: Mark<'a>) {
         self.lexer = mark.lexer;
         self.token = mark.token;
-        self.last_end = mark.last_end;
+        self.last_token = mark.last_token;
         self.tree.exprs.truncate(mark.exprs);
         self.diagnostics.truncate(mark.diagnostics);
         self.scratch.truncate(mark.scratch);
@@ -289,7 +294,9 @@ impl<'a, 't> Parser<'a, 't> {
         // A missing sign is reported just after the last token.
         let at = Span::new(self.last(), self.last());
         let message = format!("expected `{}` after {after}, found {found}", sign as char);
-        self.error_at(self.offset(), Diagnostic::error(DiagnosticCode::ExpectedToken, at, message));
+        let missing = (sign == b';').then(|| "end the statement with `;`".to_owned());
+        let error = Diagnostic::error(DiagnosticCode::ExpectedToken, at, message);
+        self.error_at(self.offset(), error.help_maybe(self.habit().or(missing)));
         false
     }
 
@@ -331,7 +338,7 @@ impl<'a, 't> Parser<'a, 't> {
 
     /// Reports that `what` was expected instead of the current token.
     pub fn expected(&mut self, what: &str, help: Option<String>) {
-        let error = self.expectation(what).help_maybe(help);
+        let error = self.expectation(what).help_maybe(help.or_else(|| self.habit()));
         self.error_here(error);
     }
 
@@ -415,9 +422,14 @@ impl<'a, 't> Parser<'a, 't> {
                         return;
                     }
                 }
-                // A keyword or command at the beginning of a line is a new statement.
+                // A keyword, a command or an assignment at the beginning of a line is a new statement.
                 TokenKind::Word
                     if open == 0 && self.at_line_start() && super::Word::find(self.word()).is_some() =>
+                {
+                    return;
+                }
+                TokenKind::Variable
+                    if open == 0 && self.at_line_start() && self.peek().kind == TokenKind::Sign(b'=') =>
                 {
                     return;
                 }
@@ -427,8 +439,8 @@ impl<'a, 't> Parser<'a, 't> {
         }
     }
 
-    fn at_line_start(&self) -> bool {
-        let before = &self.text.as_bytes()[self.last_end as usize..self.token.start as usize];
+    pub fn at_line_start(&self) -> bool {
+        let before = &self.text.as_bytes()[self.last_token.end as usize..self.token.start as usize];
         before.contains(&b'\n')
     }
 

@@ -3,6 +3,7 @@
 use crate::diagnostic::{Diagnostic, DiagnosticCode, nearest};
 
 use super::ast::{ExprKind, ExprNode, Statement, StatementId, StatementKind};
+use super::habits::of_statement;
 use super::lexer::TokenKind;
 use super::parser::Parser;
 use super::words::{Keyword, Word, statement_words};
@@ -87,12 +88,21 @@ impl Parser<'_, '_> {
 
     /// Parses a statement inside another one; its braces are not a separate nesting level.
     pub fn inner(&mut self) -> Statement {
+        if !self.begins_statement() && self.has_block_ahead() {
+            self.expected("a statement or a block", None);
+            self.skip_to_block();
+        }
         if self.is_sign(b'{') { self.block() } else { self.statement(false) }
     }
 
     /// Expects the semicolon at the end of a simple statement.
     pub fn end(&mut self, what: &str) {
-        if !self.expect(b';', what) {
+        if self.expect(b';', what) {
+            return;
+        }
+        // Where the next line begins another statement, nothing but the sign is missing.
+        let begins = matches!(self.token.kind, TokenKind::Word | TokenKind::Variable);
+        if !(begins && self.at_line_start()) {
             self.recover();
         }
     }
@@ -139,9 +149,16 @@ impl Parser<'_, '_> {
         if self.accept(b'=') {
             return Some(self.expression());
         }
-        let compares = self.token.kind == TokenKind::Equal;
-        self.expected("`=` after the variable", compares.then(|| "one `=` assigns, two compare".to_owned()));
-        None
+        self.expected("`=` after the variable", None);
+        let (sign, next) = (self.token, self.peek());
+        let is_compound = next.kind == TokenKind::Sign(b'=') && next.start == sign.end;
+        if sign.kind != TokenKind::Equal && !is_compound {
+            return None;
+        }
+        // What follows `==` and `+=` is read, so that its mistakes are found too.
+        self.take();
+        self.accept(b'=');
+        Some(self.expression())
     }
 
     /// Parses a statement that begins with a word.
@@ -160,6 +177,10 @@ impl Parser<'_, '_> {
                     self.end(&format!("`{}`", command.name()));
                 }
                 self.done(start, StatementKind::Command { command, arguments, parentheses })
+            }
+            None if top && self.function_of_others() => {
+                let kind = self.function();
+                self.done(start, kind)
             }
             Some(Word::Function(_)) | None if self.peek().kind == TokenKind::Sign(b'(') => {
                 let call = self.expression_pushed();
@@ -185,15 +206,22 @@ impl Parser<'_, '_> {
         let span = self.here();
         let mut error =
             Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("unknown word `{word}`"));
-        if let Some(near) = nearest(word, statement_words()) {
-            error = error.did_you_mean(near, Some(span));
+        match (of_statement(word), nearest(word, statement_words())) {
+            (Some(help), _) => error = error.help(help),
+            (None, Some(near)) => error = error.did_you_mean(near, Some(span)),
+            (None, None) => {}
         }
         self.error_here(error);
         self.take();
-        // `foo print(1);` resumes at `print`; any other unknown word is skipped with its arguments.
-        if !(self.token.kind == TokenKind::Word && Word::find(self.word()).is_some()) {
-            self.recover();
+        // `foo print(1);` resumes at `print`, `foo 10 { … }` in its block; any other unknown word is skipped with its arguments.
+        if self.token.kind == TokenKind::Word && Word::find(self.word()).is_some() {
+            return self.done(start, StatementKind::Error);
         }
+        if self.has_block_ahead() {
+            self.skip_to_block();
+            return self.block();
+        }
+        self.recover();
         self.done(start, StatementKind::Error)
     }
 

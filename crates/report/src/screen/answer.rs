@@ -351,13 +351,13 @@ fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> String {
     format!("{}{}", time(seconds), if part.is_open(probability) { "?" } else { "" })
 }
 
-/// Throughput, median and p99 of an answer as cells of a list of runs, with the digits and marks of its screen; none of a
-/// run with wrong data.
-pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 3] {
+/// Operations a second, throughput, median and p99 of an answer as cells of a list of runs, with the digits and marks of its
+/// screen; none of a run with wrong data.
+pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 4] {
     /// Parts that a cell names.
     const MOST: usize = 2;
     if !are_shown(found) {
-        return ["–".into(), "–".into(), "–".into()];
+        return std::array::from_fn(|_| "–".into());
     }
     let joined = |cell: &dyn Fn(&AnswerPart) -> String| {
         let mut cells: Vec<String> = numbers.parts.iter().take(MOST).map(cell).collect();
@@ -376,11 +376,8 @@ pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 3] 
     };
     let optional = |cell: Option<String>| cell.unwrap_or_else(|| "–".into());
     [
-        joined(&|part| match (part.bytes_per_second, part.operations_per_second) {
-            (Some(bytes), _) => bandwidth(bytes),
-            (None, Some(rate)) => format!("{}/s", three(rate)),
-            (None, None) => "–".into(),
-        }),
+        joined(&|part| optional(part.operations_per_second.map(three))),
+        joined(&|part| optional(part.bytes_per_second.map(bandwidth))),
         joined(&|part| optional(p50(part))),
         joined(&|part| optional(p99(part))),
     ]

@@ -31,6 +31,8 @@ pub struct CompareAnswer<'a> {
     pub rows: Option<&'a RowRatios>,
     /// Whether a condition of the user failed.
     pub tripped: bool,
+    /// In which settings two runs differ, each side in its own words; empty where they do not.
+    pub unlike: &'a [String],
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
 }
@@ -40,6 +42,12 @@ impl CompareAnswer<'_> {
     pub fn screen(&self, options: ScreenOptions) -> String {
         let found = self.found;
         let mut canvas = Canvas::new(options);
+        if let [quiet, new] = self.unlike {
+            let text = format!(
+                "The runs were set unlike: quiet {quiet}; new {new}. Differences may come from that."
+            );
+            canvas.said("⚠", Tone::Caution, &text, 3);
+        }
         let p99 = compare_values(self.values, 0.99)
             .filter(|p99| !found.identical && (p99.lower.is_some() || p99.upper.is_some()));
         let tail = p99.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
@@ -94,20 +102,30 @@ impl CompareAnswer<'_> {
     }
 
     fn table(&self, canvas: &mut Canvas) {
-        let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
+        let Some(rows) = self.rows else { return };
         let operations: Vec<&RowRatio> =
             rows.rows.iter().filter(|row| row.kind == SiteKind::Operation).collect();
-        let cells: Vec<[String; 5]> = operations.iter().take(MOST_ROWS).map(|row| cells(row)).collect();
+        if operations.is_empty() {
+            return;
+        }
+        let shown = &operations[..operations.len().min(MOST_ROWS)];
         let head = ["", "quiet", "new", "p50 ratio", "p99 ratio"].map(str::to_owned);
-        let all: Vec<&[String; 5]> = std::iter::once(&head).chain(&cells).collect();
+        let rated = rated(shown);
+        let mut all = vec![head];
+        for (at, row) in shown.iter().enumerate() {
+            all.push(cells(row));
+            if rated.contains(&at) {
+                all.extend(rate_cells(row));
+            }
+        }
         let widths: [usize; 5] =
             std::array::from_fn(|at| all.iter().map(|row| width(&row[at])).max().unwrap_or(0));
-        let taken: usize = widths[1..].iter().map(|width| width + 2).sum();
-        let name = widths[0].min(canvas.width().saturating_sub(taken + 2)).max(6);
-        // Without room for all, the last column goes.
-        let columns = if name + taken + 2 > canvas.width() { 4 } else { 5 };
+        // Without room for all, the last column goes before a name is cut.
+        let taken = |columns: usize| 2 + widths[1..columns].iter().map(|width| width + 2).sum::<usize>();
+        let columns = if widths[0] + taken(5) > canvas.width() { 4 } else { 5 };
+        let name = widths[0].min(canvas.width().saturating_sub(taken(columns))).max(6);
         canvas.line("");
-        for row in all {
+        for row in &all {
             let first = cut(&row[0], name);
             let mut line = format!("  {first}{}", " ".repeat(name - width(&first)));
             for at in 1..columns {
@@ -118,7 +136,8 @@ impl CompareAnswer<'_> {
             canvas.line(line);
         }
         canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95 % interval");
-        let left = operations.len().saturating_sub(MOST_ROWS);
+        other_work(canvas, shown);
+        let left = operations.len() - shown.len();
         if left > 0 {
             canvas.line(format!("  and {left} more with less of the time"));
         }
@@ -135,6 +154,32 @@ impl CompareAnswer<'_> {
     }
 }
 
+/// What the mark behind a name means: one line for each kind of other work.
+fn other_work(canvas: &mut Canvas, rows: &[&RowRatio]) {
+    let mut kinds: Vec<&str> =
+        rows.iter().flat_map(|row| row.other_work.iter().copied().map(other_work_words)).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    if !kinds.is_empty() {
+        let text = format!("{OTHER_WORK} not the same work in both runs: {}", kinds.join(", "));
+        canvas.said(" ", Tone::Faint, &text, 2);
+    }
+}
+
+/// Behind the name of what is not the same work in both runs.
+const OTHER_WORK: &str = "*";
+
+/// The rows whose rates are told: the reads and writes with the most time, at most one block of them; else the first row.
+fn rated(rows: &[&RowRatio]) -> Vec<usize> {
+    let parts = |at: usize| rows[at].name.rsplit_once(" / ").unwrap_or(("", &rows[at].name));
+    let moves = |at: &usize| {
+        let (_, operation) = parts(*at);
+        results::is_read(operation) || results::is_write(operation)
+    };
+    let Some(first) = (0..rows.len()).find(moves) else { return vec![0] };
+    (first..rows.len()).filter(moves).filter(|at| parts(*at).0 == parts(first).0).collect()
+}
+
 /// Why it is not the same work.
 pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
     match what {
@@ -146,15 +191,20 @@ pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
 }
 
 fn cells(row: &RowRatio) -> [String; 5] {
-    let other: Vec<&str> = row.other_work.iter().copied().map(other_work_words).collect();
-    let other = if other.is_empty() { String::new() } else { format!(" ({})", other.join(", ")) };
+    let mark = if row.other_work.is_empty() { "" } else { OTHER_WORK };
     [
-        format!("{}{other}", row.name),
+        format!("{}{mark}", row.name),
         time(row.p50_seconds[0]),
         time(row.p50_seconds[1]),
         ratio(&row.p50),
         row.p99.map_or("–".into(), |p99| ratio(&p99)),
     ]
+}
+
+/// Operations a second of the row above, and their ratio.
+fn rate_cells(row: &RowRatio) -> Option<[String; 5]> {
+    let [quiet, new] = row.operations_per_second?;
+    Some(["  ops/s".into(), three(quiet), three(new), three(row.rate?), String::new()])
 }
 
 /// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.

@@ -1,7 +1,7 @@
 //! The first screen of a fit.
 
 use results::{QuantileInterval, Quantiles, of_values};
-use tail::assess::{AssessOptions, Assessment};
+use tail::assess::{AssessOptions, Assessment, FEWEST};
 use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
 use super::ScreenOptions;
@@ -18,6 +18,9 @@ const MOST_ADVICE: usize = 3;
 /// Stretches that a screen has room for.
 const MOST_STRETCHES: usize = 6;
 
+/// Parts that are offered as commands.
+const MOST_PARTS: usize = 3;
+
 /// What the first screen of a fit of maxima says.
 pub struct FitAnswer<'a> {
     /// What was fitted, for the title.
@@ -32,6 +35,8 @@ pub struct FitAnswer<'a> {
     pub subject: Option<&'a Subject>,
     /// The values in time order.
     pub values: &'a [f64],
+    /// The words that fit the same values again, to which `--values` is added; empty where they cannot be typed.
+    pub again: &'a [String],
     /// What was found.
     pub found: &'a Assessment,
     /// With what options.
@@ -79,6 +84,7 @@ impl FitAnswer<'_> {
             for line in &law::stretches(&stretches, MOST_STRETCHES, self.what, show) {
                 canvas.said(" ", Tone::Faint, line, 2);
             }
+            self.parts(&mut canvas, &stretches);
             if found.verdict.code == VerdictCode::Rounded {
                 let law = law::parameters(found, show);
                 canvas.said(" ", Tone::Faint, &format!("The law, fitted to steps of that width: {law}."), 2);
@@ -97,6 +103,21 @@ impl FitAnswer<'_> {
         }
         canvas.line("All tables: -v");
         canvas.text()
+    }
+
+    /// The parts between changes of the level, each as a command that fits it by itself, in the order of time.
+    fn parts(&self, canvas: &mut Canvas, stretches: &[Stretch]) {
+        if self.again.is_empty() {
+            return;
+        }
+        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| part.n >= FEWEST).collect();
+        longest.sort_by_key(|part| std::cmp::Reverse(part.n));
+        longest.truncate(MOST_PARTS);
+        longest.sort_by_key(|part| part.from);
+        for part in longest {
+            let ends = format!("--values={}-{}", part.from, part.from + part.n - 1);
+            canvas.command("→", &[self.again, &[ends]].concat());
+        }
     }
 
     fn levels(&self, canvas: &mut Canvas, show: Show) {

@@ -180,6 +180,18 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
     lines
 }
 
+/// `Parts: steps 1-88, 89-400; lastrank fit lists them as commands.` None where nothing changed.
+pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
+    /// Parts that a line has room for.
+    const MOST: usize = 4;
+    let ends = |one: &Stretch| format!("{}-{}", one.from, one.from + one.n - 1);
+    let (told, more) = found.split_at(found.len().min(MOST));
+    let listed: Vec<String> = told.iter().rev().map(ends).collect();
+    let earlier = if more.is_empty() { String::new() } else { format!(" and {} before", more.len()) };
+    let command = "`lastrank fit` gives a command for each";
+    (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}; {command}.", listed.join(", ")))
+}
+
 fn stretch(one: &Stretch, is_newest: bool, what: &str, show: Show) -> String {
     let when = match is_newest {
         true => format!("Since {what} {}", one.from),

@@ -31,6 +31,7 @@ pub use paint::ScreenOptions;
 pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 pub(crate) use rows::{Cells, laid_out, rate_in};
 
+use crate::page_cache::PAGE_CACHE;
 use crate::{Report, words};
 
 /// Lines of a first screen.
@@ -145,7 +146,13 @@ impl Report {
         let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one)).collect();
         let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
         for warning in told {
-            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 2);
+            let text = words::capital(&warning.text);
+            // What limits the numbers below stands with its remedy.
+            let text = match warning.code == PAGE_CACHE {
+                true => format!("{text}. Fix: {}", warning.advice),
+                false => text,
+            };
+            canvas.said("⚠", Tone::Caution, &text, 3);
         }
         let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
         if !names.is_empty() {
@@ -165,6 +172,7 @@ impl Report {
             let intervals: Vec<QuantileInterval> = main.intervals.iter().filter(is_told).cloned().collect();
             let held = law::holds(main.quantiles.as_ref(), &intervals, of, &time);
             lines.extend(held.map(|text| format!("Measured: {text}.")));
+            lines.extend(law::parts(&main.stretches, what));
         }
         lines
     }

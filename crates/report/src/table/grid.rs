@@ -60,6 +60,12 @@ impl Table {
         self.within(columns_for(WIDEST), columns_for(usize::MAX))
     }
 
+    /// The table with each row in one line, however wide: for a pipe, whose reader takes lines apart.
+    pub fn in_whole_lines(&self) -> String {
+        const ANY: usize = 1 << 20;
+        self.within(ANY, ANY)
+    }
+
     /// The table in `room` columns if its texts can wrap to that, and in no more than `most`.
     fn within(&self, room: usize, most: usize) -> String {
         let widths = self.widths(room, most);

@@ -96,9 +96,9 @@ pub fn text(of: &Interleaving) -> String {
     );
     match &of.look {
         Some(look) if look.decision == Decision::Open && of.out_of_time => {
-            text += "  The time was over before it was decided: give --time more.\n";
+            text += &format!("  The time was over before it was decided: {}.\n", more_time(of));
         }
-        None => text += "  The time was over: give --time more.\n",
+        None => text += &format!("  The time was over: {}.\n", more_time(of)),
         Some(look) if look.decision == Decision::Open => {
             text += "  The difference, if there is one, is smaller than these runs can tell.\n";
         }
@@ -110,7 +110,83 @@ pub fn text(of: &Interleaving) -> String {
     text
 }
 
+/// How much time would decide it, as an option that can be typed.
+fn more_time(of: &Interleaving) -> String {
+    /// Blocks differ in how long they take.
+    const ROOM: f64 = 1.2;
+    let most = LOOKS[LOOKS.len() - 1];
+    let needed = of.look.map_or(Some(LOOKS[0]), |look| blocks_that_decide(&look, of.margin));
+    let each = of.elapsed / of.blocks.max(1) as f64;
+    let time = |blocks: usize| option_of(ROOM * each * blocks as f64);
+    match needed {
+        Some(blocks) if of.look.is_none() => {
+            format!("the first look is at {blocks} blocks, which take about --time {} in all", time(blocks))
+        }
+        Some(blocks) => format!("about {blocks} blocks would decide it: --time {} in all", time(blocks)),
+        None => format!(
+            "all {most} blocks take about --time {} and may not decide it either; make each run do more, or the machine idle",
+            time(most)
+        ),
+    }
+}
+
+/// Blocks after which a look would decide, if the ratio stays and its interval narrows with the root of their number; `None`
+/// where the last look comes first.
+fn blocks_that_decide(look: &Look, margin: f64) -> Option<usize> {
+    let half = 0.5 * (look.interval.upper / look.interval.lower).ln();
+    let (ratio, margin) = (look.ratio.ln().abs(), margin.ln_1p());
+    // Either the interval leaves 1 out, or it lies within the margin: whichever comes first.
+    let wanted = ratio.max(margin - ratio);
+    let blocks = look.blocks as f64 * (half / wanted).powi(2);
+    LOOKS.into_iter().find(|at| *at > look.blocks && *at as f64 >= blocks)
+}
+
+/// A time as an option takes it: `45s`, `12m`, `3h`; of two digits, rounded up.
+fn option_of(seconds: f64) -> String {
+    let (number, unit) = match seconds {
+        s if s <= 99.0 => (s, "s"),
+        s if s <= 99.0 * 60.0 => (s / 60.0, "m"),
+        s => (s / 3600.0, "h"),
+    };
+    format!("{}{unit}", number.ceil().max(1.0))
+}
+
 /// `1.23`, with as many digits as tell it from 1.
 fn factor(ratio: f64) -> String {
     if (0.9..1.1).contains(&ratio) { format!("{ratio:.3}") } else { significant(ratio, 3) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tail::Interval;
+
+    fn over(blocks: usize, look: Option<(f64, f64, f64)>, elapsed: f64) -> String {
+        let look = look.map(|(lower, ratio, upper)| Look {
+            blocks,
+            ratio,
+            interval: Interval::new(lower, upper, 0.9858),
+            p: 0.2,
+            decision: Decision::Open,
+        });
+        let arm = |what: &str| ArmSummary { what: what.into(), seconds: vec![1.0; 2 * blocks] };
+        let value = "wall time".into();
+        let arms = [arm("a"), arm("b")];
+        text(&Interleaving { value, arms, margin: 0.01, look, blocks, elapsed, out_of_time: true })
+    }
+
+    #[test]
+    fn a_comparison_that_ran_out_of_time_says_how_much_it_needs() {
+        // Half of the interval is 0.1 wide, and 1 is 0.07 away: twice the blocks are needed.
+        let told = over(8, Some((0.97, 1.07, 1.18)), 40.0);
+        assert!(told.contains("about 24 blocks would decide it: --time 3m in all."), "{told}");
+        // Twice as fast as it was: half of the time.
+        let told = over(8, Some((0.97, 1.07, 1.18)), 20.0);
+        assert!(told.contains("--time 72s in all"), "{told}");
+        // No number of looks decides what is far from both answers.
+        let told = over(12, Some((0.70, 1.006, 1.45)), 60.0);
+        assert!(told.contains("all 48 blocks take about --time 5m and may not decide it either"), "{told}");
+        let told = over(3, None, 30.0);
+        assert!(told.contains("the first look is at 8 blocks, which take about --time 96s in all"), "{told}");
+    }
 }

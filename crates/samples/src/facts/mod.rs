@@ -88,6 +88,10 @@ pub struct Facts {
     pub started: String,
     /// Wall time of the whole run in seconds.
     pub elapsed_s: f64,
+    /// Bytes that block devices read for its ranks, as the kernel accounts them (`getrusage`: `ru_inblock`): what was read
+    /// beyond came from the page cache. `None` where the ranks are no children of one process, and from earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_read_bytes: Option<u64>,
     /// The command line.
     pub command_line: Vec<String>,
     /// Host, processor, memory, kernel, hypervisor …

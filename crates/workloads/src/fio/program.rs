@@ -1,7 +1,7 @@
 //! Writes the program of one job, its numbers as parameters.
 
 use super::access::BlockSizes;
-use super::job::Job;
+use super::job::{Job, OpenSync};
 use super::section::{Block, Section};
 use super::terms::Terms;
 use crate::Refusal;
@@ -72,10 +72,7 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
         let times = if files > 1 { format!(" * {files}") } else { String::new() };
         text.line(format!("define space \"$dir\" $size{times}"));
     }
-    let mut how = Vec::new();
-    how.extend(job.direct.then_some("direct"));
-    how.extend((job.in_flight() > 1).then_some("depth $depth"));
-    let title = if how.is_empty() { String::new() } else { format!(", \"title\": \"{}\"", how.join(", ")) };
+    let title = format!(", \"title\": \"{}\"", how(job));
     let steady = job.steady.hints();
     let comma = if steady.is_empty() { "" } else { ", " };
     text.line(format!("define report {{\"samples\": \"{label} / {first}\"{title}{comma}{steady}}}"));
@@ -94,6 +91,25 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
     text.gap();
     body(&mut text, &section, place, label);
     Ok(text.finish())
+}
+
+/// How it works, for the title of its screen and for lists of runs: through the page cache or past it, what makes writes
+/// safe, how many are in flight.
+fn how(job: &Job) -> String {
+    let mut how = vec![if job.direct { "direct" } else { "cached" }.to_owned()];
+    match job.sync {
+        OpenSync::Sync if job.access.writes => how.push("O_SYNC".into()),
+        OpenSync::DataSync if job.access.writes => how.push("O_DSYNC".into()),
+        _ => {}
+    }
+    for (call, every) in [("fsync", job.fsync), ("fdatasync", job.fdatasync)] {
+        if job.access.writes && every > 0 {
+            how.push(format!("{call} every {every}"));
+        }
+    }
+    how.extend((job.access.writes && job.end_fsync).then(|| "fsync at the end".to_owned()));
+    how.extend((job.in_flight() > 1).then(|| "depth $depth".to_owned()));
+    how.join(", ")
 }
 
 /// The statements: content, load, removal.

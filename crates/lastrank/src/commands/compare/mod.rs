@@ -142,12 +142,14 @@ fn samples(
     if args.json {
         let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
+        object["unlike_settings"] = json!(unlike(quiet, new));
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
     } else if args.verbose {
         output::print(&text(quiet, new, &found, single.as_ref(), warnings))?;
     } else {
+        let unlike = unlike(quiet, new);
         let answer = CompareAnswer {
             names: [&quiet.name, &new.name],
             seconds: quiet.seconds,
@@ -155,6 +157,7 @@ fn samples(
             values: [&quiet.numbers, &new.numbers],
             rows: rows.as_ref(),
             tripped: limit.is_some_and(|limit| lower > limit),
+            unlike: &unlike,
             warnings,
         };
         output::print_screen(&answer.screen(output::screen_options()))?;
@@ -168,6 +171,17 @@ fn samples(
         }
     }
     Ok(lower)
+}
+
+/// In which settings two runs differ, each side in its own words; empty where they do not.
+fn unlike(quiet: &Values, new: &Values) -> Vec<String> {
+    let Some((old, new)) = quiet.facts.as_ref().zip(new.facts.as_ref()) else { return Vec::new() };
+    let found = results::differing_settings(&[old, new]);
+    let words = |one: &Vec<String>| match one.is_empty() {
+        true => "as the program has it".to_owned(),
+        false => one.join(", "),
+    };
+    if found.iter().all(Vec::is_empty) { Vec::new() } else { found.iter().map(words).collect() }
 }
 
 /// Judge each of a few new runs by itself; the smallest lower end of k.
@@ -263,7 +277,11 @@ fn text(
     warnings: &[String],
 ) -> String {
     let unit = quiet.unit(found.quiet.median);
-    let mut text = heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
+    let mut text = String::new();
+    if let [old, other] = unlike(quiet, new).as_slice() {
+        text += &sentence("warning: ", &format!("the runs were set unlike: quiet {old}; new {other}"));
+    }
+    text += &heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
     text += &said(warnings);
     text.push('\n');
     text += &sentence("Verdict: ", &words::comparison::text(found));

@@ -10,6 +10,7 @@ mod file;
 mod groups;
 mod models;
 mod page;
+mod part;
 mod sample;
 mod text;
 mod threshold;
@@ -52,7 +53,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     check(args)?;
     file::check(args)?;
     let _working = Working::at("fitting");
-    let values = read(&args.file, &args.choice)?;
+    let values = part::of(args, read(&args.file, &args.choice)?)?;
     let sample = FittedSample::of(args, &values)?;
     let found = fit(args, values, sample)?;
     if args.json {
@@ -84,6 +85,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         seconds: found.values.seconds,
         subject: found.values.subject.as_ref(),
         values: &found.sample.numbers,
+        again: &part::again(args),
         found: assessed,
         options: &options(args),
     };

@@ -6,7 +6,7 @@ use super::{ListedRun, cells, in_one_line};
 use crate::asked::nearest;
 
 /// Columns of every run; the values of all other names are tags or parameters.
-const KNOWN: [&str; 14] = [
+const KNOWN: [&str; 16] = [
     "file",
     "started",
     "machine",
@@ -16,6 +16,8 @@ const KNOWN: [&str; 14] = [
     "of",
     "operations",
     "bytes",
+    "settings",
+    "ops/s",
     "throughput",
     "p50",
     "p99",
@@ -69,7 +71,7 @@ impl Column {
     pub(super) fn head(&self) -> String {
         match self {
             Column::Known(
-                name @ ("ranks" | "operations" | "bytes" | "throughput" | "p50" | "p99" | "max"),
+                name @ ("ranks" | "operations" | "bytes" | "ops/s" | "throughput" | "p50" | "p99" | "max"),
             ) => (*name).to_owned(),
             Column::Known(name) => format!("<{name}"),
             Column::Named(name) => format!("<{}", in_one_line(name)),
@@ -78,7 +80,7 @@ impl Column {
 
     /// What a run has there; empty where it has nothing.
     pub(super) fn cell(&self, run: &ListedRun) -> String {
-        let [file, started, machine, program, throughput, p50, p99, note] = cells(run);
+        let [file, started, machine, program, settings, rate, throughput, p50, p99, note] = cells(run);
         let name = match self {
             Column::Known(name) => *name,
             Column::Named(name) => {
@@ -96,6 +98,8 @@ impl Column {
             "of" => run.of.clone().unwrap_or_default(),
             "operations" => samples::units::count(run.operations),
             "bytes" => samples::units::bytes(run.numbers.bytes),
+            "settings" => settings,
+            "ops/s" => rate,
             "throughput" => throughput,
             "p50" => p50,
             "p99" => p99,

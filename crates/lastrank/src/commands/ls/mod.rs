@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use report::Table;
 use results::{AnswerNumbers, AnswerPart, Columns, ResultRow, Wish};
-use samples::{Judgement, JudgementKind, Judgements, SiteKind};
+use samples::{Facts, Judgement, JudgementKind, Judgements, SiteKind};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
@@ -33,6 +33,9 @@ struct ListedRun {
     parameters: BTreeMap<String, String>,
     /// What the program names as directories, where that is known.
     directories: Vec<String>,
+    /// How its load was set: what its program says (`direct`, `depth 16`), and what sets it apart from the other runs of the
+    /// same program here.
+    settings: Vec<String>,
     /// What the numbers are of: `read / fread`; of several parts all of them.
     of: Option<String>,
     errors: u64,
@@ -58,14 +61,19 @@ struct ListedRun {
 pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
     let _working = Working::at("reading runs");
     let mut runs = Vec::new();
+    let mut facts = Vec::new();
     let mut unreadable = Vec::new();
     for path in candidates(&args.directory)? {
         let mut columns = Columns::default();
         match store::scan(&path, &mut |samples| columns.push(samples)) {
-            Ok(run) => runs.push(listed(path, columns, &run)),
+            Ok(run) => {
+                runs.push(listed(path, columns, &run));
+                facts.push(run.facts);
+            }
             Err(why) => unreadable.push(why),
         }
     }
+    set_apart(&mut runs, &facts);
     runs.sort_by(|a, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
     for why in &unreadable {
         eprintln!("note: {why}");
@@ -87,6 +95,22 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
         })?;
     }
     Ok(Status::Ok)
+}
+
+/// Tells runs of one program from each other, by the settings that not all of them have.
+fn set_apart(runs: &mut [ListedRun], facts: &[Facts]) {
+    let mut of_program: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    for (at, facts) in facts.iter().enumerate() {
+        of_program.entry(&facts.name).or_default().push(at);
+    }
+    for numbers in of_program.values() {
+        let group: Vec<&Facts> = numbers.iter().map(|at| &facts[*at]).collect();
+        for (at, differing) in numbers.iter().zip(results::differing_settings(&group)) {
+            let said = results::settings(&facts[*at]);
+            let others = differing.into_iter().filter(|one| !said.contains(one)).collect::<Vec<_>>();
+            runs[*at].settings = [said, others].concat();
+        }
+    }
 }
 
 /// Files that look like runs, and directories of parts.
@@ -135,6 +159,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         tags: facts.tags.clone(),
         parameters: facts.parameters.clone(),
         directories: facts.file_systems.iter().map(|path| path.path.clone()).collect(),
+        settings: results::settings(facts),
         of: (!names.is_empty()).then(|| names.join(" + ")),
         errors: numbers.errors,
         status: judgements.status(),
@@ -179,27 +204,47 @@ fn table(directory: &Path, runs: &[ListedRun]) -> String {
     let one_host = hosts.len() < 2;
     let on = hosts.first().filter(|_| one_host).map_or(String::new(), |host| format!(" on {host}"));
     let title = format!("{}{on}", directory.display());
-    let columns = ["<file", "<started (UTC)", "<machine", "<program", "throughput", "p50", "p99", "<note"];
-    let rows: Vec<[String; 8]> = runs.iter().map(cells).collect();
+    let columns = [
+        "<file",
+        "<started (UTC)",
+        "<machine",
+        "<program",
+        "<settings",
+        "ops/s",
+        "throughput",
+        "p50",
+        "p99",
+        "<note",
+    ];
+    let rows: Vec<[String; 10]> = runs.iter().map(cells).collect();
     // What the names of all files say needs no column, nor what no run has.
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let says_more = |at: usize| match columns[at] {
         "<started (UTC)" => rows.iter().any(|row| !digits(&row[0]).contains(&digits(&row[at]))),
         "<machine" => !one_host,
         "<program" => rows.iter().any(|row| !row[0].starts_with(&row[at])),
-        "<note" => rows.iter().any(|row| !row[at].is_empty()),
+        "<note" | "<settings" => rows.iter().any(|row| !row[at].is_empty()),
+        "throughput" => rows.iter().any(|row| row[at] != "–"),
         _ => true,
     };
     let kept: Vec<usize> = (0..columns.len()).filter(|at| says_more(*at)).collect();
-    let heads: Vec<&str> = kept.iter().map(|at| columns[*at]).collect();
-    let mut table = Table::new(&title, &heads);
-    for row in &rows {
-        table.push(false, kept.iter().map(|at| row[*at].clone()));
+    let of = |kept: &[usize]| {
+        let heads: Vec<&str> = kept.iter().map(|at| columns[*at]).collect();
+        let mut table = Table::new(&title, &heads);
+        for row in &rows {
+            table.push(false, kept.iter().map(|at| row[*at].clone()));
+        }
+        table
+    };
+    let Some(room) = output::columns() else { return of(&kept).in_whole_lines() };
+    // Words stand above the numbers where both do not fit; then the throughput goes, which follows from the rate.
+    let apart = ["file", "program", "settings", "started (UTC)", "machine", "note"];
+    let whole = of(&kept).stacked(room, &apart);
+    if whole.lines().all(|line| report::text_width(line) <= room) {
+        return whole;
     }
-    match output::columns() {
-        Some(columns) => table.stacked(columns, &["file", "program", "machine", "note"]),
-        None => table.text(),
-    }
+    let fewer: Vec<usize> = kept.into_iter().filter(|at| columns[*at] != "throughput").collect();
+    of(&fewer).stacked(room, &apart)
 }
 
 /// The table with the columns that a user names.
@@ -217,8 +262,8 @@ fn chosen_table(directory: &Path, runs: &[ListedRun], chosen: &[columns::Column]
 }
 
 /// The cells of a row of the table.
-fn cells(run: &ListedRun) -> [String; 8] {
-    let [throughput, p50, p99] = report::answer_cells(&run.numbers, &run.judgements);
+fn cells(run: &ListedRun) -> [String; 10] {
+    let [rate, throughput, p50, p99] = report::answer_cells(&run.numbers, &run.judgements);
     let started = match run.is_simulated {
         true => "simulated".into(),
         false => run.started.as_deref().unwrap_or_default().replace('T', " ").chars().take(16).collect(),
@@ -245,6 +290,8 @@ fn cells(run: &ListedRun) -> [String; 8] {
         started,
         run.host.clone().unwrap_or_default(),
         in_one_line(&run.program),
+        in_one_line(&run.settings.join(", ")),
+        rate,
         throughput,
         p50,
         p99,
@@ -280,6 +327,7 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
         "note",
         "tags",
         "steady",
+        "settings",
     ])?;
     let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
     for run in runs {
@@ -303,6 +351,7 @@ fn csv_of(runs: &[ListedRun]) -> anyhow::Result<String> {
             run.note.clone(),
             tags.join(" "),
             run.steady.clone().unwrap_or_default(),
+            run.settings.join(", "),
         ])?;
     }
     Ok(String::from_utf8(writer.into_inner().context("the table cannot be written")?)?)

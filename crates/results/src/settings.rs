@@ -1,0 +1,71 @@
+//! How the load of a run was set, in the words of its program, and in what runs differ.
+
+use samples::Facts;
+
+/// What the program says of how it works: `direct`, `depth 16`.
+pub fn settings(facts: &Facts) -> Vec<String> {
+    let said = facts.report.get("title").map(String::as_str).unwrap_or_default();
+    said.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// Of each run the settings that not all of them have: what its program says, its ranks, its parameters.
+pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
+    let differs = |of: &dyn Fn(&Facts) -> Option<String>| {
+        let mut all = runs.iter().map(|facts| of(facts));
+        let first = all.next().flatten();
+        all.any(|other| other != first)
+    };
+    let said = |facts: &Facts| settings(facts).join(", ");
+    let is_said_unlike = differs(&|facts| Some(said(facts)));
+    let are_ranks_unlike = differs(&|facts| Some(facts.ranks.to_string()));
+    let mut keys: Vec<&String> = runs.iter().flat_map(|facts| facts.parameters.keys()).collect();
+    keys.sort();
+    keys.dedup();
+    keys.retain(|key| differs(&|facts| facts.parameters.get(*key).cloned()));
+    let of_run = |facts: &Facts| {
+        let mut found = if is_said_unlike { settings(facts) } else { Vec::new() };
+        if are_ranks_unlike {
+            found.push(format!("{} rank{}", facts.ranks, if facts.ranks == 1 { "" } else { "s" }));
+        }
+        for key in &keys {
+            let Some(value) = facts.parameters.get(*key) else { continue };
+            // `depth 16` stands among the words already.
+            if !found.contains(&format!("{key} {value}")) {
+                found.push(format!("{key}={value}"));
+            }
+        }
+        found
+    };
+    runs.iter().map(|facts| of_run(facts)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(title: &str, ranks: u32, parameters: &[(&str, &str)]) -> Facts {
+        let pair = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+        Facts {
+            ranks,
+            report: [("title".to_owned(), title.to_owned())].into(),
+            parameters: parameters.iter().map(pair).collect(),
+            ..Facts::default()
+        }
+    }
+
+    #[test]
+    fn each_run_has_what_sets_it_apart() {
+        let cached = run("cached", 1, &[("bs", "4096"), ("dir", ".")]);
+        let direct = run("direct, depth 16", 1, &[("bs", "4096"), ("depth", "16"), ("dir", ".")]);
+        let many = run("cached", 4, &[("bs", "65536"), ("dir", ".")]);
+        assert_eq!(differing_settings(&[&cached, &cached]), [Vec::<String>::new(), Vec::new()]);
+        assert_eq!(differing_settings(&[&cached, &direct]), [vec!["cached"], vec!["direct", "depth 16"]]);
+        assert_eq!(
+            differing_settings(&[&cached, &many]),
+            [vec!["1 rank", "bs=4096"], vec!["4 ranks", "bs=65536"]]
+        );
+        assert_eq!(differing_settings(&[]), Vec::<Vec<String>>::new());
+        assert_eq!(settings(&direct), ["direct", "depth 16"]);
+        assert_eq!(settings(&Facts::default()), Vec::<String>::new());
+    }
+}

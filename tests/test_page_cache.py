@@ -1,0 +1,35 @@
+"""Whether a load measured a device or memory is told from what the kernel counted."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import pytest
+
+ACCOUNTED = {"ext2", "ext3", "ext4", "xfs"}
+
+
+def load(program: Path, folder: Path, *options: str) -> tuple[dict, str]:
+    """The JSON of a load of random reads and its first screen."""
+    words = [program, "io", "randread", "--size", "8MiB", "--ops", "6000", "--norandommap", "--no-causes", *options]
+    run = [*words, "-o", "run.parquet", "--report", "none", "--json"]
+    found = json.loads(subprocess.run(run, cwd=folder, check=True, capture_output=True, text=True).stdout)
+    again = [program, "report", "run.parquet", "-o", "page.html"]
+    screen = subprocess.run(again, cwd=folder, check=True, capture_output=True, text=True).stdout
+    return found, " ".join(screen.split())
+
+
+def test_a_load_that_memory_served_says_so_and_one_of_the_device_does_not(program: Path, tmp_path: Path) -> None:
+    """The same reads through the page cache, of a file that is in it, and past it."""
+    cached, screen = load(program, tmp_path, "--invalidate", "0")
+    on = cached["facts"]["file_systems"]
+    if not all(one["file_system"] in ACCOUNTED and one["device"] for one in on):
+        pytest.skip("the kernel does not account reads of this file system")
+    assert cached["facts"]["device_read_bytes"] < 6000 * 4096 / 10
+    assert [one["code"] for one in cached["warnings"]][0] == "page-cache"
+    assert "This measured memory, not the device: the page cache served" in screen and "Fix: --direct" in screen
+    # It stands before the numbers that it limits.
+    assert screen.index("This measured memory") < screen.index("fread/s")
+    direct, screen = load(program, tmp_path, "--direct")
+    assert direct["facts"]["device_read_bytes"] >= 6000 * 4096
+    assert "page-cache" not in [one["code"] for one in direct["warnings"]] and "measured memory" not in screen
