@@ -247,8 +247,8 @@ pub struct LsArgs {
     /// Folder of run files [default: the working directory]
     #[arg(default_value = ".")]
     pub directory: PathBuf,
-    /// The columns, separated by commas: file, started, machine, program, ranks, directory, of, operations, bytes, throughput, p50,
-    /// p99, max, note, and names of tags and parameters
+    /// The columns, separated by commas: file, started, machine, program, ranks, directory, of, operations, bytes, settings, ops/s,
+    /// throughput, p50, p99, max, note, and names of tags and parameters
     #[arg(long, value_name = "LIST", conflicts_with_all = ["csv", "json"])]
     pub columns: Option<String>,
     /// As JSON (schema lastrank.ls/1)
