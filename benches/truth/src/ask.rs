@@ -28,6 +28,7 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
         seconds: true,
         subject: None,
         values,
+        again: &[],
         found: &found,
         options,
     };
@@ -53,6 +54,7 @@ pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
         values: [quiet, new],
         rows: None,
         tripped: false,
+        unlike: &[],
         warnings: &[],
     };
     Ok(answer.screen(WIDE))
