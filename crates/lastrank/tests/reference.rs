@@ -3,7 +3,7 @@
 mod common;
 
 use common::{all, program};
-use ppl::commands::{Command, Function, Kind};
+use ppl::commands::{Class, Command, Function, Kind};
 use ppl::syntax::Keyword;
 
 /// Examples that need more than a folder: an MPI library, root, two processors, a kernel with NUMA nodes. Without it they fail as
@@ -14,6 +14,12 @@ fn may_fail(example: &str) -> bool {
         .chain([Command::Pfopen, Command::DropCaches, Command::Dread, Command::Dwrite])
         .chain([Command::CorePingpong, Command::NumaChase])
         .any(|command| example.contains(command.name()))
+}
+
+/// Calls of MPI are refused where no launcher started the ranks.
+fn is_refused_alone(example: &str) -> bool {
+    let mut of_mpi = Command::all().filter(|it| it.spec().class == Class::Message);
+    of_mpi.any(|command| example.contains(command.name()))
 }
 
 #[test]
@@ -34,7 +40,15 @@ fn every_example_runs_on_the_real_back_end_and_cleans_up() {
 fn runs(example: &str) {
     let folder = tempfile::tempdir().unwrap();
     let done = program(folder.path(), example, &["--quiet", "--allow-spawn"]);
-    let fine = done.status == Some(0) || done.status == Some(3) && may_fail(example);
+    let refused = is_refused_alone(example);
+    if refused {
+        assert!(
+            done.status == Some(2) && all(&done).contains("is a call of MPI"),
+            "{example}\n{}",
+            all(&done)
+        );
+    }
+    let fine = refused || done.status == Some(0) || done.status == Some(3) && may_fail(example);
     assert!(fine, "{example}\n{}", all(&done));
     if done.status == Some(0) {
         let left: Vec<_> =
