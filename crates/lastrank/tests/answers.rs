@@ -98,6 +98,42 @@ fn several_runs_stand_beside_the_first_row_by_row() {
     assert!(done.status == Some(2) && done.err.contains("plain.txt holds plain numbers"), "{}", done.err);
 }
 
+#[test]
+fn two_runs_stand_beside_each_other_phase_by_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "time[\"build\"] {\n    repeat 20 write(\"f\", 16k);\n    repeat 20 { rename(\"f\", \"g\"); rename(\"g\", \"f\"); }\n    rename(\"f\", \"g\");\n}\n\
+                   time[\"scan\"] repeat 50 read(\"g\", 16k);\n";
+    std::fs::write(folder.path().join("p.ppl"), program).unwrap();
+    for (name, law, servers) in [("a", "constant(1ms)", "2"), ("b", "constant(2ms)", "4")] {
+        let backend = format!("simulate:{law}");
+        let tag = format!("servers={servers}");
+        let out = format!("{name}.parquet");
+        let run = ["run", "p.ppl", "-o", &out, "--tag", &tag, "--backend", &backend];
+        let done = lastrank(folder.path(), &run);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+    }
+    let files = ["compare", "a.parquet", "b.parquet"];
+    let done = lastrank(folder.path(), &[&files[..], &["--phases"]].concat());
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    assert_snapshot!(done.out);
+    let found = json(folder.path(), &[&files[..], &["--phases", "--json"]].concat());
+    let write = &found["phases"][0]["operations"][0];
+    assert_eq!((&write["operation"], &write["runs"][1]["quantity"]), (&"write".into(), &20.into()));
+    assert!((write["runs"][1]["avg_seconds"].as_f64().unwrap() - 0.002).abs() < 1e-9, "{write}");
+    let shares = found["phases"].as_array().unwrap().iter().flat_map(|phase| {
+        phase["operations"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|one| one["runs"][0]["share_of_calls"].as_f64().unwrap())
+    });
+    assert!((shares.sum::<f64>() - 1.0).abs() < 1e-9);
+    let done = lastrank(folder.path(), &[&files[..], &["--phases", "-o", "page.html"]].concat());
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    let page = std::fs::read_to_string(folder.path().join("page.html")).unwrap();
+    assert!(page.contains("plot-shares") && page.contains("plot-rates") && page.contains("servers=4"));
+}
+
 /// A table of 8 nodes, of which node5 is 30 % slower, over 40 days with a slow growth.
 fn table(folder: &Path) {
     let mut random = tail::Xoshiro::new(5);

@@ -39,6 +39,7 @@ mod replay_page;
 mod report;
 mod screen;
 pub mod shell;
+mod side_by_side;
 mod stretches;
 mod subject;
 mod summary;

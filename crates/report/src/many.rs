@@ -1,6 +1,6 @@
 //! Several runs beside each other: a table row by row, a figure, a page, a first screen.
 
-use results::{QuantileRatio, RowOfRun, RowOfRuns};
+use results::{PhasesOfRuns, QuantileRatio, RowOfRun, RowOfRuns};
 use samples::SiteKind;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -9,6 +9,7 @@ use crate::figures::{Figure, Numbers, draw};
 use crate::page::Document;
 use crate::screen::number::{three, time, times, unit_of_rates};
 use crate::screen::{Cells, ScreenCanvas, ScreenOptions, Tone, other_work_words, ratio_text};
+use crate::side_by_side::SideBySide;
 use crate::text::sentence;
 use crate::{Chapter, Table};
 
@@ -37,6 +38,8 @@ pub struct NamedRun {
     pub program: String,
     /// Number of ranks.
     pub ranks: u32,
+    /// What sets it apart from the others, in words: its tags, else settings; empty where nothing does.
+    pub settings: String,
 }
 
 /// Several runs, row by row.
@@ -46,6 +49,9 @@ pub struct SeveralRuns {
     pub runs: Vec<NamedRun>,
     /// Those that take the most time first; each has an entry a run.
     pub rows: Vec<RowOfRuns>,
+    /// Phase by phase, each run beside the others.
+    #[serde(flatten)]
+    pub by_phase: PhasesOfRuns,
     /// What makes the comparison less trustworthy.
     pub warnings: Vec<String>,
 }
@@ -167,6 +173,20 @@ impl SeveralRuns {
         format!("{head}\n{}", self.table().text())
     }
 
+    /// Phase by phase: quantity, average, minimum, maximum and rate of each operation, and its share of calls and of time.
+    pub fn phases(&self) -> String {
+        let warnings: String = self.warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
+        format!("{warnings}{}", self.side_by_side().text())
+    }
+
+    fn side_by_side(&self) -> SideBySide<'_> {
+        SideBySide {
+            files: self.runs.iter().map(|run| run.file.as_str()).collect(),
+            settings: self.runs.iter().map(|run| run.settings.clone()).collect(),
+            found: &self.by_phase,
+        }
+    }
+
     /// One table of all operations and runs.
     pub fn table(&self) -> Table {
         let rates = self.operations().flat_map(|row| row.runs.iter().flatten());
@@ -242,7 +262,7 @@ impl SeveralRuns {
             warnings: &warnings,
             verdict: None,
             tiles: Vec::new(),
-            chapters: &[chapter],
+            chapters: &[chapter, self.side_by_side().chapter()],
             facts: None,
             details: false,
             timed_lines: &[],

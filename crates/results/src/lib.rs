@@ -23,6 +23,7 @@ mod measure;
 mod of_ranks;
 mod page_cache;
 mod passes;
+mod phases;
 mod quantiles;
 mod rate;
 mod ratio;
@@ -47,6 +48,10 @@ pub use iterations::{Iterations, Spread};
 pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
 pub use page_cache::{is_read, is_write, page_cache_share};
+pub use phases::{
+    Moved, OperationOfRun, OperationOfRuns, Phase, PhaseOfRuns, PhasesOfRuns, phases, phases_of_runs,
+    quantity,
+};
 pub use quantiles::Quantiles;
 pub use rate::KeptRate;
 pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_rows, compare_values};
@@ -54,7 +59,7 @@ pub use row::ResultRow;
 pub use rows::{of_columns, of_run, of_run_alone};
 pub use safe::Safe;
 pub use series::Series;
-pub use settings::{differing_settings, settings};
+pub use settings::{apart, differing_settings, settings};
 pub use settle::{judge_steady, was_steady};
 pub use steady::Steadiness;
 pub use steps::Steps;

@@ -39,6 +39,27 @@ pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
     runs.iter().map(|facts| of_run(facts)).collect()
 }
 
+/// Of each run its tags, `servers=2`, where they tell all runs apart; else in what the runs differ. Empty where nothing does.
+pub fn apart(runs: &[&Facts]) -> Vec<String> {
+    let tags = |facts: &Facts| {
+        let all = facts.tags.iter().map(|(key, value)| format!("{key}={value}"));
+        all.collect::<Vec<_>>().join(", ")
+    };
+    let tagged: Vec<String> = runs.iter().map(|facts| tags(facts)).collect();
+    let mut distinct = tagged.clone();
+    distinct.sort();
+    distinct.dedup();
+    if distinct.len() == runs.len() && tagged.iter().all(|one| !one.is_empty()) {
+        return tagged;
+    }
+    let differing = differing_settings(runs).into_iter().zip(tagged);
+    differing
+        .map(|(settings, tags)| {
+            [tags].into_iter().chain(settings).filter(|one| !one.is_empty()).collect::<Vec<_>>().join(", ")
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -67,5 +88,13 @@ mod tests {
         assert_eq!(differing_settings(&[]), Vec::<Vec<String>>::new());
         assert_eq!(settings(&direct), ["direct", "depth 16"]);
         assert_eq!(settings(&Facts::default()), Vec::<String>::new());
+        let tagged = |servers: &str, ranks| Facts {
+            tags: [("servers".to_owned(), servers.to_owned())].into(),
+            ..run("", ranks, &[])
+        };
+        assert_eq!(apart(&[&tagged("1", 1), &tagged("2", 4)]), ["servers=1", "servers=2"]);
+        assert_eq!(apart(&[&tagged("1", 1), &tagged("1", 4)]), ["servers=1, 1 rank", "servers=1, 4 ranks"]);
+        assert_eq!(apart(&[&cached, &direct]), ["cached", "direct, depth 16"]);
+        assert_eq!(apart(&[&cached, &cached]), ["", ""]);
     }
 }

@@ -123,6 +123,9 @@ pub struct CompareArgs {
     /// Of directories: the one number of each run that is compared: median, p90, p99, p999, mean, max
     #[arg(long, value_name = "NUMBER")]
     pub statistic: Option<String>,
+    /// Of runs: phase by phase, each operation with its number, avg, min, max and MiB/s, and its share of calls and time
+    #[arg(long)]
+    pub phases: bool,
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,

@@ -80,7 +80,7 @@ pub(super) fn rate(value: Option<f64>) -> String {
 }
 
 /// MiB a second, or `–` of no bytes.
-pub(super) fn mib(bytes_per_second: Option<f64>) -> String {
+pub(crate) fn mib(bytes_per_second: Option<f64>) -> String {
     const MIB: f64 = (1u64 << 20) as f64;
     rate(bytes_per_second.filter(|rate| *rate > 0.0).map(|rate| rate / MIB))
 }

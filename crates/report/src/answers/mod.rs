@@ -26,6 +26,7 @@ mod sides;
 mod spread;
 mod streams;
 
+pub(crate) use cells::mib;
 use results::ResultRow;
 use samples::Run;
 use serde::Serialize;

@@ -1,10 +1,8 @@
 //! The answer of an application: for each phase its operations with quantity, average, minimum and maximum, and what
 //! the phase moved in a second.
 
-use std::collections::BTreeMap;
-
-use results::ResultRow;
-use samples::{SiteKind, units};
+use results::{Phase, ResultRow, phases, quantity};
+use samples::units;
 
 use super::cells::mib;
 use super::picture::{Dot, dots};
@@ -13,38 +11,21 @@ use crate::Table;
 use crate::number::{bandwidth, three, time};
 use crate::unit::significant;
 
-/// One label with what it did.
-struct Phase<'a> {
-    label: &'a str,
-    operations: Vec<&'a ResultRow>,
-    /// Time in which any rank was inside, in seconds.
-    wall: f64,
-}
-
-impl Phase<'_> {
-    fn bytes(&self) -> u64 {
-        self.operations.iter().map(|row| row.bytes).sum()
-    }
-
-    fn count(&self) -> u64 {
-        self.operations.iter().map(|row| row.operations.unwrap_or(row.timings)).sum()
-    }
-}
-
 pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let phases = phases(measured.results);
-    let timed: Vec<&Phase> = phases.iter().filter(|phase| phase.wall > 0.0).collect();
+    let timed: Vec<&Phase> = phases.iter().filter(|phase| phase.wall_seconds > 0.0).collect();
     if timed.is_empty() {
         return None;
     }
     let table = table(&phases);
     let of = |phase: &&Phase| match phase.bytes() {
-        0 => format!("{} {} operations/s", phase.label, three(phase.count() as f64 / phase.wall)),
-        bytes => format!("{} {}", phase.label, bandwidth(bytes as f64 / phase.wall)),
+        0 => format!("{} {} operations/s", phase.label, three(phase.count() as f64 / phase.wall_seconds)),
+        bytes => format!("{} {}", phase.label, bandwidth(bytes as f64 / phase.wall_seconds)),
     };
     let rates: Vec<String> = timed.iter().map(of).collect();
     let mut sentences = vec![format!("{}.", rates.join(" · "))];
-    let (bytes, wall) = timed.iter().fold((0, 0.0), |(b, w), phase| (b + phase.bytes(), w + phase.wall));
+    let (bytes, wall) =
+        timed.iter().fold((0, 0.0), |(b, w), phase| (b + phase.bytes(), w + phase.wall_seconds));
     if timed.len() > 1 && bytes > 0 {
         sentences.push(format!("All phases: {} in {}.", bandwidth(bytes as f64 / wall), time(wall)));
     }
@@ -72,26 +53,6 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     Some(Answer::new(sentences, vec![table], figures))
 }
 
-/// Phases in the order of the program; blocks give the time in which any rank was inside.
-fn phases(results: &[ResultRow]) -> Vec<Phase<'_>> {
-    let mut phases: Vec<Phase> = Vec::new();
-    let mut known: BTreeMap<&str, usize> = BTreeMap::new();
-    for row in results {
-        let Some(label) = row.label.as_deref().filter(|label| !label.is_empty()) else { continue };
-        let at = *known.entry(label).or_insert_with(|| {
-            phases.push(Phase { label, operations: Vec::new(), wall: 0.0 });
-            phases.len() - 1
-        });
-        match row.kind {
-            SiteKind::Operation => phases[at].operations.push(row),
-            SiteKind::Time | SiteKind::Phase => phases[at].wall = row.busy_seconds.unwrap_or(0.0),
-            SiteKind::Barrier | SiteKind::CommandTime => {}
-        }
-    }
-    phases.retain(|phase| !phase.operations.is_empty());
-    phases
-}
-
 fn table(phases: &[Phase]) -> Table {
     let mut table = Table::new(
         "Operations of each phase",
@@ -106,7 +67,7 @@ fn table(phases: &[Phase]) -> Table {
                 [
                     if n == 0 { phase.label.to_owned() } else { String::new() },
                     row.operation.clone(),
-                    units::count(row.operations.unwrap_or(row.timings)),
+                    units::count(quantity(row)),
                     row.mean_seconds.map_or("–".into(), ms),
                     found.map_or("–".into(), |found| ms(found.min)),
                     found.map_or("–".into(), |found| ms(found.max)),
@@ -115,7 +76,7 @@ fn table(phases: &[Phase]) -> Table {
                 ],
             );
         }
-        if phase.wall > 0.0 && phase.operations.len() > 1 {
+        if phase.wall_seconds > 0.0 && phase.operations.len() > 1 {
             table.push(
                 true,
                 [
@@ -125,7 +86,7 @@ fn table(phases: &[Phase]) -> Table {
                     "–".into(),
                     "–".into(),
                     "–".into(),
-                    mib(Some(phase.bytes() as f64 / phase.wall)),
+                    mib(Some(phase.bytes() as f64 / phase.wall_seconds)),
                 ],
             );
         }

@@ -1,5 +1,7 @@
 //! Words what was found in a run: what failed, what was wrong, who ended it.
 
+use std::collections::BTreeMap;
+
 use samples::{
     Judgement, JudgementExample, JudgementKind, Judgements, Progress, ProgressUnit, Warning, units,
 };
@@ -23,6 +25,9 @@ const EDQUOT: i32 = 122;
 
 /// Ranks that are named one by one, of many that were lost.
 const NAMED: usize = 3;
+
+/// Findings of one kind that a warning tells in full; the judgements have them all.
+const MOST_IN_A_WARNING: usize = 3;
 
 /// All that was found and makes a run less than well, the worst first.
 pub fn lines(found: &Judgements) -> Vec<Told> {
@@ -216,6 +221,7 @@ pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
 pub fn warnings(found: &Judgements) -> Vec<Warning> {
     let told = lines(found);
     let mut warnings: Vec<Warning> = Vec::new();
+    let mut others: BTreeMap<&str, usize> = BTreeMap::new();
     for one in told {
         let (code, advice) = match one.kind {
             JudgementKind::WrongContent => (
@@ -245,11 +251,22 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
         let first = one.examples.first().map_or(String::new(), |example| format!(": {example}"));
         let text = format!("{}{first}", one.head);
         match warnings.iter_mut().find(|known| known.code == code) {
-            Some(known) => known.text += &format!("; {text}"),
+            Some(known) => {
+                let more = others.entry(code).or_default();
+                *more += 1;
+                if *more < MOST_IN_A_WARNING {
+                    known.text += &format!("; {text}");
+                }
+            }
             None => warnings.push(Warning { code: code.into(), text, advice: advice.into() }),
         }
     }
     for warning in &mut warnings {
+        let left =
+            others.get(warning.code.as_str()).map_or(0, |more| (more + 1).saturating_sub(MOST_IN_A_WARNING));
+        if left > 0 {
+            warning.text += &format!("; and {left} more places");
+        }
         let begins = if warning.code == "incomplete" { "The run is incomplete: " } else { "" };
         warning.text = format!("{begins}{}.", warning.text.trim_end_matches('.'));
     }

@@ -43,7 +43,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if !(args.level > 0.0 && args.level < 1.0) {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
-    if !args.more.is_empty() {
+    if !args.more.is_empty() || args.phases {
         return several::run(args);
     }
     if sides::are_folders(args)? {

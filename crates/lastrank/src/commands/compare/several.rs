@@ -24,7 +24,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         bail!("several runs are compared row by row: leave --label, --gate, --column and --unit out");
     }
     let files: Vec<&PathBuf> = [&args.quiet, &args.new].into_iter().chain(&args.more).collect();
-    let (mut runs, mut rows, mut warnings) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut runs, mut rows, mut facts, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for file in files {
         if !store::is_run(file) {
             bail!(
@@ -49,8 +49,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             program: run.facts.name.clone(),
             ranks: run.facts.ranks,
             started: run.facts.began().unwrap_or_default().to_owned(),
+            settings: String::new(),
         });
+        facts.push(run.facts);
     }
+    let settings = results::apart(&facts.iter().collect::<Vec<_>>());
+    runs.iter_mut().zip(settings).for_each(|(run, settings)| run.settings = settings);
     if let Some(other) = runs.iter().find(|run| run.program != runs[0].program) {
         warnings.push(format!(
             "{} ran `{}` and {} `{}`: rows of the same name may be other work",
@@ -58,9 +62,12 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         ));
     }
     let of_each: Vec<&[ResultRow]> = rows.iter().map(Vec::as_slice).collect();
-    let found = SeveralRuns { rows: results::compare_runs(&of_each), runs, warnings };
+    let by_phase = results::phases_of_runs(&of_each);
+    let found = SeveralRuns { rows: results::compare_runs(&of_each), by_phase, runs, warnings };
     if args.json {
         output::json(&found.json())?;
+    } else if args.phases {
+        output::print(&found.phases())?;
     } else if args.verbose {
         output::print(&found.text())?;
     } else {
