@@ -15,6 +15,9 @@ use crate::{Chapter, Table};
 /// Operations that the figure of shares tells apart; the others are one.
 const MOST_SHARES: usize = 12;
 
+/// Largest rate by the smallest from which on their axis is logarithmic.
+const MOST_LINEAR: f64 = 20.0;
+
 /// Several runs, phase by phase.
 pub struct SideBySide<'a> {
     /// Names of the runs: their files.
@@ -26,13 +29,13 @@ pub struct SideBySide<'a> {
 }
 
 /// An operation of a phase with what it came to in each run.
-struct Line<'a> {
+struct OperationLine<'a> {
     phase: &'a str,
     operation: &'a str,
     runs: &'a [Option<OperationOfRun>],
 }
 
-impl Line<'_> {
+impl OperationLine<'_> {
     fn name(&self) -> String {
         match self.phase.is_empty() {
             true => self.operation.to_owned(),
@@ -77,10 +80,10 @@ impl SideBySide<'_> {
         (0..self.files.len()).map(|run| self.name(run)).collect()
     }
 
-    fn lines(&self) -> Vec<Line<'_>> {
+    fn lines(&self) -> Vec<OperationLine<'_>> {
         let mut lines = Vec::new();
         for phase in &self.found.phases {
-            lines.extend(phase.operations.iter().map(|one| Line {
+            lines.extend(phase.operations.iter().map(|one| OperationLine {
                 phase: &phase.phase,
                 operation: &one.operation,
                 runs: &one.runs,
@@ -220,16 +223,16 @@ impl SideBySide<'_> {
         if lines.is_empty() {
             return None;
         }
-        let share = |line: &Line, pick: fn(&OperationOfRun) -> f64| -> Vec<f64> {
+        let share = |line: &OperationLine, pick: fn(&OperationOfRun) -> f64| -> Vec<f64> {
             line.runs.iter().map(|run| run.as_ref().map_or(0.0, pick)).collect()
         };
-        let most = |line: &Line| {
+        let most = |line: &OperationLine| {
             let of = |run: &OperationOfRun| run.share_of_calls.max(run.share_of_time);
             line.runs.iter().flatten().map(of).fold(0.0, f64::max)
         };
         lines.sort_by(|a, b| most(b).total_cmp(&most(a)));
         let names = self.names();
-        let mut operations: Vec<String> = lines.iter().take(MOST_SHARES).map(Line::name).collect();
+        let mut operations: Vec<String> = lines.iter().take(MOST_SHARES).map(OperationLine::name).collect();
         let of = |pick: fn(&OperationOfRun) -> f64| -> Vec<Vec<f64>> {
             let mut shares: Vec<Vec<f64>> = lines.iter().map(|line| share(line, pick)).collect();
             if shares.len() > MOST_SHARES {
@@ -274,7 +277,8 @@ impl SideBySide<'_> {
 
     /// Bars of the rates of all that moves bytes, and of the complete run.
     fn figure_of_rates(&self) -> Option<Figure> {
-        let moved = |line: &Line| line.runs.iter().flatten().any(|run| run.bytes_per_second.is_some());
+        let moved =
+            |line: &OperationLine| line.runs.iter().flatten().any(|run| run.bytes_per_second.is_some());
         let rate = |run: &Option<OperationOfRun>| run.as_ref()?.bytes_per_second;
         let complete = |run: &Option<results::Moved>| run.as_ref()?.bytes_per_second;
         let mut parts: Vec<(String, Vec<Option<f64>>)> = self
@@ -291,6 +295,12 @@ impl SideBySide<'_> {
         if largest == 0.0 {
             return None;
         }
+        let smallest = parts.iter().flat_map(|(_, rates)| rates).flatten().copied().fold(largest, f64::min);
+        // Reads from the page cache would leave the other bars without a height.
+        let scale = match smallest > 0.0 && largest > MOST_LINEAR * smallest {
+            true => json!({"type": "log"}),
+            false => json!({"rangemode": "tozero"}),
+        };
         let (unit, factor) = unit_of_rates(largest);
         let names = self.names();
         let traces = parts.iter().map(|(name, rates)| {
@@ -303,7 +313,7 @@ impl SideBySide<'_> {
         let traces = traces.collect();
         let title = "What was moved in a second".to_owned();
         let x = draw::axis_with("", json!({"type": "category"}));
-        let mut plot = draw::figure(&title, traces, x, draw::axis_with(unit, json!({"rangemode": "tozero"})));
+        let mut plot = draw::figure(&title, traces, x, draw::axis_with(unit, scale));
         plot["layout"]["barmode"] = json!("group");
         let numbers = RatesOfRuns {
             runs: names,
