@@ -38,7 +38,8 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
 /// What `lastrank run` prints of a program of one kind of operation: its ranks each do one value after the other, or
 /// meet before each, which `meet` says.
 pub fn run(of_rank: &[Vec<f64>], meet: bool, options: &AssessOptions) -> String {
-    let options = ReportOptions { fit: options.clone(), ..ReportOptions::default() };
+    // As `run` without a page.
+    let options = ReportOptions { fit: options.clone(), law_figures: false, ..ReportOptions::default() };
     let report = report::build(&made_of(of_rank, meet), &options);
     report.first_screen(WrittenFiles { run: "run.parquet", page: None }, WIDE)
 }

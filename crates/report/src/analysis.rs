@@ -53,11 +53,11 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Analyses all of a subject.
-    pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
+    /// Analyses all of a subject; `figures` is whether those of its law are drawn.
+    pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions, figures: bool) -> Analysis {
         let values = subject.values();
         let series = Series::clean(&values);
-        let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options));
+        let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options, figures));
         let targets = (subject.gate && subject.ranks.len() > 1)
             .then(|| tail::targets::analyse(&subject.of_rank, options.level).ok())
             .flatten()

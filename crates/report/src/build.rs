@@ -27,13 +27,15 @@ pub struct ReportOptions {
     pub gate: Option<bool>,
     /// Options of the statistics.
     pub fit: tail::assess::AssessOptions,
+    /// Whether the figures of the law are drawn: a page and a document with figures need them, and each costs simulations.
+    pub law_figures: bool,
 }
 
 impl Default for ReportOptions {
     fn default() -> Self {
         let fit =
             tail::assess::AssessOptions { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
-        ReportOptions { site: None, gate: None, fit }
+        ReportOptions { site: None, gate: None, fit, law_figures: true }
     }
 }
 
@@ -150,7 +152,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
 /// What is analysed first has more than others: the clock of its steps and the stretches between changes.
 fn first_analysis(run: &Run, subject: Subject, options: &ReportOptions) -> Analysis {
     let by_clock = ByClock::of(run, &subject);
-    let found = Analysis::of(subject, &options.fit);
+    let found = Analysis::of(subject, &options.fit, options.law_figures);
     let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
     let stretches = assessed
         .map(|assessed| Stretch::all(assessed, &found.subject.values(), &options.fit))
@@ -312,8 +314,10 @@ fn further_gates(run: &Run, main: Option<&Analysis>, options: &ReportOptions) ->
     gates.sort_by_key(|(time, gate)| (std::cmp::Reverse(*time), gate.site));
     let total = gates.len();
     gates.truncate(MOST_FURTHER);
-    let found: Vec<Analysis> =
-        gates.into_iter().map(|(_, subject)| Analysis::of(subject, &options.fit)).collect();
+    let found: Vec<Analysis> = gates
+        .into_iter()
+        .map(|(_, subject)| Analysis::of(subject, &options.fit, options.law_figures))
+        .collect();
     let lead = "Each opens with its own figures and tables.";
     let mut chapters = vec![
         Chapter::new("gates", "All gates", lead)

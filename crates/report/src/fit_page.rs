@@ -32,7 +32,7 @@ impl FitPage<'_> {
     fn analysis(&self) -> Analysis {
         let own = self.subject.filter(|subject| subject.steps.len() == self.values.len()).cloned();
         let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values));
-        let mut main = Analysis::of(subject, self.options);
+        let mut main = Analysis::of(subject, self.options, true);
         if !self.seconds {
             main.unit = Unit::NONE;
         }

@@ -1,7 +1,7 @@
 //! The tail of the analysed values: its assessment, or why there is none.
 
 use serde::Serialize;
-use tail::assess::{Assessment, Panels, assess_and_panels};
+use tail::assess::{Assessment, Panels, assess_and_panels, assess_clean};
 use tail::independence::Independence;
 use tail::rivals::{Family, Law};
 use tail::{Gev, Series, assess::AssessOptions};
@@ -16,7 +16,7 @@ pub struct Tail {
     pub assessment: Option<Assessment>,
     /// Why there is none: too few values, or all equal.
     pub refusal: Option<String>,
-    /// Points of the figures of the fit.
+    /// Points of the figures of the fit, where these are drawn.
     #[serde(skip)]
     pub(crate) panels: Option<Panels>,
 }
@@ -24,15 +24,17 @@ pub struct Tail {
 impl Tail {
     /// Assesses values in time order, of any unit.
     pub fn of(values: &[f64], options: &AssessOptions) -> Tail {
-        Tail::of_series(&Series::clean(values), values, options)
+        Tail::of_series(&Series::clean(values), values, options, true)
     }
 
     /// The same where the series of the values is at hand.
-    pub(crate) fn of_series(series: &Series, values: &[f64], options: &AssessOptions) -> Tail {
-        match assess_and_panels(series, values, options) {
-            Ok((assessment, panels)) => {
-                Tail { assessment: Some(assessment), refusal: None, panels: Some(panels) }
-            }
+    pub(crate) fn of_series(series: &Series, values: &[f64], options: &AssessOptions, figures: bool) -> Tail {
+        let found = match figures {
+            true => assess_and_panels(series, values, options).map(|(found, panels)| (found, Some(panels))),
+            false => assess_clean(series, values, options).map(|found| (found, None)),
+        };
+        match found {
+            Ok((assessment, panels)) => Tail { assessment: Some(assessment), refusal: None, panels },
             Err(why) => Tail { assessment: None, refusal: Some(why.to_string()), panels: None },
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tail::assess::quantile_interval;
-use tail::independence::{Exceedances, exceedances, is_sorted};
+use tail::independence::{exceedances, is_sorted};
 
 /// Coverage of the intervals.
 const LEVEL: f64 = 0.95;
@@ -111,20 +111,24 @@ impl<'a> Dependence<'a> {
     pub(crate) fn of(in_order: &'a [u64], median: u64) -> Self {
         // The order of sorted values is not that in which they came.
         let in_order = if is_sorted(in_order) { &[] } else { in_order };
-        Self { in_order, shown: above(in_order, median).shown }
+        Self { in_order, shown: exceedances(&is_above(in_order, median)).shown }
     }
 
     /// τ, at least 1: how much more the share of values above `quantile` varies than for independent values; 1 where
     /// no test shows that they are not.
     fn inflation(&self, quantile: u64) -> f64 {
-        let found = above(self.in_order, quantile);
-        if self.shown || found.shown { found.inflation } else { 1.0 }
+        let above = is_above(self.in_order, quantile);
+        // What is shown of the median needs no test of another quantile.
+        if self.shown {
+            return tail::independence::inflation(&above);
+        }
+        let found = exceedances(&above);
+        if found.shown { found.inflation } else { 1.0 }
     }
 }
 
-fn above(in_order: &[u64], quantile: u64) -> Exceedances {
-    let above: Vec<bool> = in_order.iter().map(|value| *value > quantile).collect();
-    exceedances(&above)
+fn is_above(in_order: &[u64], quantile: u64) -> Vec<bool> {
+    in_order.iter().map(|value| *value > quantile).collect()
 }
 
 #[cfg(test)]

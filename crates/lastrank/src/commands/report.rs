@@ -23,7 +23,11 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     if args.redact {
         redact(&mut run);
     }
-    let options = report::ReportOptions { site: args.label.clone(), ..Default::default() };
+    let options = report::ReportOptions {
+        site: args.label.clone(),
+        law_figures: page.is_some() || args.json || args.verbose,
+        ..Default::default()
+    };
     let report = report::build(&run, &options);
     if let Some(page) = &page {
         let html = if args.details { report.html_with_details() } else { report.html() };

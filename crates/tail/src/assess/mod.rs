@@ -57,6 +57,14 @@ pub fn assess(values: &[f64], options: &AssessOptions) -> Result<Assessment, Err
     Ok(assess_series(&Series::clean(values), values, options)?.0)
 }
 
+/// [`assess`] where the series of the values is at hand. `series` are the finite ones of `values`.
+///
+/// # Errors
+/// As [`assess`].
+pub fn assess_clean(series: &Series, values: &[f64], options: &AssessOptions) -> Result<Assessment, Error> {
+    Ok(assess_series(series, values, options)?.0)
+}
+
 /// [`assess`], and the points of its figures, which need the same fit. `series` are the finite ones of `values`.
 ///
 /// # Errors

@@ -4,10 +4,10 @@ use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
 use super::shown::Shown;
-use super::{Assessment, Envelope};
+use super::{Assessment, Envelope, envelope};
 use crate::gev::{GevTarget, Likelihood};
 use crate::return_period::gumbel_level;
-use crate::{Series, Status, special};
+use crate::{Series, Status};
 
 /// A point of a figure with the band around it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -85,11 +85,9 @@ impl Assessment {
         let mut quantile = Vec::new();
         let mut return_points = Vec::new();
         let shown = shown(n, if n > MANY { 400 } else { 2000 });
-        for &i in &shown {
+        for (&i, [low, high]) in shown.iter().zip(envelope::pointwise(n, &shown, tail)) {
             let x = series.sorted()[i];
             let rank = i as f64 + 1.0;
-            let low = special::beta_quantile(rank, size + 1.0 - rank, tail);
-            let high = special::beta_quantile(rank, size + 1.0 - rank, 1.0 - tail);
             let u = law.cdf(x);
             let outside = u < low || u > high;
             let index = series.places()[i] as usize;

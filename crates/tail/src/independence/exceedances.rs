@@ -13,7 +13,10 @@ const LEVEL: f64 = 0.01;
 const SHARES: [f64; 2] = [0.5, 0.5];
 /// With more exceedances than this, the statistics have their limiting laws.
 const MANY: usize = 2000;
-const SIMULATED: MonteCarlo = MonteCarlo { most: 1999, enough: 40 };
+/// With so many as extreme the p-value is at least the level, however many are drawn.
+const SIMULATED: MonteCarlo = MonteCarlo { most: 1999, enough: 20 };
+/// One of so many places: where more are taken, scanning all is faster than sorting those.
+const SCANNED: usize = 12;
 
 /// The dependence in time of the values above a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,24 +30,35 @@ pub struct Exceedances {
 
 /// The series of whether a value is `above` a quantile, in time order.
 pub fn exceedances(above: &[bool]) -> Exceedances {
-    let n = above.len();
-    let count = above.iter().filter(|above| **above).count();
-    let batch = (n as f64).sqrt() as usize;
-    if batch < 2 || n / batch < 4 || count == 0 || count == n {
+    let Some((expected, found)) = observed(above) else {
         return Exceedances { shown: false, inflation: 1.0 };
-    }
-    // Of few values below and many above, those below have the same dependence.
-    let rare = count.min(n - count);
-    let is_rare = (count <= n - count) as u8 == 1;
-    let places: Vec<usize> =
-        above.iter().enumerate().filter(|(_, above)| **above == is_rare).map(|(at, _)| at).collect();
-    let found = Together::of(places.iter().copied(), n, batch);
-    let expected = Expected { n, rare, batch };
+    };
+    let rare = expected.rare;
     let p = [expected.p_neighbours(found.neighbours), expected.p_batches(found)];
     let shown = p.iter().zip(SHARES).any(|(p, share)| *p < 3.0 * share * LEVEL)
         && (rare > MANY && p.iter().zip(SHARES).any(|(p, share)| *p < share * LEVEL)
             || rare <= MANY && expected.p_of_random_places(found) < LEVEL);
     Exceedances { shown, inflation: expected.inflation(found) }
+}
+
+/// [`Exceedances::inflation`] alone, where dependence is known.
+pub fn inflation(above: &[bool]) -> f64 {
+    observed(above).map_or(1.0, |(expected, found)| expected.inflation(found))
+}
+
+/// What is expected and what is found; none where all or none are above, or where there are too few.
+fn observed(above: &[bool]) -> Option<(Expected, Together)> {
+    let n = above.len();
+    let count = above.iter().filter(|above| **above).count();
+    let batch = (n as f64).sqrt() as usize;
+    if batch < 2 || n / batch < 4 || count == 0 || count == n {
+        return None;
+    }
+    // Of few values below and many above, those below have the same dependence.
+    let rare = count.min(n - count);
+    let is_rare = count <= n - count;
+    let places = above.iter().enumerate().filter(|(_, above)| **above == is_rare).map(|(at, _)| at);
+    Some((Expected { n, rare, batch }, Together::of(places, n, batch)))
 }
 
 /// What the places of the rarer kind tell.
@@ -77,6 +91,20 @@ impl Together {
             }
         }
         Together { neighbours, held: all, squares: squares + held * held }
+    }
+}
+
+impl Together {
+    /// Of the values with a 1.
+    fn among(taken: &[u8], batch: usize) -> Together {
+        let neighbours: u32 = taken.iter().zip(&taken[1..]).map(|(one, next)| u32::from(one & next)).sum();
+        let in_batch = |batch: &[u8]| f64::from(batch.iter().map(|one| u32::from(*one)).sum::<u32>());
+        let (mut held, mut squares) = (0.0, 0.0);
+        for here in taken.chunks_exact(batch).map(in_batch) {
+            held += here;
+            squares += here * here;
+        }
+        Together { neighbours: f64::from(neighbours), held, squares }
     }
 }
 
@@ -129,20 +157,26 @@ impl Expected {
     fn p_of_random_places(&self, found: Together) -> f64 {
         let reach = self.extreme(found) * (1.0 - 1e-9);
         let mut random = Xoshiro::new((self.n as u64) << 20 ^ self.rare as u64);
-        let mut taken = vec![false; self.n];
+        let mut taken = vec![0u8; self.n];
         let mut places = Vec::with_capacity(self.rare);
         probability(SIMULATED, || {
             places.clear();
             while places.len() < self.rare {
                 let place = random.below(self.n);
-                if !taken[place] {
-                    taken[place] = true;
+                if taken[place] == 0 {
+                    taken[place] = 1;
                     places.push(place);
                 }
             }
-            places.iter().for_each(|place| taken[*place] = false);
-            places.sort_unstable();
-            self.extreme(Together::of(places.iter().copied(), self.n, self.batch)) >= reach
+            // Few places are quickly sorted, many are counted among all.
+            let together = if SCANNED * self.rare > self.n {
+                Together::among(&taken, self.batch)
+            } else {
+                places.sort_unstable();
+                Together::of(places.iter().copied(), self.n, self.batch)
+            };
+            places.iter().for_each(|place| taken[*place] = 0);
+            self.extreme(together) >= reach
         })
         .0
     }
@@ -180,6 +214,16 @@ mod tests {
             let shown = (0..1500).filter(|seed| exceedances(&series(n, share, 0.0, *seed)).shown).count();
             // 15 expected at 1 %, standard deviation 3.9.
             assert!(shown <= 28, "{n} {share}: {shown}");
+        }
+    }
+
+    #[test]
+    fn places_among_all_tell_the_same_as_those_in_order() {
+        let mut random = Xoshiro::new(9);
+        for (n, share, batch) in [(17, 0.3, 4), (400, 0.5, 20), (1003, 0.1, 31)] {
+            let taken: Vec<u8> = (0..n).map(|_| u8::from(random.uniform() < share)).collect();
+            let places = (0..n).filter(|at| taken[*at] == 1);
+            assert_eq!(Together::among(&taken, batch), Together::of(places, n, batch));
         }
     }
 

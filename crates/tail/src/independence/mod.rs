@@ -24,7 +24,7 @@ mod trend;
 pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use cluster::{Gap, separated};
-pub use exceedances::{Exceedances, exceedances};
+pub use exceedances::{Exceedances, exceedances, inflation};
 pub use findings::TestFinding;
 pub use level::LevelModel;
 pub use modes::{Dip, dip_test};

@@ -216,7 +216,7 @@ pub fn deliver(
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
-    let mut report = read.then(|| report::build(&outcome.run, &report::ReportOptions::default()));
+    let mut report = read.then(|| report::build(&outcome.run, &report_options(paths, args)));
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
@@ -249,6 +249,12 @@ pub fn deliver(
     misplaced(&paths.run, kept, still_live)?;
     page?;
     appended
+}
+
+/// What is analysed: the figures of the law only where they are shown.
+fn report_options(paths: &OutputPaths, args: &RunArgs) -> report::ReportOptions {
+    let law_figures = paths.page.is_some() || args.json || args.verbose;
+    report::ReportOptions { law_figures, ..Default::default() }
 }
 
 /// Writes what this process's own rank recorded as one part of a directory: for a run that broke off or is large.
@@ -300,7 +306,7 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         std::thread::sleep(Duration::from_millis(100));
     }
     let run = store::read(&parts)?;
-    let report = report::build(&run, &report::ReportOptions::default());
+    let report = report::build(&run, &report_options(paths, args));
     if let Some(path) = &paths.page {
         write_page(&report, path)?;
     }
