@@ -1,6 +1,7 @@
 //! Distribution-free intervals of quantiles, which stay valid if slow operations come in clusters.
 
 use serde::Serialize;
+use tail::Takers;
 use tail::assess::quantile_interval;
 use tail::independence::{exceedances, is_sorted};
 
@@ -102,16 +103,18 @@ pub(crate) fn of(
 /// Whether values of a series depend on each other, and how much those above each quantile do.
 pub(crate) struct Dependence<'a> {
     in_order: &'a [u64],
+    /// Who took them, where several did in turns.
+    takers: Option<&'a Takers>,
     /// Whether those above the median come together: all quantiles then allow for dependence.
     shown: bool,
 }
 
 impl<'a> Dependence<'a> {
-    /// Of values as they came, with their median.
-    pub(crate) fn of(in_order: &'a [u64], median: u64) -> Self {
+    /// Of values as they came, with who took them and their median.
+    pub(crate) fn of(in_order: &'a [u64], takers: Option<&'a Takers>, median: u64) -> Self {
         // The order of sorted values is not that in which they came.
-        let in_order = if is_sorted(in_order) { &[] } else { in_order };
-        Self { in_order, shown: exceedances(&is_above(in_order, median)).shown }
+        let (in_order, takers) = if is_sorted(in_order) { (&[][..], None) } else { (in_order, takers) };
+        Self { in_order, takers, shown: exceedances(&is_above(in_order, median), takers).shown }
     }
 
     /// τ, at least 1: how much more the share of values above `quantile` varies than for independent values; 1 where
@@ -120,9 +123,9 @@ impl<'a> Dependence<'a> {
         let above = is_above(self.in_order, quantile);
         // What is shown of the median needs no test of another quantile.
         if self.shown {
-            return tail::independence::inflation(&above);
+            return tail::independence::inflation(&above, self.takers);
         }
-        let found = exceedances(&above);
+        let found = exceedances(&above, self.takers);
         if found.shown { found.inflation } else { 1.0 }
     }
 }
@@ -144,7 +147,7 @@ mod tests {
     fn interval(values: &[u64], p: f64) -> QuantileInterval {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
-        let dependence = Dependence::of(values, sorted[sorted.len() / 2]);
+        let dependence = Dependence::of(values, None, sorted[sorted.len() / 2]);
         of(&dependence, &sorted, p, |value| value as f64).expect("values")
     }
 
@@ -180,7 +183,7 @@ mod tests {
         let found = interval(&values, 0.999);
         assert_eq!((found.upper_seconds, found.is_resolved()), (None, false));
         assert_eq!(found.half_width(), f64::INFINITY);
-        assert!(of(&Dependence::of(&[], 0), &[], 0.5, |value| value as f64).is_none());
+        assert!(of(&Dependence::of(&[], None, 0), &[], 0.5, |value| value as f64).is_none());
     }
 
     #[test]

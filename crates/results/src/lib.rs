@@ -63,6 +63,6 @@ pub use settings::{apart, differing_settings, settings};
 pub use settle::{judge_steady, was_steady};
 pub use steady::Steadiness;
 pub use steps::Steps;
-pub use summary::of_values;
+pub use summary::{of_values, of_values_taken_by};
 pub use together::Together;
 pub use wall::AtWall;

@@ -69,10 +69,14 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Who
     let wanted = if row.operations_per_timing.is_some() { row.timings as usize } else { 0 };
     let mut durations = Vec::with_capacity(wanted);
     let mut responses = Vec::with_capacity(if is_late { wanted } else { 0 });
+    let mut takers = Vec::new();
     let mut busy = Covered::default();
     timeline.each_in_order(&streams, |timing, at| {
         if wanted > 0 && !timing.failed {
             durations.push(timing.duration_ps);
+            if ranks > 1 {
+                takers.push(at.first);
+            }
             if is_late {
                 let each_ps = (timing.duration_ps + timing.batch / 2) / timing.batch;
                 responses.push(timing.late_ns.saturating_mul(1_000).saturating_add(each_ps));
@@ -92,9 +96,9 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Who
     }
     let each = 1e-12 / row.operations_per_timing.map_or(1.0, f64::from);
     row.sd_seconds = deviation(&durations).map(|ps| ps * each);
-    (row.quantiles_seconds, row.intervals) = quantiles(durations, |ps| ps as f64 * each);
+    (row.quantiles_seconds, row.intervals) = quantiles(durations, &takers, |ps| ps as f64 * each);
     if is_late {
-        let (found, intervals) = quantiles(responses, |ps| ps as f64 * 1e-12);
+        let (found, intervals) = quantiles(responses, &takers, |ps| ps as f64 * 1e-12);
         (row.response_quantiles_seconds, row.intervals) = (found, intervals);
     }
 }

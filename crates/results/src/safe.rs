@@ -105,7 +105,7 @@ impl<'a> Syncs<'a> {
         }
         let count = durations.len() as u64;
         let in_order = durations.into_iter().map(|(_, ps)| ps).collect();
-        let (quantiles_seconds, intervals) = quantiles(in_order, |ps| ps as f64 * 1e-12);
+        let (quantiles_seconds, intervals) = quantiles(in_order, &[], |ps| ps as f64 * 1e-12);
         Some(Safe { count, syncs: syncs as u64, quantiles_seconds, intervals })
     }
 }

@@ -1,6 +1,8 @@
 //! Quantiles of values and their intervals together.
 
 use crate::interval::{self, Dependence, QuantileInterval};
+use tail::Takers;
+
 use crate::quantiles::Quantiles;
 
 /// Probabilities of the intervals, each from so many values on.
@@ -9,6 +11,11 @@ const PROBABILITIES: [(f64, usize); 5] = [(0.5, 1), (0.9, 10), (0.99, 100), (0.9
 /// Quantiles of some numbers, in the order in which they came, and the intervals of those that they reach; nothing of
 /// none. The numbers may have any unit, which the fields then have too; none is NaN.
 pub fn of_values(values: &[f64]) -> (Option<Quantiles>, Vec<QuantileInterval>) {
+    of_values_taken_by(values, &[])
+}
+
+/// [`of_values`] of what several ranks took in turns, with who took each; nobody where one did.
+pub fn of_values_taken_by(values: &[f64], who: &[u32]) -> (Option<Quantiles>, Vec<QuantileInterval>) {
     const SIGN: u64 = 1 << 63;
     // The same order as integers: negative numbers the other way round and below the others.
     let key = |value: f64| match value.to_bits() {
@@ -16,13 +23,14 @@ pub fn of_values(values: &[f64]) -> (Option<Quantiles>, Vec<QuantileInterval>) {
         bits => bits | SIGN,
     };
     let value = |key: u64| f64::from_bits(if key & SIGN != 0 { key & !SIGN } else { !key });
-    quantiles(values.iter().map(|value| key(*value)).collect(), value)
+    quantiles(values.iter().map(|value| key(*value)).collect(), who, value)
 }
 
-/// Quantiles of some values in the order in which they began, and the intervals of those that the values reach; each
+/// Quantiles of some values in the order in which they began, with the rank of each where several took them, and the intervals of those that the values reach; each
 /// shown by `value`.
 pub(crate) fn quantiles(
     in_order: Vec<u64>,
+    who: &[u32],
     value: impl Fn(u64) -> f64,
 ) -> (Option<Quantiles>, Vec<QuantileInterval>) {
     let mut sorted = in_order.clone();
@@ -30,7 +38,8 @@ pub(crate) fn quantiles(
     let found = Quantiles::of_sorted(&sorted, &value);
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
     let median = samples::quantile_rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
-    let dependence = Dependence::of(&in_order, median);
+    let takers = Takers::of(who);
+    let dependence = Dependence::of(&in_order, takers.as_ref(), median);
     let intervals = reached.filter_map(|(p, _)| interval::of(&dependence, &sorted, *p, &value)).collect();
     (found, intervals)
 }

@@ -13,7 +13,7 @@ pub(crate) struct Interval {
     start: i64,
     end: i64,
     /// The ranks whose clocks say when it began and ended.
-    first: u32,
+    pub first: u32,
     last: u32,
 }
 

@@ -40,6 +40,7 @@ mod search;
 mod series;
 mod status;
 mod surface;
+mod takers;
 
 pub mod alarm;
 pub mod assess;
@@ -76,3 +77,4 @@ pub use random::{SplitMix64, Xoshiro};
 pub use return_period::{gumbel_level, return_period_to_probability};
 pub use series::{Dropped, Series};
 pub use status::{End, Interval, Status};
+pub use takers::Takers;

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::takers::Takers;
 use crate::{Error, ordered};
 
 /// Numbers of values dropped because they are not finite.
@@ -30,6 +31,7 @@ pub struct Series {
     dropped: Dropped,
     distinct: usize,
     tick: Option<f64>,
+    takers: Option<Takers>,
 }
 
 impl Series {
@@ -47,7 +49,19 @@ impl Series {
         let distinct =
             if sorted.is_empty() { 0 } else { 1 + sorted.windows(2).filter(|w| w[1] > w[0]).count() };
         let tick = if distinct < sorted.len() { tick(&sorted) } else { None };
-        Series { values, sorted, places, dropped, distinct, tick }
+        Series { values, sorted, places, dropped, distinct, tick, takers: None }
+    }
+
+    /// The same of values that several took in turns; `who` took each of `raw`: nobody where one took all.
+    pub fn taken_by(raw: &[f64], who: &[u32]) -> Series {
+        let of_finite: Vec<u32> =
+            raw.iter().zip(who).filter(|(x, _)| x.is_finite()).map(|(_, who)| *who).collect();
+        Series { takers: Takers::of(&of_finite), ..Series::clean(raw) }
+    }
+
+    /// Who took the values, where several did.
+    pub fn takers(&self) -> Option<&Takers> {
+        self.takers.as_ref()
     }
 
     /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.

@@ -54,6 +54,7 @@ fn worth_for_mean(read: &Read, asked: &Asked) -> crate::Judged {
 
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = dependence();
+    all.extend(dependence_of_a_rank());
     all.extend(changes_of_level());
     all.extend(in_short());
     all.extend([
@@ -87,6 +88,74 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("more reasons", "(and {} more reasons)"),
     ]);
     all
+}
+
+/// Of values that ranks take in turns, in the order of each.
+fn dependence_of_a_rank() -> Vec<Clause> {
+    vec![
+        sentence(
+            "neighbours resemble",
+            "neighbouring values of a rank resemble each other (lag-1 correlation of ranks {})",
+            |_, asked| Sentence(together(asked)),
+        ),
+        sentence(
+            "neighbours resemble",
+            "neighbouring values of a rank resemble each other (lag-1 correlation of ranks {}, tested up to lag {}): for \
+             their mean, {} values are worth about {} independent ones",
+            worth_for_mean,
+        ),
+        sentence(
+            "neighbours alternate",
+            "neighbouring values of a rank alternate between high and low ({*})",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "neighbours alternate",
+            "neighbouring values of a rank alternate between high and low ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "values apart resemble",
+            "values of a rank that are {} apart resemble each other ({*})",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart resemble",
+            "values of a rank that are {} apart resemble each other ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart differ",
+            "values of a rank that are {} apart differ more than by chance ({*})",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart differ",
+            "values of a rank that are {} apart differ more than by chance ({*}): for their mean, {} values are worth about {} \
+             independent ones",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence("neighbours resemble", "neighbouring {what} of a rank resemble each other", |_, asked| {
+            Sentence(together(asked))
+        }),
+        sentence(
+            "neighbours alternate",
+            "neighbouring {what} of a rank alternate between high and low",
+            |_, _| Sentence(false),
+        ),
+        sentence(
+            "values apart resemble",
+            "{what} of a rank that are {} apart resemble each other",
+            |_, asked| Sentence(depends(asked)),
+        ),
+        sentence(
+            "values apart differ",
+            "{what} of a rank that are {} apart differ more than by chance",
+            |_, asked| Sentence(depends(asked)),
+        ),
+    ]
 }
 
 fn dependence() -> Vec<Clause> {

@@ -14,8 +14,9 @@ fn finding_of(found: &TestFinding, what: &str) -> String {
         TestFinding::NoAutocorrelation { lag_one, lags } => {
             format!("no autocorrelation up to lag {lags} (lag-1 correlation of ranks {lag_one:+.2})")
         }
-        TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size } => {
-            let (which, numbers) = correlated(*lag_one, *lag, *at_lag);
+        TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size, of_takers } => {
+            let whose = if *of_takers { "values of a rank" } else { "values" };
+            let (which, numbers) = correlated(whose, (*lag_one, *lag, *at_lag));
             match *effective_size > 0.9 * *n as f64 {
                 true => format!("{which} ({numbers})"),
                 false => format!(
@@ -48,13 +49,9 @@ fn finding_of(found: &TestFinding, what: &str) -> String {
 /// The same without its numbers, for a first screen.
 pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
     match found {
-        TestFinding::Autocorrelation { lag: 1, lag_one, .. } if *lag_one < 0.0 => {
-            format!("neighbouring {what}s alternate between high and low")
-        }
-        TestFinding::Autocorrelation { lag: 1, .. } => format!("neighbouring {what}s resemble each other"),
-        TestFinding::Autocorrelation { lag, at_lag, .. } => {
-            let how = if *at_lag < 0.0 { "differ more than by chance" } else { "resemble each other" };
-            format!("{what}s that are {lag} apart {how}")
+        TestFinding::Autocorrelation { lag_one, lag, at_lag, of_takers, .. } => {
+            let whose = if *of_takers { " of a rank" } else { "" };
+            correlated(&format!("{what}s{whose}"), (*lag_one, *lag, *at_lag)).0
         }
         TestFinding::Trend { tau, interquartile_ranges } => {
             let direction = if *tau > 0.0 { "up" } else { "down" };
@@ -82,14 +79,14 @@ pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
 }
 
 /// Which values are correlated and how, and the numbers.
-fn correlated(lag_one: f64, lag: usize, at_lag: f64) -> (String, String) {
+fn correlated(values: &str, (lag_one, lag, at_lag): (f64, usize, f64)) -> (String, String) {
     if lag == 1 {
         let how = if lag_one < 0.0 { "alternate between high and low" } else { "resemble each other" };
-        return (format!("neighbouring values {how}"), format!("lag-1 correlation of ranks {lag_one:+.2}"));
+        return (format!("neighbouring {values} {how}"), format!("lag-1 correlation of ranks {lag_one:+.2}"));
     }
     let how = if at_lag < 0.0 { "differ more than by chance" } else { "resemble each other" };
     let numbers = format!("correlation of ranks {at_lag:+.2}; of neighbours {lag_one:+.2}");
-    (format!("values that are {lag} apart {how}"), numbers)
+    (format!("{values} that are {lag} apart {how}"), numbers)
 }
 
 /// The pattern of slow values that are not random in time.

@@ -3,6 +3,7 @@
 //! Tests and intervals that take values as independent find a difference in most pairs of runs of one autoregression. Their
 //! variances are multiplied by the long-run variance over the plain one, of the ranks or scores that they are made of.
 
+use crate::Takers;
 use crate::independence::long_run;
 
 /// Standard errors from which on a hint of dependence counts. Some 16 % of samples of independent values have such a
@@ -11,6 +12,6 @@ const COUNTS: f64 = 1.3;
 
 /// By what factor dependence multiplies the variance of the mean of `values`, which are in time order: 1 where nothing
 /// hints at dependence.
-pub(super) fn inflation(values: &[f64]) -> f64 {
-    long_run::inflation_if_hinted(values, COUNTS)
+pub(super) fn inflation(values: &[f64], takers: Option<&Takers>) -> f64 {
+    long_run::inflation_if_hinted(values, COUNTS, takers)
 }

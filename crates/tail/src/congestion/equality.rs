@@ -6,8 +6,8 @@
 //! times its long-run factor.
 
 use super::dependence::inflation;
-use crate::Series;
 use crate::special::{normal_quantile, normal_two_sided, student_two_sided};
+use crate::{Series, Takers};
 
 /// The level's share of the error: whether the new runs are slower is the question, their spread is the smaller one.
 const LEVEL: f64 = 0.75;
@@ -45,7 +45,8 @@ pub(super) fn equality(quiet: &Series, new: &Series) -> Equality {
         (1..=pooled.len()).map(|rank| normal_quantile(rank as f64 / (size + 1.0))).collect();
     let squared: Vec<f64> = normal.iter().map(|score| score * score).collect();
     let sizes = [quiet.len(), new.len()];
-    let [level, spread] = [normal, squared].map(|scores| two_sided(&in_time(&pooled, scores, sizes)));
+    let takers = [quiet.takers(), new.takers()];
+    let [level, spread] = [normal, squared].map(|scores| two_sided(&in_time(&pooled, scores, sizes), takers));
     Equality { p: (level / LEVEL).min(spread / (1.0 - LEVEL)).min(1.0), level, spread }
 }
 
@@ -70,9 +71,9 @@ fn in_time(pooled: &[Pooled], mut scores: Vec<f64>, sizes: [usize; 2]) -> [Vec<f
 }
 
 /// The two-sided p-value of equal means of the scores.
-fn two_sided(arms: &[Vec<f64>; 2]) -> f64 {
+fn two_sided(arms: &[Vec<f64>; 2], takers: [Option<&Takers>; 2]) -> f64 {
     let [x, y] = arms;
-    let factors = [inflation(x), inflation(y)];
+    let factors = [inflation(x, takers[0]), inflation(y, takers[1])];
     let (statistic, freedom) = standardised(arms, factors);
     match factors == [1.0, 1.0] {
         true => normal_two_sided(statistic),

@@ -69,7 +69,7 @@ pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed:
 
 /// How many values of the series tell as much of its level as one independent value.
 pub(super) fn inflation_of(series: &Series) -> f64 {
-    inflation(&crate::independence::ranks(series.values()))
+    inflation(&crate::independence::ranks(series.values()), series.takers())
 }
 
 /// All four with percentile intervals of as many draws as count as independent (Bickel, Götze, van Zwet 1997). A replicate

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::autocorrelation::ranks;
 use super::long_run;
-use crate::lagged;
+use crate::{Takers, lagged};
 
 /// The most likely single jump of the level (Pettitt 1979).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -63,7 +63,7 @@ const OF_STATISTICS: [f64; 2] = [0.6, 0.4];
 const FEWEST_FOR_TWO: usize = 50;
 
 /// [`LevelTest`] of ranks in time order.
-pub(super) fn level_test(ranks: &[f64]) -> LevelTest {
+pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
     let n = ranks.len();
     let size = n as f64;
     let centre = 0.5 * (size + 1.0);
@@ -89,7 +89,7 @@ pub(super) fn level_test(ranks: &[f64]) -> LevelTest {
     let with = |cuts: &[usize], allowance: f64| {
         let residuals = without_levels(ranks, cuts);
         let variance = residuals.iter().map(|r| r * r).sum::<f64>() / size;
-        let factor = long_run::factor(&residuals);
+        let factor = long_run::factor(&residuals, takers);
         let allowed = factor * (1.0 + allowance * (factor - 1.0) / size) * (1.0 + (20.0 / size).powi(2));
         let deviation = (variance * allowed).sqrt();
         if deviation.is_nan() || deviation <= 0.0 {
@@ -187,25 +187,22 @@ const BLOCKS: usize = 2000;
 /// checks that at most 6 % of independent series have a reported jump. No segment is shorter than max(5, n /
 /// 100).
 pub fn change_points(values: &[f64]) -> Vec<usize> {
-    change_points_of_ranks(&ranks(values))
+    change_points_of_ranks(&ranks(values), None)
 }
 
 /// [`change_points`] for known ranks.
-pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
+pub(super) fn change_points_of_ranks(ranks: &[f64], takers: Option<&Takers>) -> Vec<usize> {
     let n = ranks.len();
     if n < 20 {
         return Vec::new();
     }
     let scores = scores_of_ranks(ranks);
-    let difference = |lag: usize| -> f64 {
-        widest(SquaredDifferences { values: &scores[..n - lag], later: &scores[lag..] }) / (n - lag) as f64
-    };
-    let (one, two) = (difference(1), difference(2));
-    if one <= 0.0 {
+    let own = takers.map(|takers| takers.centred(&scores));
+    let variance = [Some(&scores), own.as_ref()].into_iter().flatten().map(|scores| long_run_of(scores));
+    let variance = variance.fold(0.0, f64::max);
+    if variance <= 0.0 {
         return Vec::new();
     }
-    let phi = (two / one - 1.0).clamp(0.0, 0.9);
-    let variance = one / (2.0 * (1.0 - phi)) * (1.0 + phi) / (1.0 - phi);
     let penalty = PENALTY * (n as f64).ln() * variance;
 
     let width = n.div_ceil(BLOCKS);
@@ -255,6 +252,20 @@ pub(super) fn change_points_of_ranks(ranks: &[f64]) -> Vec<usize> {
 
 const PENALTY: f64 = 3.2;
 
+/// The long-run variance of a first-order autoregression, from first and second differences.
+fn long_run_of(scores: &[f64]) -> f64 {
+    let n = scores.len();
+    let difference = |lag: usize| -> f64 {
+        widest(SquaredDifferences { values: &scores[..n - lag], later: &scores[lag..] }) / (n - lag) as f64
+    };
+    let (one, two) = (difference(1), difference(2));
+    if one <= 0.0 {
+        return 0.0;
+    }
+    let phi = (two / one - 1.0).clamp(0.0, 0.9);
+    one / (2.0 * (1.0 - phi)) * (1.0 + phi) / (1.0 - phi)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -302,7 +313,7 @@ mod tests {
                         state + level(at as f64 / n as f64)
                     })
                     .collect();
-                level_test(&ranks(&values)).p < 0.005
+                level_test(&ranks(&values), None).p < 0.005
             })
             .count()
     }

@@ -4,8 +4,8 @@
 //! the one of independent values in half of all independent series, so it counts only where a test shows dependence.
 
 use super::montecarlo::{MonteCarlo, probability};
-use crate::Xoshiro;
 use crate::special::{chi_square_survival, normal_cdf};
+use crate::{Takers, Xoshiro};
 
 /// Error of the tests: independent values are called dependent in so many cases.
 const LEVEL: f64 = 0.01;
@@ -13,8 +13,10 @@ const LEVEL: f64 = 0.01;
 const SHARES: [f64; 2] = [0.5, 0.5];
 /// With more exceedances than this, the statistics have their limiting laws.
 const MANY: usize = 2000;
-/// With so many as extreme the p-value is at least the level, however many are drawn.
-const SIMULATED: MonteCarlo = MonteCarlo { most: 1999, enough: 20 };
+/// With so many as extreme as these the p-value is at least the level, however many are drawn.
+fn simulated(level: f64) -> MonteCarlo {
+    MonteCarlo { most: 1999, enough: (2000.0 * level).round().max(1.0) as u32 }
+}
 /// One of so many places: where more are taken, scanning all is faster than sorting those.
 const SCANNED: usize = 12;
 
@@ -28,22 +30,104 @@ pub struct Exceedances {
     pub inflation: f64,
 }
 
-/// The series of whether a value is `above` a quantile, in time order.
-pub fn exceedances(above: &[bool]) -> Exceedances {
-    let Some((expected, found)) = observed(above) else {
-        return Exceedances { shown: false, inflation: 1.0 };
-    };
-    let rare = expected.rare;
-    let p = [expected.p_neighbours(found.neighbours), expected.p_batches(found)];
-    let shown = p.iter().zip(SHARES).any(|(p, share)| *p < 3.0 * share * LEVEL)
-        && (rare > MANY && p.iter().zip(SHARES).any(|(p, share)| *p < share * LEVEL)
-            || rare <= MANY && expected.p_of_random_places(found) < LEVEL);
-    Exceedances { shown, inflation: expected.inflation(found) }
+/// The series of whether a value is `above` a quantile, in time order; of values that several take in turns in the order of
+/// each too, with half of the error for each.
+pub fn exceedances(above: &[bool], takers: Option<&Takers>) -> Exceedances {
+    let level = if takers.is_some() { 0.5 * LEVEL } else { LEVEL };
+    let own = takers.and_then(|takers| Apart::of(above, takers)).map(|own| own.tested(level));
+    let found = [of_time(above, level), own];
+    let shown = found.iter().flatten().filter(|found| found.shown);
+    match shown.map(|found| found.inflation).reduce(f64::max) {
+        Some(inflation) => Exceedances { shown: true, inflation },
+        None => {
+            let most = found.iter().flatten().map(|found| found.inflation).fold(1.0, f64::max);
+            Exceedances { shown: false, inflation: most }
+        }
+    }
 }
 
 /// [`Exceedances::inflation`] alone, where dependence is known.
-pub fn inflation(above: &[bool]) -> f64 {
-    observed(above).map_or(1.0, |(expected, found)| expected.inflation(found))
+pub fn inflation(above: &[bool], takers: Option<&Takers>) -> f64 {
+    let own = takers.and_then(|takers| Apart::of(above, takers)).map_or(1.0, |own| own.inflation());
+    observed(above).map_or(1.0, |(expected, found)| expected.inflation(found)).max(own)
+}
+
+fn of_time(above: &[bool], level: f64) -> Option<Exceedances> {
+    let (expected, found) = observed(above)?;
+    let rare = expected.rare;
+    let p = [expected.p_neighbours(found.neighbours), expected.p_batches(found)];
+    let shown = p.iter().zip(SHARES).any(|(p, share)| *p < 3.0 * share * level)
+        && (rare > MANY && p.iter().zip(SHARES).any(|(p, share)| *p < share * level)
+            || rare <= MANY && expected.p_of_random_places(found, level) < level);
+    Some(Exceedances { shown, inflation: expected.inflation(found) })
+}
+
+/// The rarer kind in the order of each taker: how many each has says nothing, where they are does.
+struct Apart {
+    of_each: Vec<Vec<u8>>,
+    /// Pairs of neighbours that are both of it, their mean at random places of each, and how much they vary there.
+    pairs: f64,
+    expected: f64,
+    variance: f64,
+    rare: usize,
+}
+
+impl Apart {
+    fn of(above: &[bool], takers: &Takers) -> Option<Apart> {
+        let count = above.iter().filter(|above| **above).count();
+        let is_rare = count <= above.len() - count;
+        let rare: Vec<u8> = above.iter().map(|above| u8::from(*above == is_rare)).collect();
+        let of_each: Vec<Vec<u8>> = takers.apart(&rare).collect();
+        let (mut expected, mut variance) = (0.0, 0.0);
+        for own in &of_each {
+            let (n, k) = (own.len() as f64, own.iter().map(|one| f64::from(*one)).sum::<f64>());
+            expected += k * (k - 1.0).max(0.0) / n;
+            variance += k * (1.0 - k / n);
+        }
+        let pairs = of_each.iter().map(|own| f64::from(neighbours(own))).sum();
+        let rare = count.min(above.len() - count);
+        (variance > 0.0).then_some(Apart { of_each, pairs, expected, variance, rare })
+    }
+
+    /// (1 + ρ) / (1 - ρ) of a first-order autoregression.
+    fn inflation(&self) -> f64 {
+        let n = self.of_each.iter().map(Vec::len).sum::<usize>() as f64;
+        let rho = ((self.pairs - self.expected) / self.variance).clamp(0.0, 1.0 - 1.0 / n);
+        (1.0 + rho) / (1.0 - rho)
+    }
+
+    fn tested(mut self, level: f64) -> Exceedances {
+        let inflation = self.inflation();
+        let spread: f64 = self
+            .of_each
+            .iter()
+            .map(|own| {
+                let n = own.len() as f64;
+                let share = own.iter().map(|one| f64::from(*one)).sum::<f64>() / n;
+                n * (share * (1.0 - share)).powi(2)
+            })
+            .sum();
+        let p = normal_cdf(-(self.pairs - self.expected) / spread.sqrt().max(1e-300));
+        let shown = p < 3.0 * level
+            && (self.rare > MANY && p < level || self.rare <= MANY && self.p_of_random_places(level) < level);
+        Exceedances { shown, inflation }
+    }
+
+    fn p_of_random_places(&mut self, level: f64) -> f64 {
+        let mut random = Xoshiro::new((self.rare as u64) << 20 ^ self.of_each.len() as u64);
+        let (of_each, pairs) = (&mut self.of_each, self.pairs);
+        probability(simulated(level), || {
+            let mut found = 0.0;
+            for own in of_each.iter_mut() {
+                for end in (1..own.len()).rev() {
+                    own.swap(end, random.below(end + 1));
+                }
+                found += f64::from(neighbours(own));
+            }
+            found >= pairs
+        })
+        .0
+    }
 }
 
 /// What is expected and what is found; none where all or none are above, or where there are too few.
@@ -94,10 +178,15 @@ impl Together {
     }
 }
 
+/// Pairs of neighbours that are both 1.
+fn neighbours(taken: &[u8]) -> u32 {
+    taken.iter().zip(taken.iter().skip(1)).map(|(one, next)| u32::from(one & next)).sum()
+}
+
 impl Together {
     /// Of the values with a 1.
     fn among(taken: &[u8], batch: usize) -> Together {
-        let neighbours: u32 = taken.iter().zip(&taken[1..]).map(|(one, next)| u32::from(one & next)).sum();
+        let neighbours = neighbours(taken);
         let in_batch = |batch: &[u8]| f64::from(batch.iter().map(|one| u32::from(*one)).sum::<u32>());
         let (mut held, mut squares) = (0.0, 0.0);
         for here in taken.chunks_exact(batch).map(in_batch) {
@@ -154,12 +243,12 @@ impl Expected {
     }
 
     /// The p-value of both, from random places; seeded by the numbers: the same values, the same p.
-    fn p_of_random_places(&self, found: Together) -> f64 {
+    fn p_of_random_places(&self, found: Together, level: f64) -> f64 {
         let reach = self.extreme(found) * (1.0 - 1e-9);
         let mut random = Xoshiro::new((self.n as u64) << 20 ^ self.rare as u64);
         let mut taken = vec![0u8; self.n];
         let mut places = Vec::with_capacity(self.rare);
-        probability(SIMULATED, || {
+        probability(simulated(level), || {
             places.clear();
             while places.len() < self.rare {
                 let place = random.below(self.n);
@@ -211,7 +300,8 @@ mod tests {
     #[test]
     fn independent_values_are_called_dependent_at_the_level() {
         for (n, share) in [(60, 0.5), (400, 0.5), (400, 0.01), (3000, 0.1), (9000, 0.5)] {
-            let shown = (0..1500).filter(|seed| exceedances(&series(n, share, 0.0, *seed)).shown).count();
+            let shown =
+                (0..1500).filter(|seed| exceedances(&series(n, share, 0.0, *seed), None).shown).count();
             // 15 expected at 1 %, standard deviation 3.9.
             assert!(shown <= 28, "{n} {share}: {shown}");
         }
@@ -231,12 +321,12 @@ mod tests {
     fn values_that_stay_are_shown_and_the_variance_is_theirs() {
         for share in [0.5, 0.1] {
             let all: Vec<Exceedances> =
-                (0..60).map(|seed| exceedances(&series(400, share, 0.5, seed))).collect();
+                (0..60).map(|seed| exceedances(&series(400, share, 0.5, seed), None)).collect();
             assert!(all.iter().filter(|one| one.shown).count() >= 58, "{share}");
             // The truth is (1 + 0.5) / (1 - 0.5).
             let mean = all.iter().map(|one| one.inflation).sum::<f64>() / 60.0;
             assert!((2.7..4.2).contains(&mean), "{share}: {mean}");
         }
-        assert!(!exceedances(&[true; 50]).shown);
+        assert!(!exceedances(&[true; 50], None).shown);
     }
 }

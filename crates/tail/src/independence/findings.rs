@@ -30,6 +30,9 @@ pub enum TestFinding {
         n: usize,
         /// Number of independent values to which they are equivalent.
         effective_size: f64,
+        /// Whether the order is that of each rank by itself.
+        #[serde(default)]
+        of_takers: bool,
     },
     /// Mann-Kendall: no trend.
     NoTrend {

@@ -91,7 +91,7 @@ fn whole(series: &Series) -> Vec<Segment> {
 /// The segments between change points, or on both sides of the best jump where there are none.
 fn segments(series: &Series, ranks: &[f64], level: &LevelTest) -> Vec<Segment> {
     let values = series.values();
-    let mut cuts = change::change_points_of_ranks(ranks);
+    let mut cuts = change::change_points_of_ranks(ranks, series.takers());
     if cuts.is_empty() {
         cuts.push(level.at);
     }

@@ -232,7 +232,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
             (dip_test(&spread, DIPS), separated(&spread), slow::slow_values_of(series))
         },
     );
-    let OfOrder { ranks, correlations, neighbours, trend, jump, level } = of_order;
+    let OfOrder { ranks, correlations, of_takers, neighbours, trend, jump, level } = of_order;
 
     let sorted = is_sorted(values);
     let dip_p = dip.p / (1.0 - GAP);
@@ -257,15 +257,18 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let cut = gap.filter(|_| several && gap_p <= dip_p).map(|gap| gap.below);
     let modes = if several { split::modes(&spread_ties(series), cut, significance) } else { Vec::new() };
     let lag_one = correlations.first().copied().unwrap_or(0.0);
+    let lags = lags.min(correlations.len());
     let (lag, at_lag) = telling(&correlations, lags);
     let shown = [is_shown(Question::Trend), is_shown(Question::Jump)];
     let change = level::Change::of(series, &ranks, &level, &trend, shown);
     let within = within_segments(&ranks, &change.segments);
     // Sorted values tell nothing of their dependence.
     let resembles = !sorted && neighbours.p < RESEMBLES;
-    let variance_inflation = if resembles { long_run::inflation(&within) } else { 1.0 };
+    let variance_inflation = if resembles { long_run::inflation(&within, series.takers()) } else { 1.0 };
     let effective_size = size / variance_inflation;
-    let ar1 = autocorrelations(&within, 1).first().copied().filter(|_| !sorted).unwrap_or(0.0);
+    let own = series.takers().filter(|_| of_takers).map(|takers| takers.centred(&within));
+    let ar1 = autocorrelations(own.as_deref().unwrap_or(&within), 1).first().copied();
+    let ar1 = ar1.filter(|_| !sorted).unwrap_or(0.0);
     let tests: Vec<Test> = done
         .into_iter()
         .zip(adjusted)
@@ -275,7 +278,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
             let rejected = significant && !negligible;
             let finding = match (question, rejected) {
                 (Question::Autocorrelation, true) => {
-                    TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size }
+                    TestFinding::Autocorrelation { lag_one, lag, at_lag, lags, n, effective_size, of_takers }
                 }
                 (Question::Autocorrelation, false) => TestFinding::NoAutocorrelation { lag_one, lags },
                 (Question::Trend, true) => level::trend_found(&trend, series),
@@ -386,6 +389,8 @@ struct OfOrder {
     ranks: Vec<f64>,
     /// Of the ranks.
     correlations: Vec<f64>,
+    /// Whether these are in the order of each taker.
+    of_takers: bool,
     neighbours: Neighbours,
     trend: Trend,
     jump: Jump,
@@ -396,13 +401,18 @@ impl OfOrder {
     fn of(series: &Series, lags: usize) -> Self {
         let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
         let correlations = autocorrelations(&ranks, 40.min(series.len() / 4));
+        let neighbours = neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]);
+        let takers = series.takers();
+        let (neighbours, correlations, of_takers) =
+            neighbours::told_of_takers(&ranks, takers, neighbours, correlations);
         Self {
-            neighbours: neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]),
-            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks),
+            neighbours,
+            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, takers),
             jump: change::pettitt_of_ranks(&ranks),
-            level: change::level_test(&ranks),
+            level: change::level_test(&ranks, takers),
             correlations,
             ranks,
+            of_takers,
         }
     }
 }

@@ -8,8 +8,8 @@ use lanes::{Arithmetic, LaneWork, widest};
 
 use super::autocorrelation::{autocorrelations, ljung_box_of};
 use super::montecarlo::{MonteCarlo, probability};
-use crate::Xoshiro;
 use crate::special::{chi_square_quantile, chi_square_survival, normal_cdf, normal_upper_quantile};
+use crate::{Takers, Xoshiro};
 
 /// The largest number of lags of the portmanteau.
 const MOST_LAGS: usize = 20;
@@ -30,8 +30,8 @@ pub struct Neighbours {
 
 /// Lag 1 as a normal statistic, its negative, and the portmanteau, from the autocorrelations of `n` values. Under random
 /// order lag 1 is -1/n on average.
-fn statistics(correlations: &[f64], n: f64) -> [f64; 3] {
-    let first = n.sqrt() * (correlations[0] + 1.0 / n);
+fn statistics(correlations: &[f64], n: f64, mean: f64) -> [f64; 3] {
+    let first = n.sqrt() * (correlations[0] + mean);
     [first, -first, ljung_box_of(correlations, n)]
 }
 
@@ -43,9 +43,58 @@ pub fn neighbours(ranks: &[f64], lags: usize) -> Neighbours {
     neighbours_of(ranks, &autocorrelations(ranks, lags))
 }
 
+/// [`neighbours`] of what several took in turns, in the order of each: values of one after those of another, each less its mean.
+/// Random orders are those of each taker; all correlations are less their mean over these. With it these correlations.
+fn neighbours_of_takers(ranks: &[f64], takers: &Takers, lags: usize) -> (Neighbours, Vec<f64>) {
+    let own = Own::of(ranks, takers, lags);
+    let correlations = own.corrected(autocorrelations(&own.centred, lags));
+    (
+        tested(&own.centred, &correlations[..lags.min(MOST_LAGS).min(correlations.len())], Some(&own)),
+        correlations,
+    )
+}
+
+/// The values of takers, one after another.
+struct Own {
+    centred: Vec<f64>,
+    lengths: Vec<usize>,
+    /// The mean correlation at each lag in random orders of each.
+    means: Vec<f64>,
+}
+
+impl Own {
+    fn of(ranks: &[f64], takers: &Takers, lags: usize) -> Own {
+        let centred = takers.centred(ranks);
+        let lengths: Vec<usize> = takers.lengths().collect();
+        let (mut means, mut from, mut all) = (vec![0.0; lags], 0, 0.0);
+        for length in &lengths {
+            let squares: f64 = centred[from..from + length].iter().map(|x| x * x).sum();
+            (from, all) = (from + length, all + squares);
+            let n = *length as f64;
+            for (lag, mean) in (1..).zip(&mut means) {
+                *mean -= if *length > lag { squares * (n - lag as f64) / (n * (n - 1.0)) } else { 0.0 };
+            }
+        }
+        means.iter_mut().for_each(|mean| *mean /= all.max(f64::MIN_POSITIVE));
+        Own { centred, lengths, means }
+    }
+
+    fn corrected(&self, mut correlations: Vec<f64>) -> Vec<f64> {
+        correlations.iter_mut().zip(&self.means).for_each(|(found, mean)| *found -= mean);
+        correlations
+    }
+}
+
 /// [`neighbours`] of ranks of which the autocorrelations are known: those of all lags to test, at least.
 pub(super) fn neighbours_of(ranks: &[f64], correlations: &[f64]) -> Neighbours {
+    tested(ranks, correlations, None)
+}
+
+fn tested(ranks: &[f64], correlations: &[f64], own: Option<&Own>) -> Neighbours {
     let n = ranks.len();
+    // The mean of lag 1 in random orders of all values is -1/n; that of takers is taken off.
+    let mean = if own.is_some() { 0.0 } else { 1.0 / n as f64 };
+    let statistics = |correlations: &[f64], n: f64| statistics(correlations, n, mean);
     let lags = correlations.len().min(MOST_LAGS);
     let size = n as f64;
     let portmanteau = ljung_box_of(&correlations[..lags], size);
@@ -77,36 +126,66 @@ pub(super) fn neighbours_of(ranks: &[f64], correlations: &[f64]) -> Neighbours {
             far([drawn[0], -drawn[0], drawn.iter().map(|z| z * z).sum()])
         })
     } else {
-        let mut orders = Orders::of(ranks);
+        let mut orders = Orders::of(ranks, own);
         probability(SIMULATED, || far(statistics(&orders.next(lags, &mut random)[..lags], size)))
     };
     Neighbours { portmanteau, p: if reached { p } else { p.min(bound) } }
 }
 
-/// Random orders of centred ranks.
-struct Orders {
-    /// Zeros after the values avoid bounds in the inner loop.
-    centred: Vec<f64>,
-    n: usize,
-    square: f64,
+/// How values depend on each other, in their order and in that of each taker, of which the one that tells more is told; whether
+/// it is that of takers. Each has half of the error.
+pub(super) fn told_of_takers(
+    ranks: &[f64],
+    takers: Option<&Takers>,
+    neighbours: Neighbours,
+    correlations: Vec<f64>,
+) -> (Neighbours, Vec<f64>, bool) {
+    let Some(takers) = takers else { return (neighbours, correlations, false) };
+    let lags = 20.min(takers.each() / 5).max(1);
+    let (own, of_own) = neighbours_of_takers(ranks, takers, lags);
+    let of_takers = own.p < neighbours.p;
+    let p = (2.0 * own.p.min(neighbours.p)).min(1.0);
+    let (told, correlations) = if of_takers { (own, of_own) } else { (neighbours, correlations) };
+    (Neighbours { p, ..told }, correlations, of_takers)
 }
 
-impl Orders {
-    fn of(ranks: &[f64]) -> Orders {
+/// Random orders of centred ranks.
+struct Orders<'a> {
+    /// Zeros after the values avoid bounds in the inner loop.
+    centred: Vec<f64>,
+    square: f64,
+    lengths: &'a [usize],
+    means: &'a [f64],
+}
+
+impl<'a> Orders<'a> {
+    fn of(ranks: &[f64], own: Option<&'a Own>) -> Orders<'a> {
         let n = ranks.len();
         let mean = ranks.iter().sum::<f64>() / n as f64;
         let centred: Vec<f64> = ranks.iter().map(|r| r - mean).chain([0.0; MOST_LAGS]).collect();
         let square = centred.iter().map(|x| x * x).sum();
-        Orders { centred, n, square }
+        let (lengths, means): (&[usize], &[f64]) = own.map_or((&[], &[]), |own| (&own.lengths, &own.means));
+        Orders { centred, square, lengths, means }
     }
 
     /// The autocorrelations of the next order; those beyond `lags` are undefined.
     fn next(&mut self, lags: usize, random: &mut Xoshiro) -> [f64; MOST_LAGS] {
-        for i in (1..self.n).rev() {
-            self.centred.swap(i, random.below(i + 1));
+        let mut shuffle = |values: &mut [f64]| {
+            for i in (1..values.len()).rev() {
+                values.swap(i, random.below(i + 1));
+            }
+        };
+        let all = self.centred.len() - MOST_LAGS;
+        let mut rest = &mut self.centred[..all];
+        for length in self.lengths {
+            let (own, others) = rest.split_at_mut(*length);
+            shuffle(own);
+            rest = others;
         }
+        shuffle(rest);
         let mut sums = widest(LaggedProducts(&self.centred));
         sums[..lags].iter_mut().for_each(|sum| *sum /= self.square);
+        sums.iter_mut().zip(self.means).for_each(|(sum, mean)| *sum -= mean);
         sums
     }
 }

@@ -6,7 +6,7 @@ use super::autocorrelation::{near_ranks, ranks_of_sorted};
 use super::inversions::inversions;
 use super::long_run;
 use crate::special::normal_two_sided;
-use crate::{lagged, ordered};
+use crate::{Takers, lagged, ordered};
 
 /// A monotone trend over the run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -31,14 +31,19 @@ pub struct Trend {
 /// Mann-Kendall's test with the long-run variance of the ranks.
 pub fn mann_kendall(values: &[f64]) -> Trend {
     let (sorted, places) = ordered::with_places(values);
-    mann_kendall_of_ranks(values, &sorted, &ranks_of_sorted(&sorted, &places))
+    mann_kendall_of_ranks(values, &sorted, &ranks_of_sorted(&sorted, &places), None)
 }
 
 /// The allowance for the error of the long-run variance.
 const ALLOWANCE: f64 = 20.0;
 
 /// [`mann_kendall`] of values of which the ascending ones and the ranks are known.
-pub(super) fn mann_kendall_of_ranks(values: &[f64], sorted: &[f64], of: &[f64]) -> Trend {
+pub(super) fn mann_kendall_of_ranks(
+    values: &[f64],
+    sorted: &[f64],
+    of: &[f64],
+    takers: Option<&Takers>,
+) -> Trend {
     let n = values.len();
     let size = n as f64;
     let slope = theil_sen(values);
@@ -60,7 +65,7 @@ pub(super) fn mann_kendall_of_ranks(values: &[f64], sorted: &[f64], of: &[f64]) 
     let mut ranks = near_ranks(detrended);
     let mean = lagged::mean(&ranks);
     ranks.iter_mut().for_each(|rank| *rank -= mean);
-    let dependent = long_run::factor(&ranks);
+    let dependent = long_run::factor(&ranks, takers);
     let factor = dependent * (1.0 + ALLOWANCE * (dependent - 1.0) / size);
     let z = s / variance.sqrt();
     Trend {

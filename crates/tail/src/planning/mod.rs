@@ -247,7 +247,7 @@ impl Pilot {
         let moves: Vec<f64> = self.influences.as_ref()?.iter().map(along).collect();
         let mean = moves.iter().sum::<f64>() / moves.len() as f64;
         let residuals: Vec<f64> = moves.iter().map(|one| one - mean).collect();
-        Some(long_run::factor(&residuals))
+        Some(long_run::factor(&residuals, None))
     }
 
     /// Between which numbers the runs of a plan lie, by the error of the pilot's parameters and of what dependence costs: the
