@@ -25,6 +25,7 @@ mod system;
 mod terminal;
 mod values;
 mod working;
+mod written;
 
 fn main() -> std::process::ExitCode {
     system::ignore_file_size_signal();

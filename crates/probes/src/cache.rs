@@ -82,7 +82,7 @@ impl Kernels {
     }
 
     /// Builds a kernel on `file`, which [`Request::own_file`] gave, and runs one operation, so that its code
-    /// and data are in memory.
+    /// and data are in memory; but none that starts a program, which may change anything.
     ///
     /// # Errors
     /// If it cannot be built: too little memory, or a file that cannot be opened.
@@ -99,8 +99,14 @@ impl Kernels {
         }
         let mut kernel = build_on(request, file)?;
         let least = kernel.min_count();
-        let first = kernel.time(clock, least);
-        let each_ps = clock.picoseconds(first.begin, first.end) / u64::from(least.max(1));
+        let each_ps = match request {
+            // Not known: one at a time.
+            Request::Spawn { .. } => SLICE_PS,
+            _ => {
+                let first = kernel.time(clock, least);
+                clock.picoseconds(first.begin, first.end) / u64::from(least.max(1))
+            }
+        };
         self.ready.push(Ready { request: request.clone(), kernel, each_ps });
         Ok(())
     }
@@ -141,6 +147,14 @@ mod tests {
         }
         assert!(!kernels.is_ready(&chase(4096)));
         assert!(kernels.is_ready(&chase(8192)) && kernels.is_ready(&Request::Getpid));
+    }
+
+    #[test]
+    fn a_program_is_started_as_often_as_asked() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let program = format!("mkdir {}", folder.path().join("made").display());
+        // A second start would fail.
+        assert_eq!(timed(&mut Kernels::default(), Request::Spawn { program }, 1).value, 0);
     }
 
     #[test]

@@ -12,11 +12,11 @@ use super::entry::{is_there_and_no_link, look};
 use super::owned::Ownership;
 use super::place::{ParentFacts, Place, Reached, has_birth_times, of_place};
 use super::real_path::real_path;
-use super::refusal::{Reason, Refusal};
+use super::refusal::{Reason, Refusal, WayOut};
 use super::results::Results;
 use crate::recent::RecentDirectories;
 
-use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null};
+use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null, is_option, makes};
 
 /// The directories below which a program may read and write.
 #[derive(Clone, Debug)]
@@ -201,6 +201,9 @@ impl Confinement {
         match answer {
             Ok(around) if !around.trusted && what != READ && is_hidden(name) => {
                 Err(self.refuse(what, path, Reason::Hidden, &self.real_of(bytes)))
+            }
+            Ok(around) if !around.trusted && makes(what) && is_option(bytes) => {
+                Err(self.refuse(what, path, Reason::Dash, &self.real_of(bytes)))
             }
             Ok(around) if !around.trusted && self.results.forbid(what, bytes) => {
                 Err(self.refuse(what, path, Reason::Result, &self.real_of(bytes)))
@@ -473,8 +476,9 @@ impl Confinement {
 
     /// Why nothing allows `real`.
     fn reason_against(&self, real: &Path) -> Reason {
-        let below_any = self.places.iter().any(|place| real.starts_with(&place.path));
-        if below_any { Reason::Hidden } else { Reason::Outside }
+        let whole = std::path::absolute(real).unwrap_or_else(|_| real.into());
+        let is_below = |place: &Place| whole.starts_with(&place.path);
+        if self.places.iter().any(is_below) { Reason::Hidden } else { Reason::Outside }
     }
 
     fn real_of(&self, path: &[u8]) -> PathBuf {
@@ -484,15 +488,13 @@ impl Confinement {
 
     fn refuse(&self, what: &'static str, path: &CStr, reason: Reason, real: &Path) -> Refusal {
         let places: Vec<String> = self.places.iter().map(|place| place.path.display().to_string()).collect();
-        let directory = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(real);
-        let flag = if self.rooted { "--root" } else { "--allow" };
         Refusal {
             what,
             path: path.to_string_lossy().into_owned(),
             real: real.into(),
             reason,
             places: places.join(", "),
-            option: if self.in_room { String::new() } else { format!("{flag} {}", directory.display()) },
+            way: WayOut::of(self.in_room, self.rooted, real),
         }
     }
 }

@@ -32,6 +32,6 @@ pub use moment::Moment;
 pub use object::Object;
 pub use owned::Ownership;
 pub use place::{ParentFacts, Reached};
-pub use refusal::{Reason, Refusal};
+pub use refusal::{Reason, Refusal, WayOut};
 pub use registry::{Evidence, Registry};
 pub use written::{MAKE, READ};

@@ -9,6 +9,8 @@ pub enum Reason {
     Outside,
     /// A name in it begins with a dot.
     Hidden,
+    /// The name to be made begins with a dash.
+    Dash,
     /// Another rank changed the path while it was looked up.
     Changed,
     /// lastrank itself writes there.
@@ -21,6 +23,21 @@ pub enum Reason {
     Colon,
     /// It would start a program.
     Starts,
+}
+
+impl WayOut {
+    /// Where it is about `real`, with `--room`, `--root` or neither. The option allows no more than is needed: the file
+    /// where it is there, else the directory where it is to be.
+    pub(super) fn of(in_room: bool, rooted: bool, real: &Path) -> Self {
+        let around = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(real);
+        let place = if real.symlink_metadata().is_ok() { real } else { around };
+        let option = format!("--allow {}", place.display());
+        match (in_room, rooted) {
+            (true, _) => Self::Room,
+            (false, true) => Self::Root(option),
+            (false, false) => Self::Allow(option),
+        }
+    }
 }
 
 /// Something that a program may not do.
@@ -37,8 +54,19 @@ pub struct Refusal {
     pub reason: Reason,
     /// The allowed places in words.
     pub places: String,
-    /// The option that would allow it, where it is one of a directory; none in a room.
-    pub option: String,
+    /// What would allow it.
+    pub way: WayOut,
+}
+
+/// What would allow something that a program was refused.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WayOut {
+    /// Nothing: a room has no exit.
+    Room,
+    /// No `--root`, which is stronger than this `--allow`.
+    Root(String),
+    /// This `--allow`.
+    Allow(String),
 }
 
 fn resolved(path: &str, real: &Path) -> String {
@@ -51,27 +79,38 @@ fn resolved(path: &str, real: &Path) -> String {
 
 impl Refusal {
     fn because(&self) -> String {
-        let Self { places, option, .. } = self;
-        match self.reason {
-            Reason::Outside if option.is_empty() => format!("with --room the program has nothing but {places}"),
-            Reason::Hidden if option.is_empty() => "with --room no name may begin with a dot".into(),
-            Reason::NotMade if option.is_empty() => "with --room a program changes only what it made".into(),
-            Reason::Executable | Reason::Starts if option.is_empty() => {
-                "with --room a program may start no others and make no file executable".into()
-            }
-            Reason::Outside => {
-                format!("the program may only touch files below {places}; to allow it, add {option}")
-            }
-            Reason::Hidden => format!(
-                "names that begin with a dot hold settings and keys of other programs; to allow it, add {option}"
+        let Self { places, .. } = self;
+        if self.way == WayOut::Room
+            && let Some(why) = self.in_a_room()
+        {
+            return why;
+        }
+        let (outside, instead, other) = match &self.way {
+            WayOut::Room => ("--room", String::new(), String::new()),
+            WayOut::Root(option) => (
+                "--root",
+                format!("without --root, {option} would allow it"),
+                format!("without --root, {option} lets the program have it all the same"),
             ),
-            Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
-            Reason::NotMade => {
-                format!(
-                    "this run did not make it, nor did an earlier one of yours; to let the program have it all the same, \
-                     add {option}"
-                )
+            WayOut::Allow(option) => (
+                "",
+                format!("to allow it, add {option}"),
+                format!("to let the program have it all the same, add {option}"),
+            ),
+        };
+        match self.reason {
+            Reason::Outside if outside.is_empty() => {
+                format!("the program may only touch files below {places}; {instead}")
             }
+            Reason::Outside => format!("with {outside} the program has nothing but {places}"),
+            Reason::Hidden => {
+                format!("names that begin with a dot hold settings and keys of other programs; {instead}")
+            }
+            Reason::Dash => {
+                format!("a name that begins with a dash is an option to the next `tar *`; {instead}")
+            }
+            Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
+            Reason::NotMade => format!("this run did not make it, nor did an earlier one of yours; {other}"),
             Reason::Result => "lastrank writes the results of this run there; name others with -o FILE".into(),
             Reason::Colon => {
                 "the MPI library takes what stands before a colon for the name of a file system; use names without one"
@@ -83,5 +122,20 @@ impl Refusal {
             }
             Reason::Starts => "a program may start others only with --allow-spawn".into(),
         }
+    }
+
+    /// Why, where no option allows it.
+    fn in_a_room(&self) -> Option<String> {
+        let why = match self.reason {
+            Reason::Outside => format!("with --room the program has nothing but {}", self.places),
+            Reason::Hidden => "with --room no name may begin with a dot".into(),
+            Reason::Dash => "with --room no name may begin with a dash".into(),
+            Reason::NotMade => "with --room a program changes only what it made".into(),
+            Reason::Executable | Reason::Starts => {
+                "with --room a program may start no others and make no file executable".into()
+            }
+            Reason::Changed | Reason::Result | Reason::Colon => return None,
+        };
+        Some(why)
     }
 }

@@ -283,6 +283,27 @@ fn a_path_outside_is_refused_however_it_is_written() {
 }
 
 #[test]
+fn no_name_that_a_shell_would_hand_on_as_an_option_is_made() {
+    let home = tempfile::tempdir().expect("a directory");
+    std::fs::create_dir(home.path().join("-d")).expect("mkdir");
+    let mut rule = confinement(home.path());
+    for name in ["-rf", "--checkpoint=1", "sub/-x", "-x/", "-"] {
+        for what in ["make", "write to", "rename to"] {
+            let refused = rule.check(what, &c(&home.path().join(name))).expect_err(name).to_string();
+            assert!(refused.contains("begins with a dash"), "{refused}");
+        }
+    }
+    for name in ["a-b", "-d/f", "sub-/x"] {
+        assert!(rule.check("write to", &c(&home.path().join(name))).is_ok(), "{name}");
+    }
+    for what in ["read", "remove"] {
+        assert!(rule.check(what, &c(&home.path().join("-d"))).is_ok(), "{what}");
+    }
+    let mut allowed = Confinement::new(&[], &[home.path().to_path_buf()]);
+    assert!(allowed.check("write to", &c(&home.path().join("-f"))).is_ok());
+}
+
+#[test]
 fn a_read_reaches_what_lies_inside_and_no_link_that_leads_out() {
     let home = tempfile::tempdir().expect("a directory");
     let inside = home.path().join("inside");
@@ -382,7 +403,10 @@ fn a_refusal_names_path_place_and_flag() {
     let refusal = rule.check("write to", c"/etc/../etc/passwd").expect_err("refused");
     let text = refusal.to_string();
     assert!(text.contains("\"/etc/../etc/passwd\" (that is /etc/passwd)"), "{text}");
-    assert!(text.ends_with("add --allow /etc"), "{text}");
+    // The file itself where it is there, else where it is to be.
+    assert!(text.ends_with("add --allow /etc/passwd"), "{text}");
+    let refusal = rule.check("write to", c"/etc/no-such-file").expect_err("refused").to_string();
+    assert!(refusal.ends_with("add --allow /etc"), "{refusal}");
     assert!(rule.check("write to", &c(&home.path().join("x"))).is_ok());
 }
 

@@ -37,6 +37,18 @@ pub(super) fn is_hidden(name: &[u8]) -> bool {
     name.first() == Some(&b'.') && !matches!(name, b"." | b"..")
 }
 
+/// Does what is asked of a name put it there?
+pub(super) fn makes(what: &str) -> bool {
+    matches!(what, MAKE | "write to" | "rename to")
+}
+
+/// Would a shell that expands `*` hand the last name of a path to a program as an option?
+pub(super) fn is_option(path: &[u8]) -> bool {
+    let end = path.iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let name = path[..end].rsplit(|byte| *byte == b'/').next();
+    name.is_some_and(|name| name.first() == Some(&b'-'))
+}
+
 /// Does a path have a `..` in it?
 pub(super) fn goes_up(path: &[u8]) -> bool {
     path.split(|byte| *byte == b'/').any(|name| name == b"..")

@@ -44,9 +44,12 @@ fn words(wish: Wish, spawns: SpawnGrant) -> (&'static str, &'static str) {
     let spawning = match spawns {
         SpawnGrant::Nobody => "only with --allow-spawn",
         SpawnGrant::Shipped => "granted, since it ships with lastrank",
-        SpawnGrant::CommandLine => "granted by --allow-spawn",
+        SpawnGrant::CommandLine => "granted on the command line",
     };
     match wish {
+        Wish::StartPrograms if spawns == SpawnGrant::Nobody => {
+            ("start other programs", "only with --allow-spawn; these may change any file of its directories")
+        }
         Wish::StartPrograms => ("start other programs", spawning),
         Wish::LayOutFiles => ("start `lfs`, where it runs on Lustre", spawning),
         Wish::ChangePermissions if spawns == SpawnGrant::Nobody => {

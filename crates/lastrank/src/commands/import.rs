@@ -24,7 +24,7 @@ use super::ledger;
 use super::redact::redact_text;
 use crate::cli::{ImportArgs, TraceChoice};
 use crate::exit::Status;
-use crate::output;
+use crate::{output, written};
 
 /// So much of a file is looked at to tell its format.
 const HEAD: u64 = 1 << 16;
@@ -57,8 +57,7 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            store::replace(path, made.text.as_bytes())
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            written::program(path, &made.text)?;
             tell(path, &trace, (&made, &ledger));
         }
         None => {
@@ -87,8 +86,7 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
     match &args.output {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
-            store::replace(path, program.as_bytes())
-                .with_context(|| format!("cannot write {}", path.display()))?;
+            written::program(path, program)?;
             let shown = path.display();
             eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
         }

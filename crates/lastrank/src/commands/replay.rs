@@ -10,7 +10,7 @@ use trace::import::Options;
 use super::{import, run};
 use crate::cli::{Cli, Command, LEAST_GAP_US, ReplayArgs};
 use crate::exit::Status;
-use crate::output;
+use crate::{output, written};
 
 /// Begins the statements of a program whose calls start when they did.
 const STARTS: &str = "$begin = $$time;";
@@ -144,9 +144,7 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
     import::usable(&made, &args.application)?;
     let program = output.with_extension("ppl");
     output::refuse_overwriting(&program, "-o", &[&args.application])?;
-    // A link of that name, which a stranger may have laid beside the recording, is replaced and not followed.
-    store::replace(&program, made.text.as_bytes())
-        .with_context(|| format!("cannot write {}", program.display()))?;
+    written::program(&program, &made.text)?;
     eprintln!("{}: {} operations in {} lines", program.display(), made.calls, made.lines);
     Ok(program)
 }

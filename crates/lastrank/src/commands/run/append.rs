@@ -96,11 +96,35 @@ fn lines(rows: &[Row]) -> anyhow::Result<String> {
 /// # Errors
 /// Such a file, and one that cannot be read.
 pub fn check(path: &Path) -> anyhow::Result<()> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // What is not there yet, the program may make: a link, for example.
+    if !folder.is_dir() {
+        bail!("cannot append to {}: there is no directory {}", path.display(), folder.display());
+    }
+    match path.symlink_metadata() {
+        // An earlier program may have laid it there; no program of this run can, since the name is one of its results.
+        Ok(found) if found.is_symlink() => {
+            bail!("{} is a symbolic link; name the file itself with `--append FILE`", path.display())
+        }
+        Ok(found) if !found.is_file() => {
+            bail!("{} is not an ordinary file; name one with `--append FILE`", path.display())
+        }
+        Ok(_) if is_json(path) && !begins_as_json(path)? => {
+            bail!("{} holds no JSON lines; name another file with `--append FILE`", path.display())
+        }
+        Ok(_) | Err(_) => {}
+    }
     if is_json(path) || !path.exists() {
         return Ok(());
     }
     let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
     csv(&[Row::default()], &mut file, path).map(drop)
+}
+
+fn begins_as_json(path: &Path) -> anyhow::Result<bool> {
+    let mut first = [0];
+    let read = File::open(path).and_then(|mut file| file.read(&mut first));
+    Ok(read.with_context(|| format!("cannot read {}", path.display()))? == 0 || first == [b'{'])
 }
 
 fn is_json(path: &Path) -> bool {

@@ -14,8 +14,8 @@ use super::append;
 use crate::cli::RunArgs;
 use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
-use crate::output;
 use crate::program::Planned;
+use crate::{output, written};
 
 /// Where the run file and the page go.
 pub struct OutputPaths {
@@ -50,6 +50,9 @@ impl OutputPaths {
                 let folder = folder_of(path).display();
                 format!("cannot write below {folder}; name another place with `{option} FILE`")
             })?;
+        }
+        if let (Some(page), None) = (&page, &args.report) {
+            written::refuse_strange_page(page)?;
         }
         if page.as_ref() == Some(&run) {
             bail!(
