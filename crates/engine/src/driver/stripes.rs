@@ -23,6 +23,11 @@ impl Striping {
         self.output = self.tool.as_mut().map(Command::output);
     }
 
+    /// Does it do anything? Only then can it make the file.
+    pub fn sets(&self) -> bool {
+        self.tool.is_some()
+    }
+
     /// Why it failed, if it did.
     pub fn failure(self) -> Option<Warning> {
         let why = match self.output? {

@@ -152,6 +152,11 @@ impl FoundFile {
         self.born.is_some_and(|born| born >= begun)
     }
 
+    /// Does its file system say when it was made?
+    pub fn tells_birth(&self) -> bool {
+        self.born.is_some()
+    }
+
     /// What tells it from any other object.
     pub(super) fn identity(&self) -> ((u32, u32), u64, i64) {
         (self.object.device, self.object.inode, self.object.born_ns)
@@ -170,6 +175,11 @@ impl FoundFile {
     /// Is it a symbolic link?
     pub fn is_link(&self) -> bool {
         self.link
+    }
+
+    /// Does no name lead to it?
+    pub fn has_no_name(&self) -> bool {
+        self.names == 0
     }
 
     /// Is it gone when this name of it is?
@@ -196,12 +206,11 @@ pub fn is_there_and_no_link(path: &CStr) -> bool {
 pub fn look_without_links(path: &CStr) -> Option<FoundFile> {
     use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
     let how = OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let parts = path
-        .to_bytes()
-        .iter()
-        .rposition(|byte| *byte == b'/')
-        .map(|slash| path.to_bytes().split_at(slash + 1));
-    let (around, name) = parts.unwrap_or((b"./", path.to_bytes()));
+    // `made/` is the directory `made`.
+    let end = path.to_bytes().iter().rposition(|byte| *byte != b'/').map_or(0, |last| last + 1);
+    let path = &path.to_bytes()[..end];
+    let parts = path.iter().rposition(|byte| *byte == b'/').map(|slash| path.split_at(slash + 1));
+    let (around, name) = parts.unwrap_or((b"./", path));
     let around = openat2(CWD, around, how, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
     let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
     rustix::fs::statx(&around, name, flags, WANTED).ok().map(|found| FoundFile::of(&found))

@@ -23,6 +23,12 @@ impl Moment {
         Self::of(i64::from(time.tv_sec), i64::from(time.tv_nsec))
     }
 
+    /// So long before it.
+    pub fn before(self, span: std::time::Duration) -> Self {
+        let ns = i64::try_from(span.as_nanos()).unwrap_or(i64::MAX);
+        Self { ns: self.ns.saturating_sub(ns) }
+    }
+
     pub(super) fn of(seconds: i64, nanoseconds: i64) -> Self {
         Self { ns: seconds.saturating_mul(1_000_000_000).saturating_add(nanoseconds) }
     }

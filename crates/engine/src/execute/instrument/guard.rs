@@ -26,6 +26,8 @@ pub(super) struct Guard {
     registry: Registry,
     own: Ownership,
     earlier: EarlierNames,
+    /// The last file that was opened to be made if need be was there.
+    was_there: std::cell::Cell<bool>,
     local: bool,
 }
 
@@ -57,7 +59,8 @@ impl Guard {
         if ranks > 1 {
             confinement.set_concurrent();
         }
-        Self { confinement, registry, own, earlier: EarlierNames::default(), local }
+        let (earlier, was_there) = (EarlierNames::default(), std::cell::Cell::default());
+        Self { confinement, registry, own, earlier, was_there, local }
     }
 
     /// The same for a worker, which shares nothing with others while it works but what the run owns.
@@ -68,6 +71,7 @@ impl Guard {
             registry: self.registry.of_worker(),
             own: self.own.clone(),
             earlier: self.earlier.clone(),
+            was_there: std::cell::Cell::default(),
             local: self.local,
         }
     }
@@ -136,19 +140,14 @@ impl Guard {
     }
 
     /// Opens files of this directory, and lets through what the program may change.
-    pub(super) fn judge(&mut self, path: &CStr, around: ParentFacts, makes: Makes) -> OpenJudge<'_> {
+    pub(super) fn judge(&self, path: &CStr, around: ParentFacts) -> OpenJudge<'_> {
         let judges = self.judges();
-        // Without birth times the names tell that lay there before, where the directory is surely the same.
-        let steady = !judges || around.birth_times || !self.confinement.must_hold(around);
-        let creates = makes != Makes::Nothing && judges && !around.birth_times;
         OpenJudge {
             own: judges.then_some(&self.own),
             around,
             named: judges && self.confinement.is_named(path),
             no_follow: self.no_follow(),
-            since: Moment::now(),
-            was_free: creates && steady && self.earlier.was_free(path, around),
-            exclusive: creates && !steady,
+            was_there: &self.was_there,
             verdict: std::cell::Cell::default(),
         }
     }
@@ -237,6 +236,13 @@ impl Guard {
         if let Some(found) = found {
             self.own.made(found.object());
         }
+    }
+
+    /// The open file, where no name leads to it: when it is closed, its number may be another's in the same tick of the clock.
+    #[cold]
+    pub(super) fn without_name(&self, file: Handle) -> Option<FoundFile> {
+        let found = if self.judges() { look_at(file.0 as i32) } else { None };
+        found.filter(FoundFile::has_no_name)
     }
 
     /// It had this name, and it was removed.

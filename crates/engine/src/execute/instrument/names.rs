@@ -56,7 +56,7 @@ impl Layer {
         if makes != Makes::Nothing {
             self.guard.intend(path, around, makes);
         }
-        let judge = self.guard.judge(path, around, makes);
+        let judge = self.guard.judge(path, around);
         let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, &judge));
         let verdict = judge.verdict.get();
         if makes != Makes::Nothing {
@@ -173,6 +173,7 @@ impl Layer {
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
             let open = OpenFile {
                 made: makes == Makes::Surely,
+                nameless,
                 appends: open_flags & libc::O_APPEND != 0,
                 ..OpenFile::new(Some(handle), (kept, name), position)
             };
@@ -212,9 +213,13 @@ impl Layer {
         let handle = self.files.handle(file);
         let timed = match handle {
             Some(handle) => {
+                let nameless = self.files.get(file).is_some_and(|open| open.nameless);
+                let lost = if nameless { self.guard.without_name(handle) } else { None };
                 let begun = self.bracket.begin(driver);
                 let outcome = driver.close(handle);
-                self.bracket.end(driver, begun, Meaning::Value, outcome)
+                let timed = self.bracket.end(driver, begun, Meaning::Value, outcome);
+                self.guard.gone(lost.as_ref());
+                timed
             }
             // A file of a group stays open: `pfclose` closes it.
             None => return self.bracket.failed(driver, libc::EBADF),
@@ -251,7 +256,7 @@ impl Layer {
         let how = ("write to", Meaning::Value, Makes::Nothing);
         if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
             let reached = self.guard.reach("write to", path)?;
-            let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around, Makes::Surely) };
+            let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around) };
             let open = |driver: &mut D| judge.open(driver, &reached.path, open_flags, mode);
             return Ok(self.bracket.time(driver, Meaning::Value, open));
         }
@@ -344,6 +349,7 @@ impl Layer {
         };
         self.guard.intend(path, around, Makes::Keeps);
         let (timed, ()) = self.bracket.time_unwatched(driver, |_| striping.set());
+        let may_have_made = striping.sets() && !there;
         let outcome = match striping.failure() {
             None => Outcome::default(),
             Some(note) => {
@@ -352,7 +358,7 @@ impl Layer {
             }
         };
         self.guard.settle(path, around, Makes::Keeps, outcome.errno);
-        if outcome.ok() && !there {
+        if outcome.ok() && may_have_made {
             self.guard.made(&reached, since);
         }
         Ok(Timed { outcome, ..timed })

@@ -20,6 +20,8 @@ pub(super) struct OpenFile {
     pub(super) moved: bool,
     /// This run is known to have made it, or emptied it.
     pub(super) made: bool,
+    /// It was opened without a name, and is gone when it is closed unless a link gave it one.
+    pub(super) nameless: bool,
     /// Each write goes to its end.
     pub(super) appends: bool,
     /// Whether writes may take what is read of it, once that was asked.
@@ -39,6 +41,7 @@ impl OpenFile {
             position,
             moved: false,
             made: false,
+            nameless: false,
             appends: false,
             copied: None,
             shared: false,

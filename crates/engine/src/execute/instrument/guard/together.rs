@@ -97,7 +97,11 @@ impl Guard {
         }
         let Ok(real) = self.confinement.check_followed("write to", path) else { return };
         let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
-        if let Some(found) = found.filter(|_| done) {
+        // What was there before the run was put under this name by others, whatever the call did.
+        let begun = self.registry.begun();
+        if let Some(found) =
+            found.filter(|found| done && (!found.tells_birth() || found.is_born_since(begun)))
+        {
             self.own.made(found.object());
         }
         self.own.settled(&real);
