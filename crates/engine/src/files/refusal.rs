@@ -31,7 +31,7 @@ impl WayOut {
     pub(super) fn of(in_room: bool, rooted: bool, real: &Path) -> Self {
         let around = real.parent().filter(|parent| *parent != Path::new("/")).unwrap_or(real);
         let place = if real.symlink_metadata().is_ok() { real } else { around };
-        let option = format!("--allow {}", place.display());
+        let option = format!("--allow {}", place.display()).into_boxed_str();
         match (in_room, rooted) {
             (true, _) => Self::Room,
             (false, true) => Self::Root(option),
@@ -64,9 +64,9 @@ pub enum WayOut {
     /// Nothing: a room has no exit.
     Room,
     /// No `--root`, which is stronger than this `--allow`.
-    Root(String),
+    Root(Box<str>),
     /// This `--allow`.
-    Allow(String),
+    Allow(Box<str>),
 }
 
 fn resolved(path: &str, real: &Path) -> String {
