@@ -29,10 +29,10 @@ fn is_ours(own: &Ownership, found: &FoundFile) -> bool {
 
 #[cold]
 fn is_said_soon(own: &Ownership, found: &FoundFile) -> bool {
-    const LATEST: Duration = Duration::from_millis(20);
+    const LATEST: Duration = Duration::from_secs(1);
     let begun = Instant::now();
     while found.is_born_since(Moment::now().before(LATEST)) && begun.elapsed() < LATEST {
-        std::thread::sleep(Duration::from_micros(50));
+        std::thread::sleep(Duration::from_micros(100));
         if own.is_ours(found.object()) {
             return true;
         }
