@@ -76,6 +76,12 @@ impl Guard {
         }
     }
 
+    /// What the run owns.
+    #[cfg(test)]
+    pub(super) fn ownership(&self) -> Ownership {
+        self.own.clone()
+    }
+
     /// Operations will be under way while others are done.
     pub(super) fn set_concurrent(&mut self) {
         self.confinement.set_concurrent();

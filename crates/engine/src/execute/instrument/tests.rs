@@ -236,3 +236,24 @@ fn a_file_that_is_opened_again_is_checked_by_its_name_only() {
     std::os::unix::fs::symlink(&outside, here.join("a")).expect("symlink");
     assert!(first(&mut instrument, &a).is_err());
 }
+
+#[test]
+fn a_file_without_a_name_is_the_runs_until_it_is_closed() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut instrument = posix(home.path());
+    let own = instrument.layer.guard.ownership();
+    let path = CString::new(home.path().as_os_str().as_bytes()).expect("no NUL");
+    let call = Call::Open { path: &path, flags: libc::O_TMPFILE | libc::O_RDWR, mode: 0o600 };
+    let opened = instrument.perform(None, call).expect("allowed");
+    if opened.outcome.errno == libc::EOPNOTSUPP {
+        return println!("skipped: no O_TMPFILE here");
+    }
+    assert_eq!(opened.outcome.errno, 0);
+    let handle = instrument.layer.files.handle(opened.outcome.value as u32).expect("open");
+    let object = *crate::files::look_at(handle.0 as i32).expect("there").object();
+    assert!(own.is_made(&object));
+    let closed = instrument.perform_frequent(None, Call::Close { file: opened.outcome.value as u32 });
+    assert_eq!(closed.expect("frequent").outcome.errno, 0);
+    // The file system may give its number to a file of the user at once.
+    assert!(!own.is_made(&object));
+}
