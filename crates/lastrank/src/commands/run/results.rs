@@ -51,6 +51,11 @@ impl OutputPaths {
                 format!("cannot write below {folder}; name another place with `{option} FILE`")
             })?;
         }
+        // The name of a program is its author's choice; without `-o` a job puts no time into that of its run.
+        let is_run = || run.metadata().is_ok_and(|found| found.len() == 0) || store::facts(&run).is_ok();
+        if args.output.is_none() && run.is_file() && !is_run() {
+            bail!("{} is there and is no run of lastrank; name another place with `-o FILE`", run.display());
+        }
         if let (Some(page), None) = (&page, &args.report) {
             written::refuse_strange_page(page)?;
         }
