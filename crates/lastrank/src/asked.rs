@@ -7,25 +7,33 @@ use anyhow::anyhow;
 use store::Error;
 
 /// What can be read.
-const READABLE: &str =
-    "what can be read: a run of lastrank, a CSV table (--column NAME), or text with one number a line";
+const READABLE: &str = "what can be read: a run of lastrank, a table (--column NAME), text with one number a line, or a file \
+                        of another tool (docs/formats.md)";
 
 /// Lines of a text in which a value that is no number says that it is another kind of file.
 const BEGINNING: usize = 2;
 
-/// The error with the way out.
+/// The error of a run that cannot be read, with the way out.
 pub fn explained(error: Error, file: &Path) -> anyhow::Error {
+    match &error {
+        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => anyhow!("{}", missing(file)),
+        Error::Foreign { .. } | Error::NotParquet { .. } => anyhow!("{error}\n{READABLE}"),
+        _ => error.into(),
+    }
+}
+
+/// The error of numbers that cannot be read, with the way out.
+pub fn not_read(error: intake::Error, file: &Path) -> anyhow::Error {
     let is_other_kind = match &error {
-        Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+        intake::Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             return anyhow!("{}", missing(file));
         }
-        Error::Foreign { .. } | Error::NotParquet { .. } => true,
-        Error::Value { line, .. } => *line <= BEGINNING,
-        Error::Table { what, .. } => {
+        intake::Error::Value { line, .. } => *line <= BEGINNING,
+        intake::Error::Table { what, .. } => {
             // A text with commas in it is no table.
             let is_table = file
                 .extension()
-                .is_some_and(|end| ["csv", "tsv", "txt", "dat"].iter().any(|known| end == *known));
+                .is_some_and(|end| ["csv", "tsv", "txt", "dat", "parquet"].iter().any(|known| end == *known));
             let asks = what.starts_with("choose one of its columns") && !is_table;
             asks || what.contains("is not text") || what.contains("holds no numbers")
         }

@@ -132,7 +132,11 @@ fn is_missing(error: &anyhow::Error) -> bool {
         Some(store::Error::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
         _ => false,
     };
-    is_of(error, io::ErrorKind::NotFound) || error.chain().any(of_store)
+    let of_numbers = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<intake::Error>() {
+        Some(intake::Error::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
+        _ => false,
+    };
+    is_of(error, io::ErrorKind::NotFound) || error.chain().any(|cause| of_store(cause) || of_numbers(cause))
 }
 
 fn is_of(error: &anyhow::Error, kind: io::ErrorKind) -> bool {

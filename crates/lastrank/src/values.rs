@@ -3,12 +3,13 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use intake::Taken;
 use report::{PlaceKey, Subject};
 use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
 
-use crate::asked::explained;
-use crate::cli::Choice;
+use crate::asked::{explained, not_read};
+use crate::cli::{Choice, TimeUnit};
 
 /// Numbers, what they are called, and whether they are durations in seconds.
 pub struct Values {
@@ -24,19 +25,26 @@ pub struct Values {
     pub facts: Option<Facts>,
     /// The rows of its result, where two runs are compared.
     pub rows: Option<Vec<ResultRow>>,
+    /// One line that says what was taken of a file that another tool made.
+    pub took: Option<String>,
+}
+
+/// Whether a file is a run, and no Parquet of another tool.
+pub fn is_run(file: &Path) -> bool {
+    store::is_run(file) && !store::is_foreign(file)
 }
 
 /// Read what is wanted; options that do not fit the kind of file are refused.
 pub fn read(file: &Path, choice: &Choice) -> anyhow::Result<Values> {
     if file == Path::new("-") {
         reject_run_options(file, choice)?;
-        let numbers = store::numbers_from(std::io::stdin().lock(), "standard input", choice.column())?;
-        return Values::plain(numbers, "standard input".into(), choice);
+        let taken = intake::read_from(std::io::stdin().lock(), "standard input", &choice.wanted())?;
+        return Values::plain(taken, "standard input".into(), choice);
     }
-    if !store::is_run(file) {
+    if !is_run(file) {
         reject_run_options(file, choice)?;
-        let numbers = store::numbers(file, choice.column()).map_err(|error| explained(error, file))?;
-        return Values::plain(numbers, file.display().to_string(), choice);
+        let taken = intake::read(file, &choice.wanted()).map_err(|error| not_read(error, file))?;
+        return Values::plain(taken, file.display().to_string(), choice);
     }
     of_run(open(file)?, file, choice)
 }
@@ -70,6 +78,13 @@ fn subject(run: &Run, file: &Path, choice: &Choice) -> anyhow::Result<Subject> {
     if let Some(column) = choice.column() {
         bail!("--column {column} is for CSV files; {} is a run: choose samples with --label", file.display());
     }
+    let is_plain = choice.filters.is_empty() && choice.missing.is_none() && choice.decimal.is_none();
+    if !is_plain || choice.skip > 0 || choice.no_header || choice.failed {
+        bail!(
+            "--where, --missing, --decimal, --skip, --no-header and --failed are for files of other tools; {} is a run",
+            file.display()
+        );
+    }
     if choice.unit.is_some() {
         bail!("--unit is for plain numbers; {} is a run, whose durations are known", file.display());
     }
@@ -82,7 +97,7 @@ fn subject(run: &Run, file: &Path, choice: &Choice) -> anyhow::Result<Subject> {
 /// The same of two files that are compared. Of two runs, samples are matched by label and operation: what has no
 /// counterpart in the other run is left out, and told in the notes.
 pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values; 2], Vec<String>)> {
-    if !files.iter().all(|file| *file != Path::new("-") && store::is_run(file)) {
+    if !files.iter().all(|file| *file != Path::new("-") && is_run(file)) {
         // Standard input is read once, by the file that comes first.
         return match files.contains(&Path::new("-")) {
             true => Ok(([read(files[0], choice)?, read(files[1], choice)?], Vec::new())),
@@ -311,11 +326,14 @@ impl Values {
             subject: Some(subject),
             facts: Some(facts),
             rows: None,
+            took: None,
         }
     }
 
-    fn plain(mut numbers: Vec<f64>, name: String, choice: &Choice) -> anyhow::Result<Self> {
-        let negative = choice.unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
+    fn plain(taken: Taken, name: String, choice: &Choice) -> anyhow::Result<Self> {
+        let unit = unit_of(&taken, &name, choice)?;
+        let Taken { values: mut numbers, told: took, .. } = taken;
+        let negative = unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
         if let Some(at) = negative {
             bail!(
                 "value {} of {name} is {}, and a duration is not negative: leave it out, or read the numbers without \
@@ -324,9 +342,9 @@ impl Values {
                 numbers[at]
             );
         }
-        let factor = choice.unit.map_or(1.0, |unit| unit.seconds());
+        let factor = unit.unwrap_or(1.0);
         numbers.iter_mut().for_each(|number| *number *= factor);
-        Ok(Self { numbers, name, seconds: choice.unit.is_some(), subject: None, facts: None, rows: None })
+        Ok(Self { numbers, name, seconds: unit.is_some(), subject: None, facts: None, rows: None, took })
     }
 
     /// The unit in which they read well.
@@ -365,6 +383,17 @@ impl Values {
     }
 }
 
+/// The unit of numbers in seconds, as the file or `--unit` says it.
+fn unit_of(taken: &Taken, name: &str, choice: &Choice) -> anyhow::Result<Option<f64>> {
+    match (taken.unit, choice.unit) {
+        (Some(known), Some(asked)) if !asked.is(known) => {
+            bail!("--unit: {name} is in {} by itself; leave the option out", known.symbol())
+        }
+        (Some(known), _) => Ok(Some(known.seconds())),
+        (None, asked) => Ok(asked.map(TimeUnit::seconds)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -376,7 +405,7 @@ mod tests {
             let warning = |code: &&str| Warning { code: (*code).into(), ..Warning::default() };
             let facts = Facts { warnings: codes.iter().map(warning).collect(), ..Facts::default() };
             let (numbers, name) = (Vec::new(), name.to_owned());
-            Values { numbers, name, seconds: true, subject: None, facts: Some(facts), rows: None }
+            Values { numbers, name, seconds: true, subject: None, facts: Some(facts), rows: None, took: None }
         };
         let (idle, busy) = (of("a", &["page-cache"]), of("b", &["processor-busy", "load-changed"]));
         assert_eq!(disturbed(&idle, &idle), None);

@@ -6,7 +6,7 @@ use parquet::errors::ParquetError;
 
 use crate::columns::{SCHEMA, SCHEMA_KEY};
 
-/// Why a run or a list of numbers could not be written or read.
+/// Why a run could not be written or read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The operating system refused: no space, no permission, no such file.
@@ -98,26 +98,6 @@ pub enum Error {
         site: u32,
         /// How many sites there are.
         sites: usize,
-    },
-    /// A value in a text file that is not a finite number.
-    #[error("{name}, line {line}: `{value}` {what}")]
-    Value {
-        /// The file, or `standard input`.
-        name: String,
-        /// From 1.
-        line: usize,
-        /// The text found.
-        value: String,
-        /// What is wrong with it.
-        what: &'static str,
-    },
-    /// A text file whose shape does not say which numbers to take.
-    #[error("{name}: {what}")]
-    Table {
-        /// The file, or `standard input`.
-        name: String,
-        /// What is wrong, and what to do.
-        what: String,
     },
 }
 

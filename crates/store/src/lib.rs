@@ -1,4 +1,4 @@
-//! Run files: Parquet in and out, and the plain formats we read numbers from.
+//! Run files: Parquet in and out.
 //!
 //! A run is one Parquet file with one row a sample, or a directory of such files, one a rank
 //! (`run/part-00000.parquet`). Any Parquet reader opens it: the columns are those of
@@ -24,8 +24,6 @@
 mod columns;
 mod error;
 mod group;
-mod numbers;
-mod pairs;
 mod parts;
 mod read;
 mod replace;
@@ -35,9 +33,8 @@ mod write;
 
 pub use columns::FACTS_KEY;
 pub use error::Error;
-pub use numbers::{LineError, NumberLines, numbers, numbers_from, texts};
 pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
-pub use read::{OTHER_FILE, expecting_panics, is_run, panic_is_expected};
+pub use read::{OTHER_FILE, expecting_panics, is_foreign, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};
 pub use write::{Writer, arrange, write};

@@ -38,6 +38,11 @@ pub fn is_run(path: &Path) -> bool {
     path.is_dir() || (path.is_file() && begins_as_parquet())
 }
 
+/// Whether `path` is a Parquet file that another tool made, which is no run of any version.
+pub fn is_foreign(path: &Path) -> bool {
+    path.is_file() && is_run(path) && matches!(facts_of_file(path), Err(Error::Foreign { .. }))
+}
+
 thread_local! {
     static EXPECTED: Cell<bool> = const { Cell::new(false) };
 }

@@ -1,11 +1,12 @@
 //! The arguments that choose values of a file and their unit, shared by several subcommands.
 
 use clap::{Args, ValueEnum};
+use intake::{Filter, Wanted};
 
 /// What of a file is wanted.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 pub struct Choice {
-    /// The column of a CSV file, by name or by position from 1
+    /// The column of a table by name, or by place (#2); of other files the series, or a path in JSON (requests.latency)
     #[arg(long, value_name = "NAME")]
     pub column: Option<String>,
     /// The samples of this label, operation or LABEL/OPERATION of a run
@@ -17,12 +18,61 @@ pub struct Choice {
     /// The unit of plain numbers, which are then shown as durations
     #[arg(long, value_enum)]
     pub unit: Option<TimeUnit>,
+    /// Only rows where this holds of a column: status=200, node!=a, load>0.5 (repeatable)
+    #[arg(long = "where", value_name = "COL=VALUE", help_heading = FOREIGN)]
+    pub filters: Vec<Filter>,
+    /// What becomes of rows without a value [default: refuse]
+    #[arg(long, value_enum, value_name = "drop|refuse", help_heading = FOREIGN)]
+    pub missing: Option<Missing>,
+    /// The sign before the fraction of numbers [default: .]
+    #[arg(long, value_name = "SIGN", help_heading = FOREIGN)]
+    pub decimal: Option<char>,
+    /// Leave out so many lines before the table
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = FOREIGN)]
+    pub skip: usize,
+    /// The first line holds values, not names
+    #[arg(long, help_heading = FOREIGN)]
+    pub no_header: bool,
+    /// With what failed (requests, runs), where a format tells that
+    #[arg(long, help_heading = FOREIGN)]
+    pub failed: bool,
+}
+
+/// Above the options for files that are no runs.
+const FOREIGN: &str = "Files of other tools";
+
+/// What becomes of rows without a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Missing {
+    /// They are left out, and their number is said
+    Drop,
+    /// They are an error
+    Refuse,
 }
 
 impl Choice {
     /// The column of a CSV file.
     pub fn column(&self) -> Option<&str> {
         self.column.as_deref()
+    }
+
+    /// The same options for runs, which have neither columns nor another unit.
+    pub fn of_run(&self) -> Choice {
+        Choice { label: self.label.clone(), gate: self.gate, ..Choice::default() }
+    }
+
+    /// What is wanted of a file that is no run.
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            column: self.column.clone(),
+            filters: self.filters.clone(),
+            drop_missing: self.missing == Some(Missing::Drop),
+            decimal: self.decimal.unwrap_or('.'),
+            skip: self.skip,
+            failed: self.failed,
+            header: self.no_header.then_some(false),
+            beside: None,
+        }
     }
 }
 
@@ -44,6 +94,11 @@ impl TimeUnit {
             TimeUnit::Ms => 1e-3,
             TimeUnit::S => 1.0,
         }
+    }
+
+    /// Whether it is the same as one that a file names.
+    pub fn is(self, unit: intake::Unit) -> bool {
+        self.seconds() == unit.seconds()
     }
 }
 

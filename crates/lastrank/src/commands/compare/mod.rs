@@ -147,7 +147,7 @@ fn samples(
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
     } else if args.verbose {
-        output::print(&text(quiet, new, &found, single.as_ref(), warnings))?;
+        output::print(&(took(quiet, new) + &text(quiet, new, &found, single.as_ref(), warnings)))?;
     } else {
         let unlike = unlike(quiet, new);
         let answer = CompareAnswer {
@@ -160,7 +160,7 @@ fn samples(
             unlike: &unlike,
             warnings,
         };
-        output::print_screen(&answer.screen(output::screen_options()))?;
+        output::print_screen(&(took(quiet, new) + &answer.screen(output::screen_options())))?;
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
@@ -207,7 +207,7 @@ fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[Str
         return Ok(lower);
     }
     let unit = quiet.unit(law.quantile(0.5));
-    let mut text = heads(quiet, new, unit, law.quantile(0.5), None);
+    let mut text = took(quiet, new) + &heads(quiet, new, unit, law.quantile(0.5), None);
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
@@ -248,11 +248,18 @@ impl Single {
     }
 }
 
+/// What was taken of files that other tools made.
+fn took(quiet: &Values, new: &Values) -> String {
+    let lines = [quiet, new].into_iter().filter_map(|arm| arm.took.as_ref());
+    samples::visible(&lines.map(|took| sentence("", took)).collect::<String>()).into_owned()
+}
+
 fn add_source(object: &mut Value, quiet: &Values, new: &Values, warnings: &[String]) {
     object["source"] = json!({
         "quiet": quiet.name,
         "new": new.name,
         "unit": quiet.seconds.then_some("s"),
+        "took": [quiet.took, new.took],
     });
     object["warnings"] = json!(warnings);
 }

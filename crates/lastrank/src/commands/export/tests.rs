@@ -134,7 +134,10 @@ fn the_six_times_of_a_run_stand_in_one_line_and_come_back_by_name() {
             "alloc=0.000100000 open=0.000101000 write=0.000102000 close=0.000103000 free=0.000104000 total=0.004104000"
         )
     );
-    let read = |name| store::numbers_from(text.as_bytes(), "log", Some(name)).expect("numbers");
+    let read = |name| {
+        let wanted = intake::Wanted::column(Some(name));
+        intake::read_from(text.as_bytes(), "log", &wanted).expect("numbers").values
+    };
     assert_eq!((read("write"), read("total")), (vec![0.000_102, 0.000_202], vec![0.004_104, 0.004_204]));
     run.samples.pop();
     let refused = write(ExportFormat::TimedWrite, &run, &mut Vec::new()).expect_err("a free is missing");

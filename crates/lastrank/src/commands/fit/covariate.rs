@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use intake::Wanted;
 use serde::Serialize;
 use tail::regression::{Covariate, LevelAt, Part, Regression, RegressionLaw};
 use tail::{Interval, Status, independence};
@@ -284,18 +285,15 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
     let n = values.numbers.len();
     let is_table = values.subject.is_none() && args.file != Path::new("-");
     // A column of the table takes precedence over the names that runs have.
-    let column = (is_table && name != "trend").then(|| store::numbers(&args.file, Some(name)));
+    let column = (is_table && name != "trend").then(|| column_of(args, name));
     let of_run = || {
         values.subject.as_ref().with_context(|| format!("{} is no run, and has no such column", values.name))
     };
     match name {
-        "hour" if matches!(column, Some(Ok(_))) => {
-            let hours = column.transpose()?.unwrap_or_default();
+        "hour" if let Some(Ok(hours)) = &column => {
             day(&hours.iter().map(|hour| 3600.0 * hour).collect::<Vec<_>>())
         }
-        "load" if matches!(column, Some(Ok(_))) => {
-            Ok(vec![("load".into(), column.transpose()?.unwrap_or_default())])
-        }
+        "load" if let Some(Ok(load)) = &column => Ok(vec![("load".into(), load.clone())]),
         // From 0 at the first value to 1 at the last: the slope is the change over the whole.
         "trend" => {
             let last = (n.max(2) - 1) as f64;
@@ -319,11 +317,12 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
         }
         _ => match column {
             Some(Ok(numbers)) => Ok(vec![(name.into(), numbers)]),
-            _ if Path::new(name).is_file() => Ok(vec![(name.into(), store::numbers(Path::new(name), None)?)]),
-            Some(Err(error @ store::Error::Value { .. })) => match dates_of(args, name)? {
-                Some(days) => Ok(vec![(name.into(), days)]),
-                None => Err(error.into()),
-            },
+            _ if Path::new(name).is_file() => {
+                Ok(vec![(name.into(), intake::read(Path::new(name), &Wanted::default())?.values)])
+            }
+            Some(Err(Unread::Value(text))) => {
+                bail!("--covariate {name}: `{}` is neither a number nor a date", samples::visible(&text))
+            }
             _ => Err(anyhow!(
                 "`{name}` is none of trend, hour, load, a column of {} or a file with one number a line",
                 args.file.display()
@@ -332,12 +331,27 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
     }
 }
 
-/// A column of dates as days since the first of them; none where it holds anything else.
-fn dates_of(args: &FitArgs, name: &str) -> anyhow::Result<Option<Vec<f64>>> {
-    let found: Option<Vec<f64>> =
-        store::texts(&args.file, name)?.iter().map(|text| super::dates::days(text)).collect();
-    let earliest = found.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-    Ok(found.map(|days| days.iter().map(|day| day - earliest).collect()))
+/// Why a column is no covariate.
+enum Unread {
+    /// The table has no such column.
+    Absent,
+    /// A text in it.
+    Value(String),
+}
+
+/// A column of the table, for the rows whose values are taken: numbers, or dates as days since the first of them.
+fn column_of(args: &FitArgs, name: &str) -> Result<Vec<f64>, Unread> {
+    let texts = super::groups::beside(args, name).map_err(|_| Unread::Absent)?;
+    let decimal = args.choice.decimal.unwrap_or('.');
+    let number = |text: &String| text.replacen(decimal, ".", 1).parse().ok().filter(|n: &f64| n.is_finite());
+    if let Some(numbers) = texts.iter().map(number).collect() {
+        return Ok(numbers);
+    }
+    let days: Option<Vec<f64>> = texts.iter().map(|text| super::dates::days(text)).collect();
+    let wrong = || texts.iter().find(|text| number(text).is_none()).cloned().unwrap_or_default();
+    let days = days.ok_or_else(|| Unread::Value(wrong()))?;
+    let earliest = days.iter().copied().fold(f64::INFINITY, f64::min);
+    Ok(days.iter().map(|day| day - earliest).collect())
 }
 
 /// Two columns that make any wave of a day, from seconds since midnight.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use intake::Wanted;
 use tail::groups::{Groups, compare_groups};
 
 use crate::cli::FitArgs;
@@ -24,6 +25,12 @@ pub fn of(args: &FitArgs, values: &Values) -> anyhow::Result<Option<Groups>> {
     found.map(Some).with_context(|| format!("cannot compare the groups by {by}"))
 }
 
+/// The texts of another column, for the rows whose values are taken.
+pub fn beside(args: &FitArgs, column: &str) -> Result<Vec<String>, intake::Error> {
+    let wanted = Wanted { beside: Some(column.into()), ..args.choice.wanted() };
+    intake::read(&args.file, &wanted).map(|taken| taken.beside)
+}
+
 fn names(args: &FitArgs, by: &str, values: &Values) -> anyhow::Result<Vec<String>> {
     if let Some(subject) = &values.subject {
         if by != "rank" {
@@ -39,5 +46,5 @@ fn names(args: &FitArgs, by: &str, values: &Values) -> anyhow::Result<Vec<String
     if args.file == Path::new("-") {
         bail!("--by {by}: standard input is read once, for the numbers; name a file");
     }
-    store::texts(&args.file, by).with_context(|| format!("--by {by}"))
+    beside(args, by).with_context(|| format!("--by {by}"))
 }

@@ -71,7 +71,8 @@ fn told(args: &FitArgs, found: &FitResult) -> String {
     let groups = found.groups.as_ref().map_or(String::new(), |groups| {
         format!("{}\n", report::groups_text(groups, by, found.values.seconds, args.verbose))
     });
-    samples::visible(&groups).into_owned() + &told_law(args, found)
+    let took = found.values.took.as_ref().map_or(String::new(), |took| sentence("", took));
+    samples::visible(&(took + &groups)).into_owned() + &told_law(args, found)
 }
 
 fn told_law(args: &FitArgs, found: &FitResult) -> String {
@@ -213,6 +214,7 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
             "site": subject.map(|subject| &subject.name),
             "gate": subject.map(|subject| subject.gate),
             "ranks": subject.map(|subject| subject.ranks.len()),
+            "took": values.took,
             "started": values.facts.as_ref().and_then(|facts| facts.began()),
         }),
     );

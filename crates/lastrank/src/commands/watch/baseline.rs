@@ -29,21 +29,21 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let is_folder = args.baseline.is_dir() && !store::has_parts(&args.baseline);
     let values = if let (Some(statistic), true) = (statistic, is_folder) {
         of_folder(&args.baseline, statistic, choice, None)?
-    } else if statistic.is_some() && store::is_run(&args.baseline) {
+    } else if statistic.is_some() && values::is_run(&args.baseline) {
         bail!(
             "--statistic makes one value of {}; name a directory of at least 50 quiet runs",
             args.baseline.display()
         )
-    } else if args.stream.is_dir() || store::is_run(&args.stream) || store::is_run(&args.baseline) {
+    } else if args.stream.is_dir() || values::is_run(&args.stream) || values::is_run(&args.baseline) {
         // A run and plain numbers take different options.
-        let own = match store::is_run(&args.baseline) {
-            true => crate::cli::Choice { column: None, unit: None, ..copy(choice) },
-            false => crate::cli::Choice { label: None, gate: false, ..copy(choice) },
+        let own = match values::is_run(&args.baseline) {
+            true => choice.of_run(),
+            false => crate::cli::Choice { label: None, gate: false, ..choice.clone() },
         };
         values::read(&args.baseline, &own)?
     } else {
         // A baseline without columns need not have the stream's column.
-        let own = crate::cli::Choice { column: None, ..copy(choice) };
+        let own = crate::cli::Choice { column: None, ..choice.clone() };
         match values::read(&args.baseline, choice) {
             Err(error) => values::read(&args.baseline, &own).map_err(|_| error)?,
             found => found?,
@@ -86,7 +86,7 @@ pub fn of_folder(
     choice: &crate::cli::Choice,
     like: Option<&Values>,
 ) -> anyhow::Result<Values> {
-    let own = crate::cli::Choice { column: None, unit: None, ..copy(choice) };
+    let own = choice.of_run();
     let mut found: Vec<(String, Values)> = Vec::new();
     let mut files = per_run::runs_of(folder)?;
     files.sort();
@@ -106,15 +106,6 @@ pub fn of_folder(
     let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
     let (_, first) = found.swap_remove(0);
     Ok(Values { numbers, name, rows: None, ..first })
-}
-
-fn copy(choice: &crate::cli::Choice) -> crate::cli::Choice {
-    crate::cli::Choice {
-        column: choice.column.clone(),
-        label: choice.label.clone(),
-        gate: choice.gate,
-        unit: choice.unit,
-    }
 }
 
 /// `1.05`, or `5%` for the same.

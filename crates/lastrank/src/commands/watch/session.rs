@@ -108,8 +108,19 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Takes one number of a text, in the unit of `--unit`, without it in that of the baseline.
-    pub fn push_plain(&mut self, number: f64) -> anyhow::Result<()> {
+    /// Takes one number of a text, in its own unit or that of `--unit`, without either in that of the baseline.
+    pub fn push_plain(&mut self, number: f64, unit: Option<intake::Unit>) -> anyhow::Result<()> {
+        if let Some(unit) = unit {
+            if !self.quiet.values.seconds {
+                anyhow::bail!(
+                    "{} is in {}; say with --unit which unit the numbers of {} are in",
+                    self.stream(),
+                    unit.symbol(),
+                    self.quiet.values.name
+                );
+            }
+            return self.push(number * unit.seconds());
+        }
         let value = number * self.factor();
         let median = self.state.watch.baseline.median();
         let known = self.args.choice.unit.is_some() || !self.quiet.values.seconds;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, bail};
-use store::{LineError, NumberLines};
+use anyhow::{Context, anyhow, bail};
+use intake::{LineError, NumberLines};
 
 use super::per_run;
 use super::session::Session;
-use crate::cli::{Choice, WatchArgs};
+use crate::cli::WatchArgs;
 use crate::exit::BrokenInput;
 use crate::system::StopSignals;
 use crate::values::{self, Values};
@@ -43,7 +43,7 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) 
     if session.position().stream != path.display().to_string() {
         session.restart();
     }
-    let mut lines = NumberLines::new(args.choice.column());
+    let mut lines = lines_of(args);
     let mut last = None;
     loop {
         // Read again only what has changed. A file that is being replaced may be missing for a moment.
@@ -64,7 +64,7 @@ pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) 
 fn look(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
     if path.is_dir() && !store::has_parts(path) {
         directory(path, args, session)
-    } else if store::is_run(path) {
+    } else if values::is_run(path) {
         let run = store::read(path).map_err(|error| BrokenInput(error.to_string()))?;
         let began = run.facts.started.clone();
         let found = of_run(run, path, args, session)?;
@@ -90,6 +90,11 @@ fn changed(path: &Path) -> Option<(u64, Option<SystemTime>)> {
         }
     }
     Some(all)
+}
+
+/// Lines of the stream, read as its options want them.
+fn lines_of(args: &WatchArgs) -> NumberLines {
+    NumberLines::new(&args.choice.wanted(), &args.stream.display().to_string())
 }
 
 /// What the threads of a pipe send.
@@ -128,7 +133,7 @@ fn pipe(
             }
         }
     });
-    let mut lines = NumberLines::new(args.choice.column());
+    let mut lines = lines_of(args);
     let mut number = 0;
     loop {
         let message = match receiver.try_recv() {
@@ -155,9 +160,10 @@ fn pipe(
 fn take(line: &[u8], number: u64, lines: &mut NumberLines, session: &mut Session) -> anyhow::Result<()> {
     let had_header = lines.header().is_some();
     match lines.number(&String::from_utf8_lossy(line)) {
-        Ok(Some(value)) => session.push_plain(value)?,
+        Ok(Some(value)) => session.push_plain(value, lines.unit())?,
         Ok(None) => {}
         Err(LineError::Layout(what)) => bail!("{}: {what} (--column)", session.stream()),
+        Err(LineError::Refused(what)) => bail!("{} is {what}", session.stream()),
         Err(error) => session.bad(&format!("line {number} of {}", session.stream()), &error.to_string())?,
     }
     if let (false, Some(header)) = (had_header, lines.header()) {
@@ -180,11 +186,23 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
         session
             .note(&format!("{} is another file than before: it is read from its beginning", path.display()));
         session.restart();
-        *lines = NumberLines::new(args.choice.column());
+        *lines = lines_of(args);
     }
     let (mut bytes, mut number) = (session.position().bytes, session.position().lines);
-    if bytes > 0 {
-        learn_layout(&mut file, lines, bytes).with_context(cannot)?;
+    if !lines.is_ready() {
+        let most = HEAD_LINES + args.choice.skip;
+        let head = first_lines(&mut file, length, most).with_context(cannot)?;
+        let texts: Vec<&str> = head.iter().map(|(_, line)| line.as_str()).collect();
+        match lines.learn(&texts) {
+            Err(LineError::Refused(what)) => bail!("{} is {what}", path.display()),
+            learnt => learnt.map_err(|error| anyhow!("{}: {error} (--column)", path.display()))?,
+        }
+        // What was read before shows the header and the unit once more.
+        for (_, line) in head.iter().filter(|(end, _)| *end <= bytes) {
+            let _ = lines.number(line);
+        }
+        file.seek(SeekFrom::Start(bytes)).with_context(cannot)?;
+    } else if bytes > 0 {
         file.seek(SeekFrom::Start(bytes)).with_context(cannot)?;
     }
     let more_to_come = args.follow || args.state.is_some();
@@ -207,19 +225,21 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
     Ok(())
 }
 
-/// The first lines again, up to the position, until one says how they are split.
-fn learn_layout(file: &mut impl BufRead, lines: &mut NumberLines, until: u64) -> std::io::Result<()> {
-    let mut at = 0;
-    while at < until && !lines.is_ready() {
+/// First lines that show how all are read.
+const HEAD_LINES: usize = 16;
+
+/// The first whole lines of a file, and where each ends.
+fn first_lines(file: &mut impl BufRead, until: u64, most: usize) -> std::io::Result<Vec<(u64, String)>> {
+    let (mut at, mut head) = (0, Vec::new());
+    while at < until && head.len() < most {
         let mut line = Vec::new();
-        let read = file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
-        if read == 0 {
+        at += file.by_ref().take(LONGEST).read_until(b'\n', &mut line)? as u64;
+        if line.last() != Some(&b'\n') {
             break;
         }
-        at += read;
-        let _ = lines.number(&String::from_utf8_lossy(&line));
+        head.push((at, String::from_utf8_lossy(&line).into_owned()));
     }
-    Ok(())
+    Ok(head)
 }
 
 /// New run files of a directory, oldest run first.
@@ -251,7 +271,7 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
 
 /// The values of a run that stand against those of the baseline; what has no counterpart there is told.
 fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Result<Values> {
-    let choice = Choice { label: args.choice.label.clone(), gate: args.choice.gate, ..Choice::default() };
+    let choice = args.choice.of_run();
     let quiet = &session.quiet().values;
     if !quiet.seconds {
         bail!(

@@ -1,0 +1,218 @@
+//! Gathers the rows of a file: the values of one series, how many were left out and why.
+
+use std::collections::HashMap;
+
+use crate::error::{LineError, listed, shown};
+use crate::lines::finite;
+use crate::row::{Fate, Row};
+use crate::value::Value;
+use crate::{Unit, Wanted};
+
+/// Most values that are taken: 2 GiB of them.
+const MOST_VALUES: usize = 1 << 28;
+
+/// Most series whose names are kept for an error.
+const MOST_SERIES: usize = 1 << 16;
+
+/// What was taken of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Taken {
+    /// In the order of the file, in [`Taken::unit`].
+    pub values: Vec<f64>,
+    /// The unit, where the values, the header or the format say it.
+    pub unit: Option<Unit>,
+    /// The column or series; empty where a file has one only.
+    pub series: String,
+    /// The format, where it is one that has a name.
+    pub format: Option<&'static str>,
+    /// The texts of [`Wanted::beside`], one for each value.
+    pub beside: Vec<String>,
+    /// Rows that the file has.
+    pub rows: u64,
+    /// One line that says what was taken, and what was left out; none where a file holds plain numbers and all were.
+    pub told: Option<String>,
+}
+
+/// Gathers rows.
+pub(crate) struct Gather<'w> {
+    wanted: &'w Wanted,
+    default: Option<&'static str>,
+    /// Whether `--column` names a series of the format.
+    by_series: bool,
+    names: HashMap<String, usize>,
+    order: Vec<String>,
+    chosen: Option<String>,
+    taken: Taken,
+    others: u64,
+    failed: u64,
+    missing: u64,
+    filtered: u64,
+    /// Units that are no times.
+    pub other_unit: Option<&'static str>,
+    pub note: Option<String>,
+}
+
+impl<'w> Gather<'w> {
+    pub fn new(wanted: &'w Wanted, by_series: bool, default: Option<&'static str>) -> Self {
+        Gather {
+            wanted,
+            default,
+            by_series,
+            names: HashMap::new(),
+            order: Vec::new(),
+            chosen: wanted.column.clone().filter(|_| by_series),
+            taken: Taken::default(),
+            others: 0,
+            failed: 0,
+            missing: 0,
+            filtered: 0,
+            other_unit: None,
+            note: None,
+        }
+    }
+
+    /// Whether no row came.
+    pub fn is_empty(&self) -> bool {
+        self.taken.rows == 0
+    }
+
+    /// One more row.
+    pub fn push(&mut self, row: &Row) -> Result<(), LineError> {
+        self.taken.rows += 1;
+        if self.by_series && !self.is_chosen(row.series)? {
+            self.others += 1;
+            return Ok(());
+        }
+        match row.fate {
+            Fate::Failed => self.failed += 1,
+            Fate::Filtered => self.filtered += 1,
+            Fate::Taken if row.value == Value::Missing && self.wanted.drop_missing => self.missing += 1,
+            Fate::Taken => self.take(row)?,
+        }
+        Ok(())
+    }
+
+    fn is_chosen(&mut self, series: &str) -> Result<bool, LineError> {
+        if !self.names.contains_key(series) {
+            if self.order.len() == MOST_SERIES {
+                return Err(LineError::Layout("it holds too many series".into()));
+            }
+            self.names.insert(series.into(), self.order.len());
+            self.order.push(series.into());
+        }
+        let chosen = self.chosen.get_or_insert_with(|| self.default.unwrap_or(series).into());
+        Ok(chosen == series)
+    }
+
+    fn take(&mut self, row: &Row) -> Result<(), LineError> {
+        let (number, unit) = finite(row)?;
+        let number = match (self.taken.values.is_empty(), self.taken.unit, unit) {
+            (true, _, unit) => {
+                self.taken.unit = unit;
+                number
+            }
+            (_, Some(known), Some(unit)) if known != unit => number * (unit.seconds() / known.seconds()),
+            (_, known, unit) if known == unit => number,
+            (_, known, unit) => {
+                let symbol = |unit: Option<Unit>| unit.map_or("no unit", Unit::symbol);
+                let what = format!("is in {}, where values before it have {}", symbol(unit), symbol(known));
+                return Err(LineError::Value { text: shown(row.text), what });
+            }
+        };
+        if !number.is_finite() {
+            return Err(LineError::Value { text: shown(row.text), what: "is too large for a double".into() });
+        }
+        if self.taken.values.len() == MOST_VALUES {
+            return Err(LineError::Layout(
+                "it holds more values than fit into memory: take a part of it".into(),
+            ));
+        }
+        self.taken.values.push(number);
+        if self.wanted.beside.is_some() {
+            self.taken.beside.push(row.beside.into());
+        }
+        Ok(())
+    }
+
+    /// All that was gathered; an error says what the file has where it is not clear what was wanted.
+    pub fn finish(mut self, format: Option<&'static str>, column: &str) -> Result<Taken, String> {
+        let all = || listed(self.order.iter().map(String::as_str));
+        let is_open = self.by_series && self.wanted.column.is_none() && self.order.len() > 1;
+        if is_open && self.default.is_none_or(|default| !self.names.contains_key(default)) {
+            return Err(format!(
+                "{} holds several series: choose one with --column: {}",
+                known(format),
+                all()
+            ));
+        }
+        if let Some(wanted) = self.wanted.column.as_ref().filter(|_| self.by_series)
+            && !self.names.contains_key(wanted)
+            && !self.order.is_empty()
+        {
+            return Err(format!("it has no series `{wanted}`; it has {}", all()));
+        }
+        if self.taken.values.is_empty() {
+            return Err(match self.left_out().as_str() {
+                "" => "it holds no numbers".into(),
+                why => format!("no row is left ({why})"),
+            });
+        }
+        self.taken.format = format;
+        self.taken.series = self.chosen.clone().filter(|_| self.by_series).unwrap_or_else(|| column.into());
+        self.taken.told = self.told();
+        Ok(self.taken)
+    }
+
+    fn left_out(&self) -> String {
+        let count = samples::units::count;
+        let mut parts = Vec::new();
+        if let Some(note) = &self.note {
+            parts.push(note.clone());
+        }
+        match self.order.len().saturating_sub(1) {
+            0 => {}
+            1 => parts.push("1 other series".into()),
+            others => parts.push(format!("{} other series", count(others as u64))),
+        }
+        if self.filtered > 0 {
+            parts.push(format!("{} left out by --where", count(self.filtered)));
+        }
+        if self.failed > 0 {
+            parts.push(format!("{} failed left out: --failed keeps them", count(self.failed)));
+        }
+        if self.missing > 0 {
+            parts.push(format!("{} without a value left out", count(self.missing)));
+        }
+        parts.join("; ")
+    }
+
+    fn told(&self) -> Option<String> {
+        let left_out = self.left_out();
+        let taken = &self.taken;
+        if taken.format.is_none() && taken.unit.is_none() && left_out.is_empty() {
+            return None;
+        }
+        let count = samples::units::count;
+        let unit = taken.unit.map(Unit::symbol).or(self.other_unit);
+        let n = taken.values.len() as u64;
+        let mut text = known(taken.format).to_owned();
+        let name = if taken.series.is_empty() { "values" } else { &taken.series };
+        text += &format!(": {}", shown(name));
+        if let Some(unit) = unit {
+            text += &format!(" in {unit}");
+        }
+        let rows = if taken.rows == 1 { "row" } else { "rows" };
+        text += &match n == taken.rows {
+            true => format!(", {} {rows}", count(n)),
+            false => format!(", {} of {} {rows}", count(n), count(taken.rows)),
+        };
+        if !left_out.is_empty() {
+            text += &format!(" ({left_out})");
+        }
+        Some(text)
+    }
+}
+
+fn known(format: Option<&'static str>) -> &'static str {
+    format.unwrap_or("table")
+}

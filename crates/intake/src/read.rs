@@ -1,0 +1,202 @@
+//! Reads a whole file, whatever it is.
+
+use std::fs::File;
+use std::io::{BufRead, Read};
+use std::path::Path;
+
+use crate::error::LineError;
+use crate::gather::{Gather, Taken};
+use crate::lines::{Layout, Lines};
+use crate::source::{self, Source};
+use crate::{Error, Wanted, json, parquet};
+
+/// Bytes of the longest line; `/dev/zero` has one without end.
+const LONGEST_LINE: u64 = 1 << 20;
+
+/// First lines that decide how all are read.
+const HEAD_LINES: usize = 64;
+
+/// The numbers of a file; see [`read_from`].
+///
+/// # Errors
+/// As [`read_from`], and [`Error::Io`].
+pub fn read(path: &Path, wanted: &Wanted) -> Result<Taken, Error> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|cause| Error::io(&name, cause))?;
+    let source = source::open(file, &name)?;
+    match source {
+        Source::Parquet => parquet::read(path, wanted),
+        Source::Text(reader, head) => of_text(reader, &head, &name, wanted),
+    }
+}
+
+/// The numbers of what is read; `name` is what errors call it, and what tells formats apart whose content does not.
+///
+/// # Errors
+/// [`Error::Value`] names line and value of what is no finite number; [`Error::Table`] lists the columns or series where
+/// the choice is unclear; [`Error::Refused`] says what a file is that holds no values, and which option keeps them.
+pub fn read_from(reader: impl Read, name: &str, wanted: &Wanted) -> Result<Taken, Error> {
+    match source::open(reader, name)? {
+        Source::Parquet => Err(Error::Refused {
+            name: name.into(),
+            what: "Parquet, which is read from a file, not from a pipe".into(),
+        }),
+        Source::Text(reader, head) => of_text(reader, &head, name, wanted),
+    }
+}
+
+fn of_text(reader: Box<dyn BufRead + '_>, head: &[u8], name: &str, wanted: &Wanted) -> Result<Taken, Error> {
+    let head = head.strip_prefix(b"\xef\xbb\xbf").unwrap_or(head);
+    let first = head.iter().find(|byte| !byte.is_ascii_whitespace());
+    // A bracket may begin a line of a log as well.
+    let is_json = match first {
+        Some(b'{') => true,
+        Some(b'[') => {
+            let after = head.iter().filter(|byte| !byte.is_ascii_whitespace()).nth(1);
+            after.is_some_and(|byte| b"[{]\"-0123456789nN".contains(byte)) && !begins_with_a_stamp(head)
+        }
+        _ => false,
+    };
+    if !is_json {
+        return of_lines(reader, name, wanted);
+    }
+    let mut reader = reader;
+    let mark = reader.fill_buf().map_err(|cause| Error::io(name, cause))?.starts_with(b"\xef\xbb\xbf");
+    reader.consume(if mark { 3 } else { 0 });
+    json::read(reader, name, wanted)
+}
+
+/// `[1700000000.5] 64 bytes …`: a stamp in brackets, and more on the line.
+fn begins_with_a_stamp(head: &[u8]) -> bool {
+    let line =
+        head.split(|byte| *byte == b'\n').find(|line| !line.trim_ascii().is_empty()).unwrap_or_default();
+    let after = line.iter().position(|byte| *byte == b']').map(|at| line[at + 1..].trim_ascii());
+    after.is_some_and(|after| after.first().is_some_and(u8::is_ascii_alphanumeric))
+}
+
+/// One line after another, its end left on.
+struct Numbered<R> {
+    reader: R,
+    line: Vec<u8>,
+    number: usize,
+    name: String,
+}
+
+impl<R: BufRead> Numbered<R> {
+    /// The next line, with the lines that a quoted field goes on in; none at the end.
+    fn next(&mut self) -> Result<Option<&str>, Error> {
+        self.line.clear();
+        let table = |what: String| Error::Table { name: self.name.clone(), what };
+        let mut read = (&mut self.reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut self.line);
+        self.number += 1;
+        // A quoted field may hold ends of lines.
+        while read.as_ref().is_ok_and(|read| *read > 0) && is_open(&self.line) {
+            let room = (LONGEST_LINE + 1).saturating_sub(self.line.len() as u64);
+            let more = (&mut self.reader).take(room).read_until(b'\n', &mut self.line);
+            if !matches!(more, Ok(1..)) {
+                read = more.map(|_| self.line.len());
+                break;
+            }
+            self.number += 1;
+        }
+        match read {
+            Ok(0) => return Ok(None),
+            Ok(_) if self.line.len() as u64 > LONGEST_LINE => {
+                return Err(table(format!(
+                    "line {} is longer than a MiB; one number a line is expected, or a table",
+                    self.number
+                )));
+            }
+            Ok(_) => {}
+            Err(cause) if cause.raw_os_error().is_none() => {
+                return Err(table(format!("line {} cannot be unpacked ({cause})", self.number)));
+            }
+            Err(cause) => return Err(Error::io(&self.name, cause)),
+        }
+        match std::str::from_utf8(&self.line) {
+            Ok(line) => Ok(Some(line)),
+            Err(_) => Err(table(format!("line {} is not text (UTF-8)", self.number))),
+        }
+    }
+}
+
+/// Whether a field begins with a quote that does not end on this line.
+fn is_open(line: &[u8]) -> bool {
+    let quotes = line.iter().filter(|byte| **byte == b'"').count();
+    let begins = || {
+        line.first() == Some(&b'"') || line.windows(2).any(|two| matches!(two, [b',' | b';' | b'\t', b'"']))
+    };
+    quotes % 2 == 1 && begins()
+}
+
+fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Result<Taken, Error> {
+    let mut input = Numbered { reader, line: Vec::new(), number: 0, name: name.into() };
+    let mut head: Vec<String> = Vec::new();
+    let mut later = None;
+    while head.len() < HEAD_LINES + wanted.skip {
+        match input.next() {
+            Ok(Some(line)) => head.push(line.into()),
+            Ok(None) => break,
+            // What is before a bad line is read first.
+            Err(error) => {
+                later = Some(error);
+                break;
+            }
+        }
+    }
+    let mut lines = Lines::new(wanted, name);
+    let borrowed: Vec<&str> = head.iter().map(String::as_str).collect();
+    if let Err(error) = lines.learn(&borrowed) {
+        return Err(later.unwrap_or_else(|| explained(error, name, 1)));
+    }
+    let by_series = match &lines.layout {
+        Layout::Text(..) => true,
+        Layout::Table(table) => table.has_series(),
+        _ => false,
+    };
+    let mut gather = Gather::new(wanted, by_series, lines.default_series());
+    if let Layout::Table(table) = &lines.layout
+        && table.doubtful_header
+    {
+        gather.note = Some("its first line names the columns: --no-header takes it as values".into());
+    }
+    let has_columns = !matches!(lines.layout, Layout::Text(..));
+    if !has_columns && (!wanted.filters.is_empty() || wanted.beside.is_some()) {
+        return Err(Error::Table {
+            name: name.into(),
+            what: "it has no columns, which --where and --by choose by".into(),
+        });
+    }
+    let mut take = |lines: &mut Lines, line: &str, number: usize| {
+        let row = lines.row(line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
+        row.map_err(|error| explained(error, name, number))
+    };
+    for (index, line) in borrowed.iter().enumerate() {
+        take(&mut lines, line, index + 1)?;
+    }
+    if let Some(error) = later {
+        return Err(error);
+    }
+    loop {
+        let number = input.number + 1;
+        let Some(line) = input.next()? else { break };
+        take(&mut lines, line, number)?;
+    }
+    let column = match &lines.layout {
+        Layout::Table(table) => table.name.clone(),
+        Layout::Pairs(name) => name.clone(),
+        _ => String::new(),
+    };
+    let format = lines.format().map(|format| format.name);
+    gather.finish(format, &column).map_err(|what| Error::Table { name: name.into(), what })
+}
+
+fn explained(error: LineError, name: &str, number: usize) -> Error {
+    let name = name.to_owned();
+    match error {
+        LineError::Layout(what) => Error::Table { name, what },
+        LineError::Refused(what) => Error::Refused { name, what },
+        error @ LineError::Fields { .. } => Error::Table { name, what: format!("line {number} {error}") },
+        LineError::Value { text, what } => Error::Value { name, line: number, value: text, what },
+    }
+}

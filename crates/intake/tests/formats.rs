@@ -1,0 +1,180 @@
+//! Each format has an example file and its right values: made by the tool itself where that is said, else in its documented
+//! layout.
+
+use std::path::Path;
+
+use intake::{Unit, Wanted, read};
+
+/// What is right.
+enum Right {
+    /// Series, unit, values of rows, the first value and the last.
+    Values(&'static str, Option<Unit>, [u64; 2], [f64; 2]),
+    /// An error, and words of its way out.
+    Error(&'static str),
+}
+
+use Right::{Error, Values};
+
+const NS: Option<Unit> = Some(Unit::Ns);
+const US: Option<Unit> = Some(Unit::Us);
+const MS: Option<Unit> = Some(Unit::Ms);
+const S: Option<Unit> = Some(Unit::S);
+
+/// File, series, format, what is right. By the tools themselves: hyperfine 1.15, pytest-benchmark, Google Benchmark 1.7, fio
+/// 3.33, hey 0.1.4, ApacheBench 2.4, wrk 4.1, vegeta 12.13, iputils ping, iperf 3.12, pgbench 15, sysbench 1.0, Redis 7.
+const TABLE: &[(&str, Option<&str>, &str, Right)] = &[
+    (
+        "hyperfine.json",
+        Some("true"),
+        "hyperfine JSON",
+        Values("true", S, [12, 24], [0.002802357, 0.000634873]),
+    ),
+    ("hyperfine.json", None, "hyperfine JSON", Error("choose one with --column: `true`, `ls /`")),
+    ("hyperfine.csv", None, "hyperfine CSV", Error("`hyperfine --export-json FILE` keeps")),
+    (
+        "pytest-benchmark.json",
+        Some("test_b.py::test_sort"),
+        "pytest-benchmark JSON",
+        Values("test_b.py::test_sort", S, [8, 18], [2.9249931685626507e-06, 1.0920048225671053e-06]),
+    ),
+    (
+        "google-benchmark.json",
+        Some("BM_Sum"),
+        "Google Benchmark JSON",
+        Values("BM_Sum", US, [4, 8], [0.033136050165919535, 0.024964864570971777]),
+    ),
+    (
+        "jmh.json",
+        Some("org.example.Copy.small 64 avgt"),
+        "JMH JSON",
+        Values("org.example.Copy.small 64 avgt", US, [4, 8], [49.0, 50.0]),
+    ),
+    ("criterion-sample.json", None, "Criterion sample.json", Values("", NS, [3, 3], [100.0, 110.0])),
+    ("criterion-estimates.json", None, "Criterion estimates.json", Error("sample.json beside it")),
+    ("benchmarkdotnet.json", None, "BenchmarkDotNet JSON", Values("Copy.Small", NS, [3, 3], [105.5, 104.0])),
+    ("fio.json", None, "fio JSON", Error("`fio --write_lat_log=NAME` writes the latency of each operation")),
+    ("mix_lat.1.log", Some("write"), "fio latency log", Values("write", NS, [16, 30], [7702.0, 2053.0])),
+    ("mix_lat.1.log", None, "fio latency log", Error("choose one with --column: `read`, `write`")),
+    ("mix_bw.1.log", None, "fio bandwidth or IOPS log", Error("rates, not durations")),
+    ("k6.csv", None, "k6 CSV", Values("http_req_duration", MS, [2, 9], [21.5, 23.125])),
+    ("k6.csv", Some("http_req_waiting"), "k6 CSV", Values("http_req_waiting", MS, [2, 9], [20.25, 22.0])),
+    ("k6.csv", Some("http_reqs"), "k6 CSV", Values("http_reqs", None, [2, 9], [1.0, 1.0])),
+    ("k6.json", None, "k6 JSON", Values("http_req_duration", MS, [2, 4], [21.5, 23.125])),
+    ("k6-summary.json", None, "k6 summary", Error("`k6 run --out csv=FILE` keeps each request")),
+    ("oha.csv", None, "oha CSV", Values("request-duration", S, [2, 3], [0.0032, 0.0041])),
+    ("oha.json", None, "oha JSON", Error("`oha --output-format csv` keeps each request")),
+    ("hey.csv", None, "hey CSV", Values("response-time", S, [16, 20], [0.0014, 0.0006])),
+    ("hey.txt", None, "summary of hey", Error("`hey -o csv` keeps each request")),
+    ("vegeta.csv", None, "vegeta CSV", Values("", NS, [12, 15], [1849647.0, 1556106.0])),
+    ("vegeta.json", None, "vegeta JSON", Values("", NS, [12, 15], [1849647.0, 1556106.0])),
+    ("vegeta-report.json", None, "vegeta report", Error("`vegeta encode --to csv`")),
+    ("wrk.txt", None, "wrk output", Error("`hey -o csv` do")),
+    ("jmeter.jtl", Some("login"), "JMeter JTL", Values("login", MS, [2, 4], [120.0, 135.0])),
+    ("jmeter.jtl", None, "JMeter JTL", Error("choose one with --column: `login`, `home`")),
+    ("ghz.json", None, "ghz JSON", Values("", NS, [2, 3], [3000000.0, 4000000.0])),
+    ("ab.tsv", None, "ApacheBench times", Values("ttime", MS, [20, 20], [0.0, 5.0])),
+    ("ab.csv", None, "ApacheBench quantiles", Error("`ab -g FILE` keeps each request")),
+    ("locust.csv", None, "locust statistics", Error("`events.request`")),
+    ("gatling.log", Some("home"), "Gatling log", Values("home", MS, [2, 4], [45.0, 50.0])),
+    ("ping.txt", None, "ping output", Values("", MS, [12, 12], [0.088, 0.044])),
+    (
+        "iperf3.json",
+        None,
+        "iperf3 JSON",
+        Values("", None, [12, 12], [16572482840.797873, 12286255090.399069]),
+    ),
+    ("pgbench_log.26409", None, "pgbench log", Values("", US, [16, 16], [19646.0, 1362.0])),
+    ("pgbench.txt", None, "pgbench output", Error("`pgbench -l` writes each transaction")),
+    ("sysbench.txt", None, "sysbench output", Error("keeps no single operation")),
+    ("redis.csv", None, "redis-benchmark CSV", Error("keeps no single request")),
+    ("ior.txt", Some("write"), "IOR output", Values("write", S, [3, 6], [0.000833, 0.000870])),
+    ("ior.txt", None, "IOR output", Error("choose one with --column: `write`, `read`")),
+    ("mdtest.txt", None, "mdtest output", Error("`lastrank mdtest` with the same options")),
+    ("wrk2.hgrm", None, "HdrHistogram percentiles", Error("quantiles of a histogram")),
+];
+
+fn folder() -> std::path::PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats")
+}
+
+fn found(file: &str, column: Option<&str>, wanted: Wanted) -> Result<intake::Taken, intake::Error> {
+    read(&folder().join(file), &Wanted { column: column.map(Into::into), ..wanted })
+}
+
+#[test]
+fn each_format_gives_its_right_values_or_the_way_out() {
+    for (file, column, format, right) in TABLE {
+        match (found(file, *column, Wanted::default()), right) {
+            (Ok(taken), Values(series, unit, [values, rows], ends)) => {
+                assert_eq!(taken.format, Some(*format), "{file}");
+                assert_eq!((taken.series.as_str(), taken.unit), (*series, *unit), "{file}");
+                assert_eq!((taken.values.len() as u64, taken.rows), (*values, *rows), "{file}");
+                assert_eq!([taken.values[0], *taken.values.last().unwrap()], *ends, "{file}");
+                assert!(taken.told.unwrap().starts_with(&format!("{format}: ")), "{file}");
+            }
+            (Err(error), Error(words)) => {
+                let said = error.to_string();
+                assert!(said.contains(format) && said.contains(words), "{file}: {said}");
+            }
+            (found, _) => panic!("{file}: {found:?}"),
+        }
+    }
+}
+
+#[test]
+fn each_format_has_an_example_and_each_example_a_row() {
+    let page = intake::page();
+    let names = page
+        .lines()
+        .filter(|line| line.starts_with("| ") && line.contains(" | `"))
+        .map(|line| line.trim_start_matches("| ").split(" | ").next().unwrap_or_default().to_owned());
+    let named: Vec<String> = names.filter(|name| !name.starts_with('`')).collect();
+    assert!(named.len() > 30, "{named:?}");
+    for name in &named {
+        assert!(TABLE.iter().any(|(_, _, format, _)| format == name), "{name} has no example");
+    }
+    for file in std::fs::read_dir(folder()).unwrap() {
+        let file = file.unwrap().file_name();
+        assert!(TABLE.iter().any(|(name, ..)| file == *name), "{file:?} has no right values");
+    }
+}
+
+#[test]
+fn what_was_taken_and_left_out_is_told() {
+    let told = |file, column, wanted| found(file, column, wanted).unwrap().told.unwrap();
+    assert_eq!(
+        told("k6.csv", None, Wanted::default()),
+        "k6 CSV: http_req_duration in ms, 2 of 9 rows (2 other series; 1 failed left out: --failed keeps them)"
+    );
+    let failed = Wanted { failed: true, ..Wanted::default() };
+    assert_eq!(
+        told("k6.csv", None, failed.clone()),
+        "k6 CSV: http_req_duration in ms, 3 of 9 rows (2 other series)"
+    );
+    assert_eq!(told("hey.csv", None, failed.clone()), "hey CSV: response-time in s, 20 rows");
+    assert_eq!(found("ghz.json", None, failed.clone()).unwrap().values.len(), 3);
+    assert_eq!(found("vegeta.csv", None, failed.clone()).unwrap().values.len(), 15);
+    assert_eq!(found("gatling.log", Some("home"), failed).unwrap().values, [45.0, 2.0, 50.0]);
+    // A column of the table itself is what it is.
+    let taken = found("k6.csv", Some("timestamp"), Wanted::default()).unwrap();
+    assert_eq!((taken.values.len(), taken.format, taken.unit), (9, None, None));
+    let of = Wanted { filters: vec!["status=200".parse().unwrap()], ..Wanted::default() };
+    assert!(told("k6.csv", None, of).contains("2 of 9 rows (2 other series; 1 left out by --where)"));
+}
+
+#[test]
+fn a_log_of_fio_under_another_name_is_a_table_that_asks() {
+    let text = std::fs::read(folder().join("mix_lat.1.log")).unwrap();
+    let said = intake::read_from(&text[..], "numbers.txt", &Wanted::default()).unwrap_err().to_string();
+    assert!(said.contains("it has 5 columns and no header: choose one by position"), "{said}");
+}
+
+#[test]
+fn the_page_of_formats_is_that_of_the_table() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");
+    if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
+        std::fs::write(&file, intake::page()).unwrap();
+    }
+    let there = std::fs::read_to_string(&file).unwrap_or_default();
+    assert_eq!(there, intake::page(), "INSTA_UPDATE=always cargo test -p lastrank-intake writes it");
+}

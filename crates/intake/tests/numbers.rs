@@ -1,0 +1,285 @@
+//! Numbers come from one-a-line files and from CSV tables; anything else is named with its line.
+
+use intake::{Filter, Unit, Wanted, read_from};
+
+fn read(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
+    read_from(text.as_bytes(), "t.csv", &Wanted::column(column))
+        .map(|t| t.values)
+        .map_err(|error| error.to_string())
+}
+
+#[test]
+fn one_number_a_line_with_comments_and_blank_lines() {
+    assert_eq!(read("# seconds\n1.5\n\n 2e-3 \r\n-4\n", None).unwrap(), [1.5, 2e-3, -4.0]);
+}
+
+#[test]
+fn a_single_column_needs_no_choice() {
+    assert_eq!(read("x\n1\n2\n", None).unwrap(), [1.0, 2.0]);
+}
+
+#[test]
+fn a_column_is_chosen_by_name_or_position() {
+    let text = "node,\"time, s\"\n\"a,b\",1.5\nc,2\n";
+    assert_eq!(read(text, Some("time, s")).unwrap(), [1.5, 2.0]);
+    assert_eq!(read(text, Some("2")).unwrap(), [1.5, 2.0]);
+}
+
+#[test]
+fn semicolons_tabs_and_a_byte_order_mark_are_understood() {
+    assert_eq!(read("\u{feff}a;b\n1;2\n", Some("a")).unwrap(), [1.0]);
+    assert_eq!(read("a\tb\n1\t2\n", Some("b")).unwrap(), [2.0]);
+    assert_eq!(read("1 , 2\n3,4\n", Some("2")).unwrap(), [2.0, 4.0]);
+}
+
+#[test]
+fn what_cannot_be_a_number_is_named_with_its_line() {
+    let cases = [
+        ("1\ntwo\n", "t.csv, line 2: `two` is not a number"),
+        ("1\nNaN\n", "t.csv, line 2: `NaN` is a missing value: --missing drop leaves such rows out"),
+        ("inf\n1\n", "t.csv, line 1: `inf` is infinite (or too large for a double)"),
+        ("1\n-inf\n", "t.csv, line 2: `-inf` is infinite (or too large for a double)"),
+        ("1\n1e999\n", "t.csv, line 2: `1e999` is infinite (or too large for a double)"),
+        ("", "t.csv: it holds no numbers"),
+        ("# nothing\n\n", "t.csv: it holds no numbers"),
+        ("x\n", "t.csv: it holds no numbers"),
+        (
+            "1\n2,3\n",
+            "t.csv, line 2: `2,3` has a comma in it: --decimal , reads it as the decimal sign; marks between groups of digits are not read",
+        ),
+    ];
+    for (text, said) in cases {
+        assert_eq!(read(text, None).unwrap_err(), said);
+    }
+    assert_eq!(
+        read("a,b\n1,\n", Some("b")).unwrap_err(),
+        "t.csv, line 2: `` is empty where a number is expected (--missing drop leaves such rows out)"
+    );
+    assert_eq!(
+        read("a,b\n1,2\n3\n", Some("a")).unwrap_err(),
+        "t.csv: line 3 has 1 fields where the first has 2: `3`"
+    );
+}
+
+#[test]
+fn a_first_row_is_not_lost_because_another_field_of_it_is_text() {
+    assert_eq!(read("node1,1.5\nnode2,2.5\n", Some("2")).unwrap(), [1.5, 2.5]);
+    assert_eq!(read("node,seconds\nnode2,2.5\n", Some("2")).unwrap(), [2.5]);
+    assert_eq!(read("2,node1,7\n3,node2,8\n", Some("3")).unwrap(), [7.0, 8.0]);
+}
+
+#[test]
+fn a_first_line_that_begins_as_a_number_is_no_header() {
+    for first in ["-2x", "1.2.3", ".5x", "1_000"] {
+        let text = format!("{first}\n1\n2\n");
+        assert_eq!(read(&text, None).unwrap_err(), format!("t.csv, line 1: `{first}` is not a number"));
+    }
+    assert_eq!(read("99th\n1\n2\n", Some("99th")).unwrap(), [1.0, 2.0], "named, it is a header");
+}
+
+#[test]
+fn an_unclear_choice_lists_the_columns() {
+    assert_eq!(read("a,b\n1,2\n", None).unwrap_err(), "t.csv: choose one of its columns: `a`, `b`");
+    assert_eq!(
+        read("a,b\n1,2\n", Some("c")).unwrap_err(),
+        "t.csv: it has no column `c`; its columns are `a`, `b`"
+    );
+    assert_eq!(
+        read("1.5,2\n", None).unwrap_err(),
+        "t.csv: it has 2 columns and no header: choose one by position, from 1"
+    );
+}
+
+#[test]
+fn bytes_that_are_no_text_are_named_with_their_line() {
+    let error = read_from(&b"1\n\xff\xfe\n"[..], "t.csv", &Wanted::default()).unwrap_err();
+    assert_eq!(error.to_string(), "t.csv: line 2 is not text (UTF-8)");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_finite_number_and_any_text_is_answered(values: Vec<f64>, junk: String) {
+        let finite: Vec<f64> = values.into_iter().filter(|value| value.is_finite()).collect();
+        let text: String = finite.iter().map(|value| format!("{value:e}\n")).collect();
+        if !finite.is_empty() {
+            proptest::prop_assert_eq!(read(&text, None).unwrap(), finite);
+        }
+        let _ = read(&junk, None);
+    }
+}
+
+#[test]
+fn a_decimal_comma_is_seen_and_refused_never_cut_off() {
+    // One column whose comma looks like a separator: 10 and 13 were read.
+    for column in [None, Some("1"), Some("2")] {
+        let said = read("10,408948\n13,471287\n", column).unwrap_err();
+        assert!(said.contains("`10,408948` may be one number with a decimal comma or two columns"), "{said}");
+    }
+    // Beside another separator it is one.
+    for text in [
+        "name;seconds\na;10,408948\n",
+        "a;10,408948\n",
+        "10,5;13,2\n",
+        "10,5\t13,2\n",
+        "x,y\tseconds\n1\t10,5\n",
+    ] {
+        let said = read(text, Some("2")).unwrap_err();
+        assert!(said.contains("has a comma in it: --decimal , reads it"), "{text}: {said}");
+    }
+    // Two columns are shown by a header, a blank, or a number with a point.
+    assert_eq!(read("a,b\n10,4\n", Some("1")).unwrap(), [10.0]);
+    assert_eq!(read("10, 4\n13,5\n", Some("2")).unwrap(), [4.0, 5.0]);
+    assert_eq!(read("10.5,4\n", Some("1")).unwrap(), [10.5]);
+    assert_eq!(read("1,2,3\n", Some("3")).unwrap(), [3.0]);
+}
+
+fn series(rows: impl Iterator<Item = String>) -> String {
+    rows.collect::<Vec<_>>().join("\n") + "\n"
+}
+
+#[test]
+fn a_header_of_numbers_is_a_header() {
+    // A series of pandas, without and with its index: `0` is the name of the column.
+    let plain = series((0..9).map(|i| if i == 0 { "0".into() } else { format!("10.{i}5") }));
+    let taken = read_from(plain.as_bytes(), "t.csv", &Wanted::default()).unwrap();
+    assert_eq!((taken.values.len(), taken.values[0]), (8, 10.15));
+    assert!(taken.told.unwrap().contains("its first line names the columns: --no-header takes it as values"));
+    let kept = Wanted { header: Some(false), ..Wanted::default() };
+    assert_eq!(read_from(plain.as_bytes(), "t.csv", &kept).unwrap().values.len(), 9);
+    let indexed = series((0..9).map(|i| if i == 0 { ",0".into() } else { format!("{},10.{i}5", i - 1) }));
+    assert_eq!(read(&indexed, Some("0")).unwrap().len(), 8);
+    // Numbers of threads: names before places.
+    let threads =
+        series((0..9).map(|i| if i == 0 { "4,1,2".into() } else { format!("4.{i}5,1.{i}5,2.{i}5") }));
+    for (wanted, first) in [("4", 4.15), ("1", 1.15), ("2", 2.15), ("#1", 4.15), ("#3", 2.15)] {
+        let found = read(&threads, Some(wanted)).unwrap();
+        assert_eq!((found.len(), found[0]), (8, first), "{wanted}");
+    }
+    // Numbers that could be values are values.
+    for text in ["0\n1\n2\n3\n", "12\n10.5\n11.5\n10.7\n", "0,1\n1,2.5\n2,3.5\n3,4.5\n"] {
+        let lines = text.lines().count();
+        let column = text.contains(',').then_some("1");
+        assert_eq!(read(text, column).unwrap().len(), lines, "{text}");
+    }
+    assert!(read("a,a\n1,2\n3,4\n", Some("a")).unwrap_err().contains("choose one by place, such as #1"));
+}
+
+#[test]
+fn the_header_is_decided_once_for_all_columns() {
+    let text = "12.4,write\n9.3,read\n9.5,write\n";
+    let wanted = Wanted { beside: Some("2".into()), ..Wanted::column(Some("1")) };
+    let taken = read_from(text.as_bytes(), "t.csv", &wanted).unwrap();
+    assert_eq!(taken.values, [12.4, 9.3, 9.5]);
+    assert_eq!(taken.beside, ["write", "read", "write"]);
+}
+
+#[test]
+fn rows_are_chosen_and_what_is_left_out_is_said() {
+    let text = "node,status,ms\na,200,1.5\nb,500,9\na,200,\nb,200,2.5\na,404,7\n";
+    let filters = |all: &[&str]| all.iter().map(|one| one.parse::<Filter>().unwrap()).collect();
+    let wanted =
+        Wanted { filters: filters(&["status<300"]), drop_missing: true, ..Wanted::column(Some("ms")) };
+    let taken = read_from(text.as_bytes(), "t.csv", &wanted).unwrap();
+    assert_eq!(taken.values, [1.5, 2.5]);
+    assert_eq!(
+        taken.told.unwrap(),
+        "table: ms, 2 of 5 rows (2 left out by --where; 1 without a value left out)"
+    );
+    let wanted = Wanted { filters: filters(&["node=b", "status!=500"]), ..Wanted::column(Some("ms")) };
+    assert_eq!(read_from(text.as_bytes(), "t.csv", &wanted).unwrap().values, [2.5]);
+    let none = Wanted { filters: filters(&["node=z"]), ..Wanted::column(Some("ms")) };
+    let said = read_from(text.as_bytes(), "t.csv", &none).unwrap_err().to_string();
+    assert_eq!(said, "t.csv: no row is left (5 left out by --where)");
+    let unknown = Wanted { filters: filters(&["host=z"]), ..Wanted::column(Some("ms")) };
+    assert!(
+        read_from(text.as_bytes(), "t.csv", &unknown).unwrap_err().to_string().contains("no column `host`")
+    );
+}
+
+#[test]
+fn tables_of_other_makes_are_read() {
+    let of = |text: &str, wanted: &Wanted| read_from(text.as_bytes(), "t", wanted).unwrap();
+    let plain = |text: &str, column: &str| of(text, &Wanted::column(Some(column)));
+    // Blanks, and a unit in the name of a column.
+    let blanks = plain("TIME(s)  COMM  LAT(ms)\n0.0  dd    1.5\n0.2  fio   2.5\n", "LAT(ms)");
+    assert_eq!((blanks.values, blanks.unit), (vec![1.5, 2.5], Some(Unit::Ms)));
+    // A table with bars and rules, of Markdown or psql.
+    assert_eq!(plain("| n | us |\n|---|---|\n| a | 1 |\n| b | 2 |\n", "us").values, [1.0, 2.0]);
+    assert_eq!(plain(" n | us \n---+----\n a |  1 \n b |  2 \n", "us").values, [1.0, 2.0]);
+    // The row of widths of an RDB table, and a row of units.
+    assert_eq!(plain("# USGS\nsite\tflow\n15s\t8n\n01\t1.5\n02\t2.5\n", "flow").values, [1.5, 2.5]);
+    let units = plain("step,took\n-,[us]\n1,5\n2,6\n", "took");
+    assert_eq!((units.values, units.unit), (vec![5.0, 6.0], Some(Unit::Us)));
+    // Values with units, which may differ.
+    let mixed = of("10.5ms\n1.25 s\n300us\n", &Wanted::default());
+    assert_eq!((mixed.values, mixed.unit), (vec![10.5, 1250.0, 0.3], Some(Unit::Ms)));
+    assert!(
+        read("10.5ms\n11\n", None).unwrap_err().contains("is in no unit, where values before it have ms")
+    );
+    // A decimal comma.
+    let comma = Wanted { decimal: ',', ..Wanted::default() };
+    assert_eq!(of("10,5\n11\n", &comma).values, [10.5, 11.0]);
+    assert_eq!(of("a;t\nx;1,5\ny;2,5\n", &Wanted { column: Some("t".into()), ..comma }).values, [1.5, 2.5]);
+    // Lines before the table; blank fields at the end.
+    let skip = Wanted { skip: 2, ..Wanted::column(Some("b")) };
+    assert_eq!(of("made by x,y,z\non Monday\na\tb\n1\t2\n3\t4\n", &skip).values, [2.0, 4.0]);
+    let last = Wanted { drop_missing: true, ..Wanted::column(Some("b")) };
+    assert_eq!(of("a\tb\n1\t2\n3\t\n", &last).values, [2.0]);
+}
+
+#[test]
+fn packed_and_wide_text_is_read_as_it_is() {
+    use std::io::Write;
+    let text = "ms\n1.5\n2.5\n";
+    let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gz.write_all(text.as_bytes()).unwrap();
+    let gz = gz.finish().unwrap();
+    let zst = ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
+    let wide = |mark: &[u8], of: fn(u16) -> [u8; 2]| {
+        [mark, &text.encode_utf16().flat_map(of).collect::<Vec<_>>()].concat()
+    };
+    let all = [
+        gz.clone(),
+        zst,
+        wide(&[0xff, 0xfe], u16::to_le_bytes),
+        wide(&[0xfe, 0xff], u16::to_be_bytes),
+        wide(&[], u16::to_le_bytes),
+        [&b"\xef\xbb\xbf"[..], text.as_bytes()].concat(),
+    ];
+    for bytes in &all {
+        assert_eq!(read_from(&bytes[..], "t", &Wanted::default()).unwrap().values, [1.5, 2.5], "{bytes:?}");
+    }
+    let cut = read_from(&gz[..gz.len() - 6], "t.gz", &Wanted::default()).unwrap_err().to_string();
+    assert!(cut.contains("cannot be unpacked"), "{cut}");
+    for (bytes, way) in [
+        (&b"\xfd7zXZ\0.."[..], "xz -dc FILE"),
+        (b"ARROW1..", "pyarrow.parquet"),
+        (b"\x93NUMPY..", "numpy.savetxt"),
+        (b"PK\x03\x04..", "as CSV"),
+    ] {
+        let said = read_from(bytes, "t", &Wanted::default()).unwrap_err().to_string();
+        assert!(said.contains(way), "{said}");
+    }
+}
+
+#[test]
+fn json_is_read_by_its_path() {
+    let of = |text: &str, column: Option<&str>| read(text, column);
+    assert_eq!(of("[1.5, 2.5]", None).unwrap(), [1.5, 2.5]);
+    let document =
+        r#"{"run": "x", "requests": [{"latency": 1.5, "ok": true}, {"latency": 2.5, "ok": false}]}"#;
+    assert_eq!(of(document, Some("requests.latency")).unwrap(), [1.5, 2.5]);
+    let said = of(document, None).unwrap_err();
+    assert_eq!(said, "t.csv: it is JSON: choose with --column one of `requests.latency`");
+    assert!(of(document, Some("latency")).unwrap_err().contains("it has `requests.latency`"));
+    let wanted =
+        Wanted { filters: vec!["ok=true".parse().unwrap()], ..Wanted::column(Some("requests.latency")) };
+    assert_eq!(read_from(document.as_bytes(), "t", &wanted).unwrap().values, [1.5]);
+    let lines = "{\"t\": 1, \"ms\": \"1.5ms\"}\n{\"t\": 2, \"ms\": \"2.5ms\"}\n";
+    let taken = read_from(lines.as_bytes(), "t", &Wanted::column(Some("ms"))).unwrap();
+    assert_eq!((taken.values, taken.unit), (vec![1.5, 2.5], Some(Unit::Ms)));
+    assert!(of("{\"a\": 1", None).unwrap_err().contains("begins as JSON and is none"));
+    assert!(of("[1, null]", None).unwrap_err().contains("null"));
+    let pairs = r#"{"values": [[1, "0.5"], [2, "0.6"]]}"#;
+    assert_eq!(of(pairs, Some("values.#2")).unwrap(), [0.5, 0.6]);
+}
