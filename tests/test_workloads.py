@@ -129,6 +129,16 @@ def test_ior_moves_the_bytes_of_its_options(lastrank, tmp_path):
     assert (tmp_path / "testFile").read_text() == "mine"
 
 
+def test_ior_wears_out_to_as_much_as_the_fastest_rank_had_done(lastrank, tmp_path):
+    words = "-w -r -R -C -F -Y -k -D 1 -O stoneWallingWearOut=1 -t 4k -b 1g -o f --ranks 2"
+    document = measured(lastrank, "ior", *words.split())
+    sizes = [path.stat().st_size for path in sorted(tmp_path.glob("f.0000000*"))]
+    assert len(sizes) == 2 and sizes[0] == sizes[1] < 1 << 30
+    for operation, label in (("fwrite", "write"), ("fread", "read")):
+        found = [one for one in document["results"] if one["operation"] == operation and one["labels"][0] == label]
+        assert sum(one["operations"] for one in found) == 2 * sizes[0] // 4096, label
+
+
 def test_meta_counts_the_items_of_its_options(lastrank, tmp_path):
     document = measured(lastrank, "meta", *"-n 30 -z 1 -b 2 -u -w 1k -e 1k -N 1 -d tree --ranks 2".split())
     for operation, label in (

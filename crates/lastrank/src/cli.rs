@@ -18,7 +18,7 @@ pub use shell::{CompletionsArgs, EchoArgs, ManArgs};
 pub use statistics::{PlanArgs, ScaleArgs, WatchArgs};
 pub use tips::parse;
 pub use traces::{FidelityArgs, ImportArgs, LEAST_GAP_US, RecordArgs, ReplayArgs, TraceChoice};
-pub use workloads::{AbArgs, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
+pub use workloads::{AbArgs, Io500Args, IoArgs, LineArgs, LsArgs, MemArgs, MemoryKind};
 
 /// What `--version` prints.
 const BUILD: &str = concat!(
@@ -63,6 +63,8 @@ pub enum Command {
     Meta(LineArgs),
     /// Write and read from many ranks as IOR does, with IOR's options
     Ior(LineArgs),
+    /// The twelve phases of IO500 by its configuration file, with its scores: `lastrank io500 --config config.ini`
+    Io500(Box<Io500Args>),
     /// Latency and bandwidth of memory
     Mem(MemArgs),
     /// Is B slower than A? Interleaved runs of two commands or programs until that is decided

@@ -136,7 +136,12 @@ impl Author {
             return;
         }
         match self.below(if self.groups { 10 } else { 6 }) {
-            0..3 => self.out += "barrier;\n",
+            0..2 => self.out += "barrier;\n",
+            2 if self.calm => self.out += "largest($a);\n",
+            2 => {
+                let (variable, value) = (self.variable(), self.expression(1));
+                writeln!(self.out, "{variable} = largest({value}) % 4;").unwrap();
+            }
             3 => self.out += "pdelete(\"f\");\n",
             4 => self.body("phase \"p\"", depth),
             5 => self.out += "let $f = pfopen(\"f\", \"c\"); pfwrite($f, \"p\"); pfclose($f);\n",

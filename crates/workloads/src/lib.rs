@@ -4,6 +4,7 @@
 //! | module | options | the workload |
 //! |---|---|---|
 //! | [`fio`] | pairs of name and value, or a job file | reads and writes of a file |
+//! | [`io500`] | a configuration file | phases of IOR and mdtest, with scores |
 //! | [`ior`] | a command line | many ranks write and read one file or one each |
 //! | [`mdtest`] | a command line | directories and files created, asked for and removed |
 //! | [`memory`] | a few names | latency and bandwidth of memory |
@@ -25,6 +26,7 @@
 mod command_line;
 mod error;
 pub mod fio;
+pub mod io500;
 pub mod ior;
 pub mod mdtest;
 pub mod memory;

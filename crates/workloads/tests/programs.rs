@@ -109,6 +109,12 @@ fn ior_file_per_rank_random_and_stonewalled() {
 }
 
 #[test]
+fn ior_that_wears_out() {
+    let options = words("-w -r -R -C -b 1m -t 64k -s 2 -D 10 -O stoneWallingWearOut=1 -e");
+    insta::assert_snapshot!(checked(Ior::of_words(&options).unwrap().program("ior …").unwrap()));
+}
+
+#[test]
 fn ior_mpiio() {
     let options = words("-a MPIIO -c -b 1m -t 1m -s 16 -vv");
     insta::assert_snapshot!(checked(Ior::of_words(&options).unwrap().program("ior …").unwrap()));
@@ -269,7 +275,8 @@ fn what_cannot_be_done_is_refused_by_name() {
         "-D 3",
         "-z -z",
         "-C -Z",
-        "-O stoneWallingWearOut=1 -O summaryFormat=JSON -p",
+        "-O stoneWallingWearOut=1",
+        "-O stoneWallingWearOut=2 -O stoneWallingStatusFile=s -O summaryFormat=JSON -p",
         "file",
         "-o a@b",
         "-J 3",

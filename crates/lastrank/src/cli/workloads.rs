@@ -140,6 +140,29 @@ pub struct LineArgs {
     pub words: Vec<String>,
 }
 
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Each key of the configuration is carried out, only says what is reported, or is refused by name; what it does \
+    not say is as in IO500. [global] resultdir gets result_summary.txt, result.txt, the configuration, every sample and the \
+    page. A result says what makes it invalid by the rules; no result of lastrank can be submitted to the list.\n\nExamples:\n  \
+    lastrank io500 --config config.ini --ranks 4\n  \
+    mpirun -n 64 lastrank io500 --config config.ini --timestamp $(date +%Y.%m.%d-%H.%M.%S)\n  \
+    lastrank io500 --config config.ini --dry-run"
+)]
+pub struct Io500Args {
+    /// A configuration of IO500 (ini)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The same, as IO500 takes it
+    #[arg(value_name = "FILE", conflicts_with = "config")]
+    pub file: Option<PathBuf>,
+    /// The name of the directories that `timestamp-datadir` and `timestamp-resultdir` make [default: the time, in UTC]
+    #[arg(long, value_name = "NAME")]
+    pub timestamp: Option<String>,
+    #[command(flatten)]
+    pub run: RunOptions,
+}
+
 /// What of memory is measured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum MemoryKind {

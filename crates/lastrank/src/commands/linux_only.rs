@@ -24,6 +24,7 @@ macro_rules! commands_that_measure {
 commands_that_measure! {
     echo "echo",
     io "io",
+    io500 "io500",
     ior "ior",
     machine "machine",
     mem "mem",

@@ -17,6 +17,8 @@ mod import;
 #[cfg(target_os = "linux")]
 mod io;
 #[cfg(target_os = "linux")]
+mod io500;
+#[cfg(target_os = "linux")]
 mod ior;
 mod ledger;
 #[cfg(target_os = "linux")]
@@ -74,6 +76,7 @@ pub fn dispatch(cli: Cli) -> anyhow::Result<Status> {
         Command::Io(args) => io::run(*args),
         Command::Meta(args) => meta::run(args),
         Command::Ior(args) => ior::run(args),
+        Command::Io500(args) => io500::run(*args),
         Command::Mem(args) => mem::run(args),
         Command::Ab(args) => ab::run(&args),
         Command::Ls(args) => ls::run(&args),

@@ -261,6 +261,8 @@ pub struct CommandSpec {
     pub submits: bool,
     /// For [`Class::Collective`]: whether ranks meet in it only at some levels of its pattern.
     pub by_pattern: bool,
+    /// Of a command of the language itself: whether ranks meet in it, and all of them get the same value.
+    pub agrees: bool,
     /// What it asks for, beside what its effect says; see [`CommandSpec::wish`].
     pub(crate) asks: Option<Wish>,
     /// Its origin.

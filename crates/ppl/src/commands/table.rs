@@ -55,6 +55,7 @@ macro_rules! commands {
                 dry_value: 0,
                 submits: false,
                 by_pattern: false,
+                agrees: false,
                 asks: None,
                 since: Since::$since,
                 text: $text,
@@ -118,7 +119,7 @@ impl Command {
     /// `CommandSpec::by_pattern`.
     #[inline]
     pub fn is_collective(self) -> bool {
-        matches!(self.class(), Class::Collective | Class::Message)
+        matches!(self.class(), Class::Collective | Class::Message) || self.spec().agrees
     }
 }
 
@@ -142,6 +143,11 @@ impl CommandSpec {
 
     const fn submits(mut self) -> Self {
         self.submits = true;
+        self
+    }
+
+    const fn agrees(mut self) -> Self {
+        self.agrees = true;
         self
     }
 
@@ -231,6 +237,9 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
     Await "await" ("name" Text Required, "count" Count Int(1)) Nothing Lastrank []
         "Waits until all ranks and workers together gave the signal so often. The wait is no part of a sample."
         example "signal(\"go\"); signal(\"go\"); await(\"go\", 2);";
+    Largest "largest" ("number" Integer Required) Int Lastrank [agrees]
+        "The largest of the numbers that the ranks of the enclosing group bring, the same on each of them. All of them meet in it, as in a barrier; the wait is no sample of its own. After loops that ended at a stonewall, ranks go on until each has done as many rounds as the one that had done the most."
+        example "$i = 0; for 1ms { append(\"a-$$rank\", 4k); $i = $i + 1; } for $k in $i..largest($i) append(\"a-$$rank\", 4k); delete(\"a-$$rank\");";
 }
 
 File FileCommand "A command that a driver executes: one call, or open, transfer and close." {

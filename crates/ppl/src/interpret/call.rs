@@ -51,7 +51,7 @@ impl<M: Machine> Interpreter<'_, M> {
             Readiness::InPlace(number) => Ready::Prepared(number),
             readiness => {
                 if let CommandByClass::Language(command) = command.by_class() {
-                    return self.language_command(command, first, count).map(drop);
+                    return self.language_command(command, (first, count), site).map(drop);
                 }
                 self.ready(readiness, command, (first, count))?
             }
@@ -80,7 +80,7 @@ impl<M: Machine> Interpreter<'_, M> {
             Readiness::InPlace(number) => Ready::Prepared(number),
             readiness => {
                 if let CommandByClass::Language(command) = command.by_class() {
-                    return self.language_command(command, first, count);
+                    return self.language_command(command, (first, count), call.site);
                 }
                 self.ready(readiness, command, (first, count))?
             }
@@ -157,8 +157,8 @@ impl<M: Machine> Interpreter<'_, M> {
     fn language_command(
         &mut self,
         command: LanguageCommand,
-        first: ExprIndex,
-        count: usize,
+        (first, count): (ExprIndex, usize),
+        site: SiteId,
     ) -> Result<Reply, EarlyEnd> {
         match command {
             LanguageCommand::Print => self.print(first, count),
@@ -194,6 +194,14 @@ impl<M: Machine> Interpreter<'_, M> {
                 let times = if count > 1 { self.integer(first + 1, "the count of `await`")? } else { 1 };
                 self.machine.await_signal(&name, u64::try_from(times).unwrap_or(0)).map_err(Box::new)?;
                 Ok(Reply::done())
+            }
+            LanguageCommand::Largest => {
+                let number = self.integer(first, "the number of `largest`")?;
+                let group = self.plan.site(site).group;
+                // Numbers below 0 come before the others.
+                let brought = number.cast_unsigned() ^ (1 << 63);
+                let largest = self.machine.largest(self.step, site, group, brought).map_err(Box::new)?;
+                Ok(Reply::value(Value::Int((largest ^ (1 << 63)).cast_signed())))
             }
             LanguageCommand::Glob => {
                 let pattern = self.value(first)?.to_string();

@@ -312,6 +312,15 @@ pub trait Machine: Sized {
         Ok(value)
     }
 
+    /// As [`Machine::agree`], for a command of the program.
+    ///
+    /// # Errors
+    /// If the wait was interrupted.
+    fn largest(&mut self, step: u32, site: SiteId, group: GroupId, value: u64) -> Result<u64, Halt> {
+        let _ = site;
+        self.agree(step, group, value)
+    }
+
     /// Enters the body of a phase with a stonewall, after its first barrier. `site` is that of the phase.
     ///
     /// # Errors

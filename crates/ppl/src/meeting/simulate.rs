@@ -132,6 +132,11 @@ impl Machine for MeetingRecorder<'_> {
         Ok(value)
     }
 
+    fn largest(&mut self, _step: u32, site: SiteId, group: GroupId, value: u64) -> Result<u64, Halt> {
+        self.meet(group, site)?;
+        Ok(value)
+    }
+
     fn wait_until(&mut self, _: u64, _: Wait) {}
 
     fn now_ns(&mut self) -> u64 {

@@ -6,7 +6,7 @@ use crate::diagnostic::Span;
 use crate::syntax::BinaryOp;
 
 use super::analysis::{Analysis, RESULT};
-use super::domain::{Control, Opener, State, Taint};
+use super::domain::{Control, Groups, Opener, State, Taint};
 
 impl Analysis<'_> {
     /// The taint of a value; `None` while its evaluation is not known to end.
@@ -162,6 +162,10 @@ impl Analysis<'_> {
         let pattern = constant(Kind::Pattern).and_then(|number| self.plan.patterns.get(number as usize));
         let soft = spec.by_pattern && pattern.is_some_and(|pattern| !pattern.is_collective());
         self.meet(self.site_span(site), &format!("`{}`", command.name()), target, (here, soft));
+        if let (true, Some(group)) = (spec.agrees, target) {
+            // All ranks that meet get the same number, which only a run shows.
+            return Some(Taint { within: Groups::default().with(group), open: true, ..Taint::default() });
+        }
         let opener = match (spec.yields, target) {
             (Yields::File, Some(group)) => Opener::Group(group),
             (Yields::File, None) => Opener::Unknown,

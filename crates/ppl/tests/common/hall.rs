@@ -160,6 +160,13 @@ impl Machine for Visitor<'_, '_> {
         self.hall.meet(self.rank, group, SiteId(u32::MAX), value)
     }
 
+    fn largest(&mut self, _step: u32, site: SiteId, group: GroupId, value: u64) -> Result<u64, Halt> {
+        if self.workers {
+            return Err(Halt::Machine("a worker".into()));
+        }
+        self.hall.meet(self.rank, group, site, value)
+    }
+
     fn wait_until(&mut self, _: u64, _: Wait) {}
 
     fn now_ns(&mut self) -> u64 {

@@ -62,6 +62,8 @@ pub struct Ior {
     pub own_files_each: bool,
     /// `-D`: nanoseconds after which a phase ends; 0: none.
     pub deadline: u64,
+    /// `-O stoneWallingWearOut=1`: after the deadline ranks go on until each has done as much as the one that had done the most.
+    pub wear_out: bool,
     /// `-d`: nanoseconds between repetitions.
     pub delay: u64,
     /// `-g`: barriers between open, transfers and close. Phases have these barriers anyway.
@@ -160,6 +162,7 @@ impl Ior {
             shuffled_ranks: false,
             own_files_each: false,
             deadline: 0,
+            wear_out: false,
             delay: 0,
             barriers: false,
             file: "testFile".into(),
@@ -230,7 +233,7 @@ impl Ior {
             'k' | 'K' => self.keep = true,
             'E' => self.existing = true,
             'g' => self.barriers = true,
-            'O' => return Err(directive(value)),
+            'O' => self.wear_out = wear_out(value)?,
             // -v: what IOR prints. -x: one transfer a call, so it is here. -G: content says by itself who wrote it and when,
             // as a signature does.
             _ => {}
@@ -254,10 +257,13 @@ impl Ior {
         if self.random && self.block / self.transfer > 1 << 33 {
             return together("-z takes at most 8 thousand million transfers of a block".into());
         }
-        if self.deadline > 0 && self.writes && (self.reads || self.verify_writes) {
+        if self.wear_out && self.deadline == 0 {
+            return together("-O stoneWallingWearOut=1 is for -D: give the seconds, or leave it out".into());
+        }
+        if self.deadline > 0 && !self.wear_out && self.writes && (self.reads || self.verify_writes) {
             return together(
-                "-D ends writing early, and -r and -W would miss what was not written: give -w -k alone, and -r in a second \
-                 command"
+                "-D ends writing early, and -r and -W would miss what was not written: add -O stoneWallingWearOut=1, or give -w -k \
+                 alone, and -r in a second command"
                     .into(),
             );
         }
@@ -302,20 +308,22 @@ impl Ior {
     }
 }
 
-/// Why a directive (`-O NAME=VALUE`) is not carried out.
-fn directive(text: &str) -> Refusal {
-    let name = text.split('=').next().unwrap_or(text).to_ascii_lowercase();
-    let why = match name.as_str() {
-        "stonewallingwearout" | "stonewallingwearoutiterations" => {
-            "ranks cannot agree on the largest number of transfers: leave it out, and each rank ends at its own wall"
+/// Whether a directive (`-O NAME=VALUE`) asks for the wear-out; the others are not carried out.
+fn wear_out(text: &str) -> Result<bool, Refusal> {
+    let (name, value) = text.split_once('=').unwrap_or((text, ""));
+    let why = match name.to_ascii_lowercase().as_str() {
+        "stonewallingwearout" if ["0", "1"].contains(&value) => return Ok(value == "1"),
+        "stonewallingwearout" => "its value is 0 or 1",
+        "stonewallingwearoutiterations" => "the number is that of the fastest rank: leave it out",
+        "stonewallingstatusfile" => {
+            "the run says how much each rank did, and -w -r in one command read so much: leave it out"
         }
-        "stonewallingstatusfile" => "the run says how much each rank did; leave it out",
         "summaryfile" | "summaryformat" | "saverankperformancedetailscsv" => {
             "summaries are those of lastrank: --json, or `lastrank export`"
         }
         _ => "write the option with its letter, such as -b 16m",
     };
-    Refusal::Unsupported { tool: "IOR", option: format!("-O {text}"), why }
+    Err(Refusal::Unsupported { tool: "IOR", option: format!("-O {text}"), why })
 }
 
 /// IOR has three long options that people use; each has a letter here.

@@ -194,9 +194,16 @@ fn phase(ior: &Ior, text: &mut ProgramText, of: &Direction<'_>) {
         0 => text.line(format!("{verify}repeat $i $segments * $transfers {{\n{transfer}\n}}")),
         // Each rank ends at its own wall.
         deadline => {
+            let all =
+                if ior.wear_out && ior.writes && !is_write { "$done" } else { "$segments * $transfers" };
             text.line("$i = 0;");
             text.line(format!("{verify}for {} {{", time_literal(deadline)));
-            text.line(format!("if $i >= $segments * $transfers break;\n{transfer}\n$i = $i + 1;\n}}"));
+            text.line(format!("if $i >= {all} break;\n{transfer}\n$i = $i + 1;\n}}"));
+            if ior.wear_out {
+                text.line("# The wear-out: on to as much as the fastest rank had done.");
+                text.line("barrier;\n$from = $i;\n$done = largest($i);");
+                text.line(format!("time[\"wear-out\"] {verify}for $i in $from..$done {{\n{transfer}\n}}"));
+            }
         }
     }
     if ior.fsync && is_write {
