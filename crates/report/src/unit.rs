@@ -47,6 +47,15 @@ impl Unit {
         if self.name.is_empty() { what.into() } else { format!("{what} ({})", self.name) }
     }
 
+    /// Two values as [`Unit::plain`] writes them, with as many more digits as it takes to tell them apart.
+    pub fn apart(&self, values: [f64; 2]) -> [String; 2] {
+        let plain = values.map(|value| self.plain(value));
+        let digits =
+            (4..=17).map(|digits| values.map(|value| self.named(&significant(self.scale(value), digits))));
+        let all = std::iter::once(plain.clone()).chain(digits);
+        all.into_iter().find(|[one, other]| one != other).unwrap_or(plain)
+    }
+
     /// The value with four significant digits and the unit: `11.17 ms`.
     pub fn show(&self, value: f64) -> String {
         self.named(&significant(self.scale(value), 4))
@@ -171,6 +180,14 @@ mod tests {
         assert_eq!(ms.with_interval(0.0121042, 0.01195, 0.0123), ["12.10", "11.95", "12.30"]);
         assert_eq!(ms.with_interval(0.0115874, 0.011526, 0.0116872), ["11.59", "11.53", "11.69"]);
         assert_eq!(ms.with_interval(0.0121042, 0.01195, f64::INFINITY), ["12.104", "11.950", "∞"]);
+    }
+
+    #[test]
+    fn two_values_are_told_with_the_digits_that_tell_them_apart() {
+        let unit = Unit::of_duration(17.6e-3);
+        assert_eq!(unit.apart([24.5e-3, 23.7e-3]), ["24.5 ms", "23.7 ms"]);
+        assert_eq!(unit.apart([17.604e-3, 17.601e-3]), ["17.604 ms", "17.601 ms"]);
+        assert_eq!(unit.apart([1e-3, 1e-3])[0], unit.plain(1e-3));
     }
 
     #[test]

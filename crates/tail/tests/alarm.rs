@@ -31,6 +31,23 @@ fn over_many_baselines_spikes_keep_the_stated_rate() {
     assert!(used < 0.75 * alpha, "{used}");
 }
 
+/// Of the tail of the quiet runs one estimate is told: a spike is never less rare than the threshold that it is above.
+#[test]
+fn a_spike_is_as_rare_as_its_threshold_or_rarer() {
+    for (runs, seed) in [(100, 1), (400, 2), (400, 3), (400, 4)] {
+        let mut random = Xoshiro::stream(37, seed);
+        let values: Vec<f64> = (0..runs).map(|_| 24.0 * (0.2 * random.normal()).exp()).collect();
+        let options = AlarmOptions { false_alarms: 1e-3, relax: true, ..AlarmOptions::default() };
+        let Ok(baseline) = Baseline::new(&values, &options) else { continue };
+        let at = baseline.chance(baseline.spike.value);
+        assert!(at <= 1.000_001e-3, "{runs} {seed}: {at}");
+        if !baseline.guaranteed && baseline.counted.is_none() {
+            assert!((at / 1e-3 - 1.0).abs() < 1e-6, "{runs} {seed}: {at}");
+        }
+        assert!(baseline.chance(1.1 * baseline.spike.value) < at);
+    }
+}
+
 #[test]
 fn a_sustained_slow_down_is_found_soon_and_reported_once() {
     let mut random = Xoshiro::new(2);

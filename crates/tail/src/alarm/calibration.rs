@@ -190,10 +190,15 @@ impl Baseline {
         self.median.or(counted).unwrap_or_else(|| self.law.quantile(0.5))
     }
 
-    /// Probability that a quiet run is this slow, by the law or counted.
+    /// Probability that a quiet run is this slow, by the tail of the spike threshold or counted: at the threshold that keeps the
+    /// rate on average it is that rate, and beyond it falls as the law does.
     pub fn chance(&self, value: f64) -> f64 {
+        let SpikeThreshold { false_alarms, nominal, .. } = self.spike;
         self.counted.as_ref().map_or_else(
-            || self.law.survival(value),
+            || match nominal > 0.0 {
+                true => (false_alarms * (self.law.survival(value) / nominal)).min(1.0),
+                false => self.law.survival(value),
+            },
             |counted| {
                 let beyond = counted.largest.len() - counted.largest.partition_point(|x| *x < value);
                 (beyond + 1) as f64 / (self.n + 1) as f64

@@ -61,6 +61,11 @@ const OF_JUMPS: [f64; 2] = [0.7, 0.3];
 const OF_STATISTICS: [f64; 2] = [0.6, 0.4];
 /// From so many values on, two jumps are looked for.
 const FEWEST_FOR_TWO: usize = 50;
+/// A stretch between two jumps that is shorter than so many times what the values resemble each other for is the longest of
+/// several bursts: bursts of 10 values on average, a tenth of the time, have one of 40 in every fifteenth series of 400.
+const LONGER_THAN_BURSTS: f64 = 20.0;
+/// What they resemble each other for at least, as far as few values tell.
+const LEAST_MEMORY: f64 = 3.0;
 
 /// [`LevelTest`] of ranks in time order.
 pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
@@ -100,10 +105,13 @@ pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
         (factor, (far / OF_STATISTICS[0]).min(wide / OF_STATISTICS[1]).min(1.0))
     };
     let (variance_factor, one) = with(&[best.1], ALLOWANCES[0]);
-    let p = match n < FEWEST_FOR_TWO {
+    let (up, down) = (highest.1.min(lowest.1), highest.1.max(lowest.1));
+    let shorter = (down - up).min(n - (down - up)) as f64;
+    let p = match n < FEWEST_FOR_TWO || shorter < LONGER_THAN_BURSTS * LEAST_MEMORY {
         true => one,
         false => {
-            let (_, two) = with(&[highest.1.min(lowest.1), highest.1.max(lowest.1)], ALLOWANCES[1]);
+            let (factor, two) = with(&[up, down], ALLOWANCES[1]);
+            let two = if shorter < LONGER_THAN_BURSTS * factor { 1.0 } else { two };
             (one / OF_JUMPS[0]).min(two / OF_JUMPS[1]).min(1.0)
         }
     };
@@ -316,6 +324,19 @@ mod tests {
                 level_test(&ranks(&values), None).p < 0.005
             })
             .count()
+    }
+
+    #[test]
+    fn the_longest_of_several_bursts_is_no_level_and_a_long_stretch_is() {
+        let p = |stretch: std::ops::Range<usize>| {
+            let mut random = Xoshiro::new(17);
+            let is_slow =
+                |at: usize| stretch.contains(&at) || (40..48).contains(&at) || (330..339).contains(&at);
+            let values: Vec<f64> =
+                (0..400).map(|at| random.normal() + 3.0 * f64::from(u8::from(is_slow(at)))).collect();
+            level_test(&ranks(&values), None).p
+        };
+        assert!(p(180..225) > 0.05 && p(140..270) < 0.005, "{} {}", p(180..225), p(140..270));
     }
 
     #[test]

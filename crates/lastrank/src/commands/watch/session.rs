@@ -196,16 +196,12 @@ impl<'a> Session<'a> {
                 significant(*factor, 4)
             )
         };
-        // Just above the threshold three digits do not show it.
-        let apart = |value: f64, threshold: f64| match (unit.plain(value), unit.plain(threshold)) {
-            (one, other) if one == other => (unit.show(value), unit.show(threshold)),
-            pair => pair,
-        };
+        let apart = |value: f64, threshold: f64| unit.apart([value, threshold]);
         match event {
             Event::Spike { run, value, threshold, probability } => format!(
                 "run {run}: spike, {} is above {}; of quiet runs {} so slow",
-                apart(*value, *threshold).0,
-                apart(*value, *threshold).1,
+                apart(*value, *threshold)[0],
+                apart(*value, *threshold)[1],
                 match 1.0 / probability {
                     once if once < 1e6 => format!("one in {} is", samples::units::count(once.round() as u64)),
                     _ => "fewer than one in a million are".into(),
