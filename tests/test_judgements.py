@@ -226,20 +226,146 @@ def test_a_read_behind_an_inner_verify_is_verified(program: Path, tmp_path: Path
     assert (ran.returncode, found["kind"], found["line"], found["count"]) == (3, "wrong_content", 4, 1)
 
 
-def test_runs_with_findings_warn_where_they_are_used(program: Path, tmp_path: Path) -> None:
-    sound = 'define ranks 1;\nrepeat 400 time["s"] write("own", 4k);\n'
-    (tmp_path / "sound.ppl").write_text(sound)
-    (tmp_path / "failed.ppl").write_text(sound + 'expect errno == EIO write("own", 4k);\n')
-    simulated = ["--backend", "simulate:gev(10ms,1ms,0)", "--seed", "3", "--report", "none"]
-    for name in ("sound", "failed"):
-        ran = call(program, tmp_path, "run", f"{name}.ppl", *simulated, "-o", f"{name}.parquet")
-        assert ran.returncode == (3 if name == "failed" else 0)
-    for arguments in (["compare", "sound.parquet"], ["fit"], ["watch", "sound.parquet"]):
-        for name in ("sound", "failed"):
-            made = call(program, tmp_path, *arguments, f"{name}.parquet")
-            said = " ".join((made.stdout + made.stderr).split())
-            assert made.returncode == 0, said
-            assert ("succeeded, but EIO was expected" in said) == (name == "failed"), (arguments, said)
+STEPS = 'define ranks 1;\nrepeat 400 time["s"] write("own", 4k);\n'
+SIMULATED = ["--backend", "simulate:gev(10ms,1ms,0)", "--report", "none"]
+#: What is wrong with a run, the words for it, and the status that it asks for.
+FOUND = {
+    "sound": ("", "", 0),
+    "asserted": ('assert p99("s") < 1ns;\n', "", 1),
+    "failed": ('expect errno == EIO write("own", 4k);\n', "succeeded once, but was to fail", 3),
+    "foreign": ('verify read("foreign");\n', "WRONG DATA: read in line 3 did not read what was written", 3),
+    "stopped": ('on_error stop;\nunlink("none");\nwrite("own", 4k);\n', "the run was stopped by the program's `on_error stop`", 3),
+}
+
+
+@pytest.fixture(scope="module")
+def judged(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs whose times are of one law, and in which something else was found."""
+    folder = tmp_path_factory.mktemp("judged")
+    for name, (further, _, status) in FOUND.items():
+        (folder / f"{name}.ppl").write_text(STEPS + further)
+        # Only real reads are verified: of "foreign" the times are real, too.
+        backend = ["--report", "none"] if name == "foreign" else [*SIMULATED, "--seed", "3"]
+        (folder / "foreign").write_bytes(b"x" * 4096)
+        ran = call(program, folder, "run", f"{name}.ppl", *backend, "-o", f"{name}.parquet")
+        assert ran.returncode == status, ran.stdout + ran.stderr
+    return folder
+
+
+ANALYSES = {
+    "compare": ["compare", "sound.parquet", "{}"],
+    "the other way": ["compare", "{}", "sound.parquet"],
+    "three": ["compare", "sound.parquet", "asserted.parquet", "{}"],
+    "fit": ["fit", "{}"],
+    "fit -v": ["fit", "-v", "{}"],
+    "fit gpd": ["fit", "--model", "gpd", "{}"],
+    "plan": ["plan-runs", "{}", "width(p99) < 5%"],
+}
+
+
+@pytest.mark.parametrize("analysis", ANALYSES)
+@pytest.mark.parametrize("name", FOUND)
+def test_who_draws_conclusions_tells_first_that_a_run_is_not_sound(
+    name: str, analysis: str, judged: Path, program: Path
+) -> None:
+    words = [word.replace("{}", f"{name}.parquet") for word in ANALYSES[analysis]]
+    said = call(program, judged, *words)
+    _, found, status = FOUND[name]
+    is_sound = status != 3
+    assert said.returncode == (0 if is_sound else 3), said.stdout + said.stderr
+    first = " ".join(said.stdout.split())
+    assert ("✔" not in first) or is_sound, first
+    assert first.startswith(f"✖ {name}.parquet: ") == (not is_sound), first
+    assert found in first
+    # Once, not in the warnings again.
+    assert first.count("did not read what was written") <= 1 and first.count("but was to fail") <= 1, first
+    document = json.loads(call(program, judged, *words, "--json").stdout)
+    assert [one["run"] for one in document["unsound"]] == ([] if is_sound else [f"{name}.parquet"])
+    if "measured_code" in document or analysis in ("compare", "the other way"):
+        assert (document["code"] == "unsound") == (not is_sound)
+        assert document["text"].startswith(f"{name}.parquet: ") == (not is_sound)
+    if not is_sound and "verdict" in document:
+        assert document["verdict"]["usability"] == "not-usable"
+
+
+def test_pages_tell_first_that_a_run_is_not_sound(judged: Path, program: Path) -> None:
+    for words in (["compare", "sound.parquet"], ["compare", "sound.parquet", "asserted.parquet"], ["fit"]):
+        for name in ("asserted", "foreign"):
+            page = judged / "page.html"
+            call(program, judged, *words, f"{name}.parquet", "-o", page.name)
+            told = "Times of wrong data decide nothing" in page.read_text()
+            assert told == (name == "foreign"), words
+
+
+def test_exports_tell_that_a_run_is_not_sound(judged: Path, program: Path) -> None:
+    for name in ("asserted", "foreign"):
+        for form in ("parabench-text", "parabench-xml", "parabench-report", "csv"):
+            said = call(program, judged, "export", f"{name}.parquet", "--to", form, "-o", "-")
+            assert said.returncode == 0, said.stderr
+            assert ("WRONG DATA" in said.stderr) == (name == "foreign"), form
+            if form in ("parabench-xml", "parabench-report"):
+                assert ("WRONG DATA" in said.stdout) == (name == "foreign"), form
+    (judged / "bare.ppl").write_text('unlink("none");\n')
+    call(program, judged, "run", "bare.ppl", "--report", "none", "-o", "bare.parquet")
+    said = call(program, judged, "export", "bare.parquet", "--to", "parabench-text", "-o", "-")
+    assert (said.returncode, said.stdout) == (0, "")
+    assert "so the export is empty" in said.stderr and "ENOENT" in said.stderr
+
+
+def test_one_line_is_the_answer(judged: Path, program: Path) -> None:
+    for words in (["compare", "sound.parquet"], ["fit"]):
+        for name, (_, found, status) in FOUND.items():
+            said = call(program, judged, *words, f"{name}.parquet", "-q")
+            assert said.stdout.count("\n") == 1 and said.returncode == (3 if status == 3 else 0), said.stdout
+            assert found in said.stdout and said.stdout.startswith(f"{name}.parquet: ") == (status == 3)
+
+
+def test_a_watch_tells_that_a_run_is_not_sound(judged: Path, program: Path) -> None:
+    for name, (_, found, status) in FOUND.items():
+        if name == "foreign":
+            continue
+        said = call(program, judged, "watch", "sound.parquet", f"{name}.parquet")
+        shown = " ".join(said.stdout.split())
+        assert said.returncode == (3 if status == 3 else 0), shown
+        assert ("✖ 400 runs" in shown) == (status == 3) and ("✔" in shown) == (status != 3), shown
+        assert found in shown
+        lines = call(program, judged, "watch", "sound.parquet", f"{name}.parquet", "--json").stdout.splitlines()
+        events = [json.loads(line) for line in lines]
+        assert [one["run_file"] for one in events if one["event"] == "unsound"] == (
+            [f"{name}.parquet"] if status == 3 else []
+        )
+        assert (events[-1]["event"], events[-1]["status"]) == ("end", said.returncode)
+        refused = call(program, judged, "watch", f"{name}.parquet", "sound.parquet")
+        assert refused.returncode == (2 if status == 3 else 0)
+        assert (f"{name}.parquet cannot be a baseline: " in refused.stderr) == (status == 3)
+
+
+def test_folders_with_a_run_that_is_not_sound_have_no_verdict(judged: Path, program: Path, tmp_path: Path) -> None:
+    for side in ("old", "new"):
+        (tmp_path / side).mkdir()
+        for at in range(3):
+            os.link(judged / "sound.parquet", tmp_path / side / f"{at}.parquet")
+    sound = call(program, tmp_path, "compare", "old", "new")
+    os.link(judged / "failed.parquet", tmp_path / "new" / "3.parquet")
+    failed = call(program, tmp_path, "compare", "old", "new")
+    asked = call(program, tmp_path, "compare", "old", "new", "--fail-if", "factor > 1.05")
+    assert (sound.returncode, failed.returncode, asked.returncode) == (0, 3, 3)
+    assert "✔" in sound.stdout and "✔" not in failed.stdout and failed.stdout.startswith("✖ new/3.parquet: ")
+    assert "is not judged: new/3.parquet" in asked.stderr
+    document = json.loads(call(program, tmp_path, "compare", "old", "new", "--json").stdout)
+    assert (document["code"], document["measured_code"]) == ("unsound", "no-difference")
+
+
+def test_sizes_with_a_run_that_is_not_sound_have_no_good_sign(program: Path, tmp_path: Path) -> None:
+    for name, (further, _, _) in FOUND.items():
+        if name not in ("sound", "failed"):
+            continue
+        (tmp_path / "p.ppl").write_text(f'repeat 400 time["s"] {{ write("own-$$rank", 4k); }}\n{further}')
+        call(program, tmp_path, "run", "p.ppl", "-n", "8", *SIMULATED, "--seed", "3", "-o", "p.parquet")
+        said = call(program, tmp_path, "scale", "p.parquet", "--gate", "--to", "64")
+        assert said.returncode == (3 if name == "failed" else 0), said.stdout + said.stderr
+        assert said.stdout.startswith("✖ p.parquet: ") == (name == "failed")
+        assert ("✔" in said.stdout) == (name == "sound")
 
 
 def interrupted(program: Path, folder: Path, begun: Path, *options: str) -> str:

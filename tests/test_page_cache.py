@@ -33,3 +33,33 @@ def test_a_load_that_memory_served_says_so_and_one_of_the_device_does_not(progra
     direct, screen = load(program, tmp_path, "--direct")
     assert direct["facts"]["device_read_bytes"] >= 6000 * 4096
     assert "page-cache" not in [one["code"] for one in direct["warnings"]] and "measured memory" not in screen
+
+
+def test_reads_faster_than_any_device_are_those_of_memory(program: Path, tmp_path: Path) -> None:
+    """Read ahead hides them from the bytes that the kernel accounts; their times and their number tell."""
+    words = ["io", "randread", "--ops", "20000", "--size", "64MiB", "--depth", "16", "--report", "none", "--json"]
+    ran = subprocess.run([program, *words], cwd=tmp_path, check=True, capture_output=True, text=True)
+    found = json.loads(ran.stdout)
+    (on,) = found["facts"]["file_systems"]
+    if on["file_system"] not in ACCOUNTED or not on["device"]:
+        pytest.skip("no device below this file system")
+    asked = found["facts"]["device_reads"][on["device"]["name"]]
+    (part,) = found["numbers"]["parts"]
+    fast = part["quantiles_seconds"]["p50"] < 4e-6
+    is_told = "page-cache" in [one["code"] for one in found["warnings"]]
+    assert is_told or not (fast or asked <= 10_000), (asked, part["quantiles_seconds"])
+
+
+def test_verifying_what_memory_returns_proves_nothing_of_the_storage(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('define ranks 1;\nwrite("blk", 4m);\nverify read("blk");\n')
+    words = [program, "run", "p.ppl", "--report", "none", "-o", "p.parquet"]
+    ran = subprocess.run([*words, "--json"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    found = json.loads(ran.stdout)
+    on = found["facts"]["file_systems"]
+    if not all(one["file_system"] in ACCOUNTED and one["device"] for one in on):
+        pytest.skip("the kernel does not account reads of this file system")
+    assert found["numbers"]["verified"]["bytes"] == 4 << 20
+    (told,) = [one["text"] for one in found["warnings"] if one["code"] == "page-cache"]
+    assert "proves nothing of the storage" in told
+    screen = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    assert "proves nothing of the storage" in " ".join(screen.split())

@@ -9,7 +9,7 @@ from typing import Any
 
 from . import _html
 from ._errors import Error
-from ._executable import call, document
+from ._executable import OF_CONCLUSIONS, call, document
 from ._fit import Estimate, Verdict
 from ._native import visible
 from ._run import Place
@@ -28,7 +28,7 @@ class Comparison:
         self._sources = list(sources)
         names, self._folder = together(sources)
         self._command = ["compare", *names, *arguments]
-        self.document: dict[str, Any] = document([*self._command, "--json"], folder=self._folder)
+        self.document: dict[str, Any] = document([*self._command, "--json"], folder=self._folder, accept=OF_CONCLUSIONS)
         self._screen: str | None = None
 
     @property
@@ -46,14 +46,21 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The answer: ``code`` (``no-difference``, ``slower``, ``faster``, ``other-difference``, ``not-independent``,
-        ``single-runs``), ``text``, ``advice``."""
+        ``single-runs``; ``unsound`` where a run has wrong data or failed operations or is incomplete, see ``unsound``),
+        ``text``, ``advice``."""
         advice = self.document.get("advice", [])
         text = self.document.get("text") or repr(self)
         return Verdict(code=self.document["code"], text=text, findings=[], advice=advice)
 
+    @property
+    def unsound(self) -> list[dict[str, Any]]:
+        """The runs whose times are not those of the work that they were to do: ``run``, ``found``, ``kind``, ``status`` of
+        each; empty where all are sound."""
+        return list(self.document["unsound"])
+
     def __repr__(self) -> str:
         if self._screen is None:
-            self._screen = call(self._command, folder=self._folder).out.rstrip("\n")
+            self._screen = call(self._command, folder=self._folder, accept=OF_CONCLUSIONS).out.rstrip("\n")
         return self._screen
 
     def _repr_html_(self) -> str:
@@ -114,7 +121,7 @@ class Plan:
     def __init__(self, source: Source, arguments: Sequence[str]) -> None:
         self._source = source
         self._arguments = list(arguments)
-        self.document: dict[str, Any] = document([*self._call(), "--json"], folder=source.folder)
+        self.document: dict[str, Any] = document([*self._call(), "--json"], folder=source.folder, accept=OF_CONCLUSIONS)
         self._screen: str | None = None
 
     def _call(self) -> list[str]:
@@ -132,7 +139,7 @@ class Plan:
 
     def __repr__(self) -> str:
         if self._screen is None:
-            self._screen = call(self._call(), folder=self._source.folder).out.rstrip("\n")
+            self._screen = call(self._call(), folder=self._source.folder, accept=OF_CONCLUSIONS).out.rstrip("\n")
         return self._screen
 
     def _repr_html_(self) -> str:

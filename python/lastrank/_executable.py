@@ -22,7 +22,7 @@ from typing import IO, Any, NamedTuple
 
 from ._errors import Error, ProgramError
 
-__all__ = ["Said", "executable", "call", "document", "run_to_end"]
+__all__ = ["OF_CONCLUSIONS", "Said", "executable", "call", "document", "run_to_end"]
 
 _NAME = "lastrank.exe" if os.name == "nt" else "lastrank"
 
@@ -103,9 +103,15 @@ def call(arguments: Sequence[str], text: str | None = None, folder: Path | None 
             process.kill()
             raise
     said = Said(process.returncode, out.decode(errors="replace"), error.decode(errors="replace").splitlines())
-    if said.status not in accept:
+    # With 3 and an answer it says that a run is not sound, and the answer says so too; without one, that an input is broken.
+    is_answer = said.status in accept and (said.status != 3 or bool(said.out.strip()))
+    if not is_answer:
         raise failed(said)
     return said
+
+
+#: Exit statuses of commands that draw conclusions from runs: 3 where a run is not sound, which their answer tells.
+OF_CONCLUSIONS = (0, 3)
 
 
 def document(arguments: Sequence[str], text: str | None = None, folder: Path | None = None, accept: Sequence[int] = (0,)) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from . import _html
 from ._errors import Error
-from ._executable import call, document
+from ._executable import OF_CONCLUSIONS, call, document
 from ._native import visible
 from ._source import Data, Nan, Source, column, frame_of, has_column
 
@@ -105,7 +105,7 @@ class Fit:
         return ["fit", self._source.name, *self._source.options, *self._arguments, *of_periods, *further]
 
     def _document(self, periods: Sequence[float], *further: str) -> dict[str, Any]:
-        return document(self._call(periods, "--json", *further), folder=self._source.folder)
+        return document(self._call(periods, "--json", *further), folder=self._source.folder, accept=OF_CONCLUSIONS)
 
     @property
     def model(self) -> str:
@@ -166,6 +166,12 @@ class Fit:
             raise Error(f"--model {self.model} has no verdict: see `document`")
         return Verdict(self.document["verdict"])
 
+    @property
+    def unsound(self) -> list[dict[str, Any]]:
+        """The run, where its times are not those of the work that it was to do: ``run``, ``found``, ``kind``, ``status``; empty
+        where it is sound. The verdict is ``not-usable`` then."""
+        return list(self.document["unsound"])
+
     def return_levels(self, periods: float | Iterable[float] | None = None) -> ReturnLevels:
         """The levels that are exceeded once in so many values or blocks, each with its interval: those at ``at`` where the
         fit has covariates and was told at which, else those of the law of all values.
@@ -214,7 +220,7 @@ class Fit:
 
     def __repr__(self) -> str:
         if self._screen is None:
-            self._screen = call(self._call([]), folder=self._source.folder).out.rstrip("\n")
+            self._screen = call(self._call([]), folder=self._source.folder, accept=OF_CONCLUSIONS).out.rstrip("\n")
         return self._screen
 
     def _repr_html_(self) -> str:

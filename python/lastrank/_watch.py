@@ -19,8 +19,8 @@ __all__ = ["Event", "Watch", "watch"]
 
 
 class Event(_Fields):
-    """Something that happened: ``event`` (``spike``, ``slow``, ``fast``, ``recovered``, ``rebaselined``, ``bad``), ``text``,
-    and the fields that docs/watch.md lists."""
+    """Something that happened: ``event`` (``spike``, ``slow``, ``fast``, ``recovered``, ``rebaselined``, ``bad``, ``unsound``),
+    ``text``, and the fields that docs/watch.md lists."""
 
     event: str
     text: str
@@ -61,7 +61,7 @@ class Watch:
             numbers = [values] if isinstance(values, (int, float)) else values
             text = "".join(f"{float(number)!r}\n" for number in numbers)
         command = ["watch", self._source.name, stream, *self._source.options, *self._arguments]
-        said = call([*command, f"--state={self._state}", "--json"], text, self._source.folder, accept=(0, 1))
+        said = call([*command, f"--state={self._state}", "--json"], text, self._source.folder, accept=(0, 1, 3))
         return self._events(said)
 
     def _events(self, said: Said) -> list[Event]:

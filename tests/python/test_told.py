@@ -80,3 +80,32 @@ def test_operations_errors_and_bytes(
         assert f"✔ {operations} operations, 0 errors" in page, page
     told = re.search(r"([\d.]+) (KiB|MiB) moved", page)
     assert told and abs(float(told[1]) * {"KiB": 1024, "MiB": 1 << 20}[told[2]] / moved - 1) < 0.05, page
+
+
+#: What the analyses of the package say of a run.
+ANALYSED = """
+import json, lastrank
+fit, both = lastrank.fit("p.parquet"), lastrank.compare("quiet.parquet", "p.parquet")
+print(json.dumps({
+    "found": [[one["kind"] for one in found.unsound] for found in (fit, both)],
+    "code": both.verdict.code,
+    "usability": fit.verdict.usability,
+    "screens": [repr(fit)[0], repr(both)[0]],
+    "plan": lastrank.plan("p.parquet", "p99=5%").document["unsound"] != [],
+}))
+"""
+
+
+@pytest.mark.parametrize("failed", [True, False], ids=["failed", "sound"])
+def test_analyses_of_a_run_that_is_not_sound_raise_nothing_and_say_so(failed, wheel_python: Path, tmp_path: Path) -> None:
+    steps = 'repeat 400 time["s"] write("own", 4k);\n'
+    simulated = ["--backend", "simulate:gev(10ms,1ms,0)", "--seed", "3", "--report", "none"]
+    for name, further in (("quiet", ""), ("p", 'expect errno == EIO write("own", 4k);\n' if failed else "")):
+        (tmp_path / "p.ppl").write_text(steps + further)
+        call(wheel_python, tmp_path, "run", "p.ppl", *simulated, "-o", f"{name}.parquet")
+    ran = subprocess.run([wheel_python, "-c", ANALYSED], cwd=tmp_path, capture_output=True, text=True)
+    found = json.loads(ran.stdout or f'"{ran.stderr}"')
+    assert found["found"] == ([["expectation_not_met"]] * 2 if failed else [[], []]), ran.stderr
+    assert (found["code"] == "unsound", found["plan"]) == (failed, failed)
+    assert (found["usability"] == "not-usable") == failed
+    assert ("✖" in found["screens"][0] and "✖" in found["screens"][1]) == failed

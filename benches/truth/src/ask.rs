@@ -31,6 +31,7 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
         again: &[],
         found: &found,
         options,
+        is_sound: true,
     };
     Ok(answer.screen(WIDE))
 }
@@ -56,6 +57,7 @@ pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
         rows: None,
         tripped: false,
         unlike: &[],
+        unsound: &[],
         warnings: &[],
     };
     Ok(answer.screen(WIDE))

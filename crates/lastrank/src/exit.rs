@@ -3,6 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
+use report::words::unsound::Unsound;
 use samples::Judgements;
 
 /// What a command found, as an exit status.
@@ -27,6 +28,11 @@ impl Status {
             2 => Self::Usage,
             _ => Self::Incomplete,
         }
+    }
+
+    /// Whoever draws conclusions from runs ends with 3 where one of them is not sound, whatever the conclusion.
+    pub fn unless(self, unsound: &[Unsound]) -> Self {
+        if unsound.is_empty() { self } else { Self::Incomplete }
     }
 }
 

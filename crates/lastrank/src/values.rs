@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use intake::Taken;
+use report::words::unsound::{self, Unsound};
 use report::{PlaceKey, Subject};
 use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
@@ -25,6 +26,8 @@ pub struct Values {
     pub facts: Option<Facts>,
     /// The rows of its result, where two runs are compared.
     pub rows: Option<Vec<ResultRow>>,
+    /// The runs that they are of and whose times are not those of the work that they were to do.
+    pub unsound: Vec<Unsound>,
     /// One line that says what was taken of a file that another tool made.
     pub took: Option<String>,
 }
@@ -70,7 +73,7 @@ fn told(read: Result<Run, store::Error>, file: &Path) -> anyhow::Result<Run> {
 /// The durations that are wanted of a run, which came from `file`.
 pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> {
     let subject = subject(&run, file, choice)?;
-    Ok(Values::of_subject(subject, run.facts, file))
+    Ok(Values::of_subject(subject, run, file))
 }
 
 /// What is wanted of a run.
@@ -149,8 +152,8 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
     let one = again(&quiet, one).with_context(none)?;
     let other = again(&new, other).with_context(none)?;
     let [old_rows, new_rows] = both(|at| Ok(Some(results::of_run([&quiet, &new][at]))))?;
-    let one = Values { rows: old_rows, ..Values::of_subject(one, quiet.facts, files[0]) };
-    let other = Values { rows: new_rows, ..Values::of_subject(other, new.facts, files[1]) };
+    let one = Values { rows: old_rows, ..Values::of_subject(one, quiet, files[0]) };
+    let other = Values { rows: new_rows, ..Values::of_subject(other, new, files[1]) };
     Ok(([one, other], notes))
 }
 
@@ -207,7 +210,7 @@ pub fn of_run_like(
         false => Subject::of_keys(&run, like.keys.clone(), Some(found.gate))
             .with_context(|| has_none(file, &like.name, &quiet.name))?,
     };
-    let found = Values::of_subject(matched, run.facts, file);
+    let found = Values::of_subject(matched, run, file);
     match why_not_comparable(quiet, &found) {
         Some(why) => bail!("{why}"),
         None => Ok((found, notes)),
@@ -258,6 +261,24 @@ pub fn why_not_comparable(one: &Values, other: &Values) -> Option<String> {
             other.name, one.name
         )
     })
+}
+
+/// The runs that are not sound of all that an answer rests on.
+pub fn unsound<'a>(of: impl IntoIterator<Item = &'a Values>) -> Vec<Unsound> {
+    of.into_iter().flat_map(|values| values.unsound.iter().cloned()).collect()
+}
+
+/// Says in a JSON document which runs are not sound, and that its code is no verdict then.
+pub fn add_unsound(object: &mut serde_json::Value, unsound: &[Unsound]) {
+    object["unsound"] = serde_json::json!(unsound);
+    let Some(headline) = unsound::headline(unsound) else { return };
+    if let Some(code) = object.get("code").cloned() {
+        object["measured_code"] = code;
+        object["code"] = unsound::CODE.into();
+    }
+    if let Some(text) = object.get("text").and_then(|text| text.as_str()) {
+        object["text"] = format!("{headline} Measured all the same: {text}").into();
+    }
 }
 
 /// What disturbed the machine during either run, as its warnings tell.
@@ -313,20 +334,20 @@ pub fn confined_differently(one: &Values, other: &Values) -> Option<String> {
 }
 
 impl Values {
-    fn of_subject(subject: Subject, facts: Facts, file: &Path) -> Self {
-        // Of a run of an earlier version, whose samples are not here any more, the facts tell whether it reached its end.
-        let judgements = facts.judgements.clone();
-        let found = judgements
-            .unwrap_or_else(|| Run { facts: facts.clone(), ..Run::default() }.judgements().into_owned());
-        let facts = Facts { judgements: Some(found), ..facts };
+    fn of_subject(subject: Subject, run: Run, file: &Path) -> Self {
+        let found = run.judgements().into_owned();
+        let name = file.display().to_string();
+        let unsound = Unsound::of(&name, &found).into_iter().collect();
+        let facts = Facts { judgements: Some(found), ..run.facts };
         Values {
             numbers: subject.values(),
-            name: format!("{}, {}", file.display(), subject.describe()),
+            name: format!("{name}, {}", subject.describe()),
             seconds: true,
             subject: Some(subject),
             facts: Some(facts),
             rows: None,
             took: None,
+            unsound,
         }
     }
 
@@ -344,7 +365,16 @@ impl Values {
         }
         let factor = unit.unwrap_or(1.0);
         numbers.iter_mut().for_each(|number| *number *= factor);
-        Ok(Self { numbers, name, seconds: unit.is_some(), subject: None, facts: None, rows: None, took })
+        Ok(Self {
+            numbers,
+            name,
+            seconds: unit.is_some(),
+            subject: None,
+            facts: None,
+            rows: None,
+            took,
+            unsound: Vec::new(),
+        })
     }
 
     /// The unit in which they read well.
@@ -357,25 +387,41 @@ impl Values {
         self.subject.as_ref().filter(|subject| subject.gate).map(|subject| subject.ranks.len())
     }
 
+    /// What makes them less reliable, without what the headline about a run that is not sound says.
+    pub fn cautions(&self) -> Vec<String> {
+        self.warned(self.unsound.is_empty())
+    }
+
     /// What makes them less reliable: an incomplete run, failed operations.
     pub fn warnings(&self) -> Vec<String> {
+        self.warned(true)
+    }
+
+    fn warned(&self, with_judgements: bool) -> Vec<String> {
         let mut warnings = Vec::new();
         let found = self.facts.iter().filter_map(|facts| facts.judgements.as_ref());
+        let found = found.filter(|_| with_judgements);
         for one in found.flat_map(report::words::judgement::warnings) {
             warnings.push(format!("{}: {}", self.name, one.text.trim_end_matches('.')));
         }
         if let Some(subject) = &self.subject {
             let what = subject.value_name();
+            let are = |count: usize| if count == 1 { "is" } else { "are" };
             if subject.failed > 0 {
                 warnings.push(format!(
-                    "{}: {} of the {what}s failed and are left out",
-                    self.name, subject.failed
+                    "{}: {} of the {what}s failed and {} left out",
+                    self.name,
+                    subject.failed,
+                    are(subject.failed)
                 ));
             }
             if subject.unfinished > 0 {
                 warnings.push(format!(
-                    "{}: {} steps were not reached by every rank and are left out",
-                    self.name, subject.unfinished
+                    "{}: {} step{} not reached by every rank and {} left out",
+                    self.name,
+                    subject.unfinished,
+                    if subject.unfinished == 1 { " was" } else { "s were" },
+                    are(subject.unfinished)
                 ));
             }
         }
@@ -405,7 +451,8 @@ mod tests {
             let warning = |code: &&str| Warning { code: (*code).into(), ..Warning::default() };
             let facts = Facts { warnings: codes.iter().map(warning).collect(), ..Facts::default() };
             let (numbers, name) = (Vec::new(), name.to_owned());
-            Values { numbers, name, seconds: true, subject: None, facts: Some(facts), rows: None, took: None }
+            let (facts, unsound) = (Some(facts), Vec::new());
+            Values { numbers, name, seconds: true, subject: None, facts, rows: None, took: None, unsound }
         };
         let (idle, busy) = (of("a", &["page-cache"]), of("b", &["processor-busy", "load-changed"]));
         assert_eq!(disturbed(&idle, &idle), None);

@@ -166,7 +166,7 @@ fn many_single_operations_get_far_quantiles() {
 }
 
 #[test]
-fn an_incomplete_run_is_fitted_with_a_warning() {
+fn an_incomplete_run_is_fitted_without_a_verdict() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), 2, 60);
     let path = folder.path().join("run.parquet");
@@ -178,8 +178,14 @@ fn an_incomplete_run_is_fitted_with_a_warning() {
     store::write(&path, &broken).unwrap();
     let done = fit(folder.path(), "run.parquet");
     let words = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("warning: ") && words.contains("killed by SIGKILL"), "{}", done.out);
-    assert_eq!(json(folder.path(), "run.parquet")["warnings"].as_array().unwrap().len(), 1);
+    assert!(words.starts_with("✖ run.parquet: ") && words.contains("killed by SIGKILL"), "{}", done.out);
+    assert_eq!(done.status, Some(3));
+    let found = json(folder.path(), "run.parquet");
+    assert_eq!(found["warnings"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        (&found["unsound"][0]["status"], &found["verdict"]["usability"]),
+        (&3.into(), &"not-usable".into())
+    );
 }
 
 #[test]

@@ -13,6 +13,7 @@ use crate::figures::curve::{Curve, Curves, above};
 use crate::figures::{Figure, Numbers, draw, thin};
 use crate::page::{Document, Tile, VerdictCard};
 use crate::unit::{Unit, rounded, significant};
+use crate::words::unsound::{self, Unsound};
 use crate::{Chapter, Table, quantile, words};
 
 /// Quantiles of the pair that are drawn at most.
@@ -37,6 +38,8 @@ pub struct ComparisonReport {
     pub comparison: Comparison,
     /// Figures and tables in the order of reading.
     pub chapters: Vec<Chapter>,
+    /// Runs whose times are not those of the work that they were to do.
+    unsound: Vec<Unsound>,
     /// Lines for the head of the page.
     place: Vec<String>,
     #[serde(skip)]
@@ -82,9 +85,15 @@ impl ComparisonReport {
             title: "New against quiet".into(),
             comparison: found.clone(),
             chapters: vec![factor, samples],
+            unsound: Vec::new(),
             place: vec![format!("quiet: {}", quiet.name), format!("new: {}", new.name)],
             unit,
         }
+    }
+
+    /// With what is said of runs that are not sound, before any verdict.
+    pub fn with_unsound(self, unsound: Vec<Unsound>) -> ComparisonReport {
+        ComparisonReport { unsound, ..self }
     }
 
     /// The page.
@@ -114,17 +123,22 @@ impl ComparisonReport {
             ),
             Tile::new("Median, new", &self.unit.show(found.new.median), &format!("{} values", found.new.n)),
         ]);
-        let code = serde_json::to_value(found.code).ok();
+        let warnings: Vec<_> = unsound::warning(&self.unsound).into_iter().collect();
+        let code = match warnings.is_empty() {
+            true => serde_json::to_value(found.code).ok(),
+            false => Some(unsound::CODE.into()),
+        };
+        let lead = if warnings.is_empty() { "" } else { "Measured all the same: " };
         Document {
             answer: None,
             title: &self.title,
             kicker: "Comparison of two samples".into(),
             place: self.place.clone(),
-            warnings: &[],
+            warnings: &warnings,
             verdict: Some(VerdictCard {
-                label: "Verdict",
+                label: if warnings.is_empty() { "Verdict" } else { "No verdict" },
                 code: code.as_ref().and_then(Value::as_str).unwrap_or_default().into(),
-                text: words::comparison::text(found),
+                text: format!("{lead}{}", words::comparison::text(found)),
                 advice: words::comparison::advice(found),
                 findings: Vec::new(),
             }),

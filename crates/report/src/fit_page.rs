@@ -10,6 +10,7 @@ use crate::groups::{groups_answer, groups_table};
 use crate::page::{Document, VerdictCard, tiles};
 use crate::subject::{Step, Subject};
 use crate::unit::Unit;
+use crate::words::unsound::{self, Unsound};
 
 /// What the page of a fit is made of.
 pub struct FitPage<'a> {
@@ -25,6 +26,8 @@ pub struct FitPage<'a> {
     pub groups: Option<(&'a Groups, &'a str)>,
     /// With what options.
     pub options: &'a AssessOptions,
+    /// The run, where its times are not those of the work that it was to do.
+    pub unsound: &'a [Unsound],
 }
 
 impl FitPage<'_> {
@@ -59,12 +62,13 @@ impl FitPage<'_> {
             advice: tail.advice(),
             findings: tail.findings(),
         });
+        let warnings: Vec<_> = unsound::warning(self.unsound).into_iter().collect();
         Document {
             title: "Fit",
             kicker: "Extreme values of measured numbers".into(),
             place: vec![self.name.to_owned()],
             answer: self.groups.map(|(found, by)| groups_answer(found, by)),
-            warnings: &[],
+            warnings: &warnings,
             verdict,
             tiles: if self.seconds { tiles(&main, None, None) } else { Vec::new() },
             chapters: &chapters,
@@ -120,6 +124,7 @@ mod tests {
             values: &values,
             groups: None,
             options: &options,
+            unsound: &[],
         };
         let text = page.html();
         assert!(text.contains("plot-return-levels") && text.contains("numbers.txt"));

@@ -11,6 +11,7 @@ use crate::screen::number::{three, time, times, unit_of_rates};
 use crate::screen::{Cells, ScreenCanvas, ScreenOptions, Tone, other_work_words, ratio_text};
 use crate::side_by_side::SideBySide;
 use crate::text::sentence;
+use crate::words::unsound::{self, Unsound};
 use crate::{Chapter, Table};
 
 /// Lines of a first screen.
@@ -54,6 +55,8 @@ pub struct SeveralRuns {
     pub by_phase: PhasesOfRuns,
     /// What makes the comparison less trustworthy.
     pub warnings: Vec<String>,
+    /// Those whose times are not those of the work that they were to do.
+    pub unsound: Vec<Unsound>,
 }
 
 /// The ratios that the figure shows.
@@ -131,8 +134,15 @@ impl SeveralRuns {
     /// The answer in at most 24 lines.
     pub fn screen(&self, options: ScreenOptions) -> String {
         let mut canvas = ScreenCanvas::new(options);
-        canvas.said("", Tone::Strong, &self.answer(), 3);
-        for warning in self.warnings.iter().take(3) {
+        match unsound::headline(&self.unsound) {
+            Some(text) => {
+                canvas.answered("✖", Tone::Bad, &text, 4);
+                canvas.said("", Tone::Faint, &format!("Measured all the same: {}", self.answer()), 3);
+            }
+            None => canvas.said("", Tone::Strong, &self.answer(), 3),
+        }
+        let of_unsound = |text: &&String| self.unsound.iter().any(|one| text.starts_with(&one.run));
+        for warning in self.warnings.iter().filter(|text| !of_unsound(text)).take(3) {
             canvas.said("⚠", Tone::Caution, warning, 2);
         }
         let mut left = 0;
@@ -169,7 +179,10 @@ impl SeveralRuns {
     /// The answer and the table of all operations and runs.
     pub fn text(&self) -> String {
         let warnings = self.warnings.iter().map(|warning| sentence("warning: ", warning));
-        let head: String = std::iter::once(sentence("", &self.answer())).chain(warnings).collect();
+        let wrong = unsound::headline(&self.unsound).map(|text| sentence("✖ ", &text));
+        let lead = if wrong.is_some() { "Measured all the same: " } else { "" };
+        let head: String =
+            wrong.into_iter().chain([sentence(lead, &self.answer())]).chain(warnings).collect();
         format!("{head}\n{}", self.table().text())
     }
 
@@ -258,7 +271,10 @@ impl SeveralRuns {
             title: "Runs beside each other",
             kicker: "Comparison of several runs".into(),
             place,
-            answer: Some(self.answer()),
+            answer: Some(match unsound::headline(&self.unsound) {
+                Some(wrong) => format!("{wrong} Measured all the same: {}", self.answer()),
+                None => self.answer(),
+            }),
             warnings: &warnings,
             verdict: None,
             tiles: Vec::new(),

@@ -1,7 +1,7 @@
 //! Says where a run measured memory in place of a device, and how to reach the device.
 
-use results::{AnswerNumbers, AnswerValue, ResultRow};
-use samples::{Facts, Warning};
+use results::{AnswerNumbers, AnswerValue, FromMemory, ResultRow};
+use samples::{Facts, Warning, units};
 
 /// The code of the warning.
 pub(crate) const PAGE_CACHE: &str = "page-cache";
@@ -18,30 +18,61 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
         return None;
     }
     let is_about = |is: fn(&str) -> bool| numbers.parts.iter().any(|part| is(&part.operation));
-    let reads = is_about(results::is_read).then(|| results::page_cache_share(rows, facts)).flatten();
-    let reads = reads.filter(|share| *share >= MIXED).map(|share| match share >= ALL {
-        true => {
-            format!(
-                "this measured memory, not the device: the page cache served {} of the bytes read",
-                part(share)
-            )
-        }
-        false => {
-            format!(
-                "the page cache served {} of the bytes read: these times mix memory and device",
-                part(share)
-            )
-        }
-    });
+    let from_memory = results::from_memory(rows, facts);
+    let reads = is_about(results::is_read)
+        .then(|| from_memory.as_ref().and_then(of_reads).or_else(|| of_durations(rows, facts)));
+    let reads = reads.flatten();
     let writes = (is_about(results::is_write) && are_writes_cached(numbers, facts))
-        .then_some("writes ended in memory (the page cache), not on the device");
-    let text = match (reads, writes) {
-        (Some(reads), None) => reads,
-        (None, Some(writes)) => writes.to_owned(),
-        (Some(reads), Some(writes)) => format!("{reads}; {writes}"),
-        (None, None) => return None,
-    };
-    Some(Warning { code: PAGE_CACHE.into(), text, advice: way_out(facts, writes.is_some()) })
+        .then(|| "writes ended in memory (the page cache), not on the device".to_owned());
+    let verified = from_memory.as_ref().and_then(|found| of_verified(numbers, found));
+    let is_of_writes = writes.is_some();
+    let parts: Vec<String> = [reads, writes, verified].into_iter().flatten().collect();
+    if parts.is_empty() {
+        return None;
+    }
+    Some(Warning { code: PAGE_CACHE.into(), text: parts.join("; "), advice: way_out(facts, is_of_writes) })
+}
+
+/// What is known of the reads: by their bytes, and where the kernel read ahead by their number.
+fn of_reads(found: &FromMemory) -> Option<String> {
+    let served = format!("the page cache served {} of the bytes read", part(found.bytes));
+    match (found.bytes, found.calls.filter(|calls| calls.share() >= MIXED)) {
+        (ALL.., _) => Some(format!("this measured memory, not the device: {served}")),
+        (MIXED.., _) => Some(format!("{served}: these times mix memory and device")),
+        (_, Some(calls)) => Some(format!(
+            "at least {} of the reads came from the page cache: {} read{}, and the kernel asked the device {} times and read \
+             ahead: {}",
+            part(calls.share()),
+            units::count(calls.reads),
+            if calls.reads == 1 { "" } else { "s" },
+            units::count(calls.of_device),
+            match calls.share() >= ALL {
+                true => "these times are those of memory",
+                false => "these times mix memory and device",
+            }
+        )),
+        _ => None,
+    }
+}
+
+/// What the durations alone say: faster than any device.
+fn of_durations(rows: &[ResultRow], facts: &Facts) -> Option<String> {
+    let median = crate::unit::duration(results::median_of_memory(rows, facts)?);
+    Some(format!(
+        "half of the reads took at most {median}, and no device answers so fast: the page cache served them, so these times mix \
+         memory and device"
+    ))
+}
+
+/// That comparing what memory returns proves nothing of a device.
+fn of_verified(numbers: &AnswerNumbers, found: &FromMemory) -> Option<String> {
+    let is_verified = numbers.verified.is_some_and(|verified| verified.bytes > 0);
+    (is_verified && found.bytes >= MIXED).then(|| {
+        format!(
+            "what `verify` compared came from memory ({} of the bytes read), so it proves nothing of the storage",
+            part(found.bytes)
+        )
+    })
 }
 
 /// A share in percent, never rounded up to all.
@@ -76,10 +107,20 @@ fn way_out(facts: &Facts, writes: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{BlockDevice, PathFacts, SiteKind};
+    use samples::{BlockDevice, PathFacts, SiteKind, VerifiedFacts};
 
     /// What is told of a load of one operation, whose program says how it works.
     fn told(operation: &str, said: &str, read: Option<u64>, command: &str) -> Option<String> {
+        told_of(operation, (said, command), (read, None), None)
+    }
+
+    /// The same with the reads that the device was asked for, and with what was verified.
+    fn told_of(
+        operation: &str,
+        (said, command): (&str, &str),
+        (read, asked): (Option<u64>, Option<u64>),
+        verified: Option<VerifiedFacts>,
+    ) -> Option<String> {
         let row = ResultRow {
             labels: vec!["load".into()],
             label: Some("load".into()),
@@ -94,11 +135,13 @@ mod tests {
         };
         let device = PathFacts {
             file_system: Some("ext4".into()),
-            device: Some(BlockDevice::default()),
+            device: Some(BlockDevice { name: "vda".into(), ..BlockDevice::default() }),
             ..PathFacts::default()
         };
         let facts = Facts {
             device_read_bytes: read,
+            device_reads: asked.map(|asked| [("vda".to_owned(), asked)].into()),
+            verified,
             file_systems: vec![device],
             report: [("title".into(), said.into()), ("samples".into(), format!("load / {operation}"))].into(),
             command_line: vec!["lastrank".into(), command.into()],
@@ -129,6 +172,34 @@ mod tests {
         assert_eq!(told("fread", "cached", Some(700_000), "io"), None);
         assert_eq!(told("fread", "direct", Some(1_000_000), "io"), None);
         assert_eq!(told("fread", "cached", None, "io"), None);
+    }
+
+    #[test]
+    fn reads_that_the_kernel_read_ahead_are_told_by_their_number() {
+        let of = |asked| told_of("fread", ("cached", "io"), (Some(1_100_000), Some(asked)), None);
+        let few = of(20).unwrap();
+        assert!(
+            few.starts_with(
+                "at least 98.0\u{202f}% of the reads came from the page cache: 1\u{202f}000 reads"
+            ),
+            "{few}"
+        );
+        assert!(few.contains("asked the device 20 times") && few.contains("are those of memory"), "{few}");
+        assert!(of(300).unwrap().contains("these times mix memory and device"));
+        assert_eq!(of(700), None);
+        // Where the bytes say it already, they say it.
+        let both = told_of("fread", ("cached", "io"), (Some(0), Some(0)), None).unwrap();
+        assert!(both.starts_with("this measured memory") && !both.contains("of the reads"), "{both}");
+    }
+
+    #[test]
+    fn a_comparison_of_what_memory_returned_is_no_proof_of_the_storage() {
+        let verified = Some(VerifiedFacts { operations: 9, bytes: 9_000, unknown_bytes: 0 });
+        let of = |read, verified| told_of("fread", ("cached", "io"), (Some(read), None), verified);
+        assert!(of(0, verified).unwrap().contains("proves nothing of the storage"));
+        assert!(!of(0, None).unwrap().contains("proves nothing"));
+        assert!(!of(0, Some(VerifiedFacts::default())).unwrap().contains("proves nothing"));
+        assert_eq!(of(900_000, verified), None);
     }
 
     #[test]

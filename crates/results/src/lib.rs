@@ -18,6 +18,7 @@ mod choice;
 mod columns;
 mod interval;
 mod iterations;
+mod judged;
 mod many;
 mod measure;
 mod of_ranks;
@@ -45,9 +46,10 @@ pub use choice::{Choice, choose};
 pub use columns::Columns;
 pub use interval::QuantileInterval;
 pub use iterations::{Iterations, Spread};
+pub use judged::judgements;
 pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
-pub use page_cache::{is_read, is_write, page_cache_share};
+pub use page_cache::{CallsFromMemory, FromMemory, from_memory, is_read, is_write, median_of_memory};
 pub use phases::{
     Moved, OperationOfRun, OperationOfRuns, Phase, PhaseOfRuns, PhasesOfRuns, phases, phases_of_runs,
     quantity,

@@ -31,7 +31,7 @@ pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
             let Some(value) = facts.parameters.get(*key) else { continue };
             // `depth 16` stands among the words already.
             if !found.contains(&format!("{key} {value}")) {
-                found.push(format!("{key}={value}"));
+                found.push(format!("{key}={}", readable(key, value)));
             }
         }
         found
@@ -60,6 +60,19 @@ pub fn apart(runs: &[&Facts]) -> Vec<String> {
         .collect()
 }
 
+/// A number of bytes as it is read: `size=1 GiB`; other parameters as they are.
+fn readable(key: &str, value: &str) -> String {
+    /// Parameters of our loads that are bytes; no other says what its number is.
+    const BYTES: [&str; 4] = ["bs", "size", "filesize", "stride"];
+    let bytes = value.parse::<u64>().ok().filter(|bytes| BYTES.contains(&key) && *bytes >= 1024);
+    // Only where nothing is rounded away: two runs that differ must not look alike.
+    let whole = bytes.filter(|bytes| {
+        let unit = 1 << (10 * (bytes.ilog2() / 10));
+        bytes % unit == 0
+    });
+    whole.map_or_else(|| value.to_owned(), samples::units::bytes)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,7 +96,15 @@ mod tests {
         assert_eq!(differing_settings(&[&cached, &direct]), [vec!["cached"], vec!["direct", "depth 16"]]);
         assert_eq!(
             differing_settings(&[&cached, &many]),
-            [vec!["1 rank", "bs=4096"], vec!["4 ranks", "bs=65536"]]
+            [vec!["1 rank", "bs=4 KiB"], vec!["4 ranks", "bs=64 KiB"]]
+        );
+        let odd = [
+            run("", 1, &[("size", "1073741825"), ("n", "4096")]),
+            run("", 1, &[("size", "1073741824"), ("n", "8")]),
+        ];
+        assert_eq!(
+            differing_settings(&[&odd[0], &odd[1]]),
+            [vec!["n=4096", "size=1073741825"], vec!["n=8", "size=1 GiB"]]
         );
         assert_eq!(differing_settings(&[]), Vec::<Vec<String>>::new());
         assert_eq!(settings(&direct), ["direct", "depth 16"]);

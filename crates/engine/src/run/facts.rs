@@ -1,5 +1,6 @@
 //! Times a whole run: when it began, how long it took, by which clock.
 
+use std::collections::BTreeMap;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use clock::Clock;
@@ -56,6 +57,51 @@ pub(super) fn device_read_bytes() -> u64 {
     SECTOR * (of(libc::RUSAGE_SELF) + of(libc::RUSAGE_CHILDREN))
 }
 
+/// Reads that each block device was asked for since the machine started; `None` where the kernel does not tell.
+pub(super) fn device_reads() -> Option<BTreeMap<String, u64>> {
+    Some(reads_of(&std::fs::read_to_string("/proc/diskstats").ok()?))
+}
+
+/// Lines of `/proc/diskstats`: numbers of the device, its name, reads completed, reads that were merged into others.
+fn reads_of(text: &str) -> BTreeMap<String, u64> {
+    let of_line = |line: &str| {
+        let mut words = line.split_ascii_whitespace().skip(2);
+        let (name, completed, merged) = (words.next()?, words.next()?, words.next()?);
+        Some((name.to_owned(), completed.parse::<u64>().ok()? + merged.parse::<u64>().ok()?))
+    };
+    text.lines().filter_map(of_line).collect()
+}
+
+/// What was asked for between two looks, of devices that were there at both.
+pub(super) fn reads_between(
+    before: Option<BTreeMap<String, u64>>,
+    after: Option<BTreeMap<String, u64>>,
+) -> Option<BTreeMap<String, u64>> {
+    let before = before?;
+    let of_device = |(name, reads): (String, u64)| {
+        let earlier = before.get(&name)?;
+        Some((name, reads.saturating_sub(*earlier)))
+    };
+    Some(after?.into_iter().filter_map(of_device).collect())
+}
+
 fn since_epoch(moment: SystemTime) -> u64 {
     moment.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_of_devices_are_those_that_were_asked_for() {
+        let before =
+            "   8       0 sda 100 20 4000 5 1 0 8 0 0 0 0\n   8       1 sda1 90 20 3900 5 0 0 0 0 0 0 0\n";
+        let after =
+            "   8       0 sda 130 27 5000 5 1 0 8 0 0 0 0\n   7       0 loop0 5 0 40 1 0 0 0 0 0 0 0\n";
+        let found = reads_between(Some(reads_of(before)), Some(reads_of(after)));
+        assert_eq!(found, Some([("sda".to_owned(), 37)].into()));
+        assert_eq!(reads_between(None, Some(reads_of(after))), None);
+        assert!(reads_of("nonsense\n\n8 0 sda x y\n").is_empty());
+    }
 }

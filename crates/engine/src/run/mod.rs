@@ -261,7 +261,7 @@ pub fn ranks<T: Body>(
     } else {
         Placement::choose(options.pin, options.launch.ranks)
     };
-    let read_before = facts::device_read_bytes();
+    let (read_before, reads_before) = (facts::device_read_bytes(), facts::device_reads());
     let ended = ranks::processes(
         &options.launch,
         |world| {
@@ -274,6 +274,7 @@ pub fn ranks<T: Body>(
     )?;
     timing.end();
     let read = facts::device_read_bytes().saturating_sub(read_before);
+    let reads = facts::reads_between(reads_before, facts::device_reads());
     if let Some(tap) = &options.tap {
         tap.close();
     }
@@ -296,7 +297,9 @@ pub fn ranks<T: Body>(
     }
     outcome.run.facts.confinement = told(options, confined.facts);
     outcome.run.facts.placement = placement.describe();
-    outcome.run.facts.device_read_bytes = (!options.backend.capabilities().virtual_time).then_some(read);
+    if !options.backend.capabilities().virtual_time {
+        (outcome.run.facts.device_read_bytes, outcome.run.facts.device_reads) = (Some(read), reads);
+    }
     body.judge(&mut outcome);
     Ok(outcome)
 }

@@ -52,6 +52,9 @@ pub struct FitArgs {
     /// Show the level exceeded once in N values or blocks (repeatable) [default: 10, 100, 1000]
     #[arg(long, value_name = "N")]
     pub period: Vec<f64>,
+    /// One line: the answer
+    #[arg(short = 'q', long, conflicts_with_all = ["verbose", "json"])]
+    pub one_line: bool,
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,
@@ -126,6 +129,9 @@ pub struct CompareArgs {
     /// Of runs: phase by phase, each operation with its number, avg, min, max and MiB/s, and its share of calls and time
     #[arg(long)]
     pub phases: bool,
+    /// One line: the answer
+    #[arg(short = 'q', long, conflicts_with_all = ["verbose", "json"])]
+    pub one_line: bool,
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,

@@ -13,7 +13,7 @@ use super::Choice;
     lastrank watch quiet.parquet runs/ --follow --prometheus /var/lib/node_exporter/write.prom\n  \
     lastrank watch quiet/ probes/ --statistic p99 --per run --state probe.state --quiet\n  \
     echo \"$seconds\" | lastrank watch quiet.txt - --state write.state --quiet || mail -s slow root\n\n\
-    Exit status: 0 quiet · 1 alarmed · 2 usage or baseline · 3 the stream cannot be read")]
+    Exit status: 0 quiet · 1 alarmed · 2 usage or baseline · 3 the stream cannot be read, or a run in it is not sound")]
 pub struct WatchArgs {
     /// Quiet runs: a run file, a CSV file or a file with one number a line
     pub baseline: PathBuf,

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
 use ppl::condition::{Bound, Compared, Condition, Estimate, Relation};
+use report::words::unsound::Unsound;
 use report::{AnswerSign, Table, Unit, answer_line, significant, words};
 use results::QuantileInterval;
 use samples::units::count;
@@ -14,7 +15,7 @@ use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
 use crate::cli::{PlanArgs, TimeUnit};
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read};
+use crate::values::{self, Values, read};
 
 /// Two-sided 95 % of a normal law.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
@@ -40,13 +41,15 @@ struct Basis {
     /// Whether the pilot's values changed, cluster or mix kinds, so that more of them settle nothing.
     changed: bool,
     warnings: Vec<String>,
+    /// The pilot, where its times are not those of the work that it was to do.
+    unsound: Vec<Unsound>,
 }
 
 /// Plan for each wish, from a pilot or from an assumed law.
 pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     let (pilot, goals) = pilot_and_goals(args)?;
     let basis = match pilot {
-        Some(file) => of_pilot(read(file, &args.choice)?)?,
+        Some(file) => of_pilot(read(file, &args.choice)?, args.json)?,
         None => assumed(args)?,
     };
     let of_mean = args.inflation.unwrap_or(basis.inflation);
@@ -70,7 +73,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         plans.push(without_law(&by_law, &basis, args.level).filter(|_| !asked_for).unwrap_or(by_law));
     }
     if args.json {
-        output::json(&json!({
+        let mut object = json!({
             "schema": "lastrank.plan/1",
             "basis": {
                 "name": basis.name,
@@ -82,11 +85,14 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             },
             "level": args.level,
             "plans": words::json(&plans)?,
-        }))?;
+        });
+        values::add_unsound(&mut object, &basis.unsound);
+        output::json(&object)?;
     } else {
         // A mark of success is for what is enough; an assumed law has no runs yet.
         let enough = plans.iter().all(|plan| plan.runs <= basis.have as f64);
         let sign = match (basis.warnings.is_empty(), enough) {
+            _ if !basis.unsound.is_empty() => AnswerSign::Bad,
             (false, _) => AnswerSign::Caution,
             (true, true) => AnswerSign::Good,
             (true, false) => AnswerSign::ToDo,
@@ -95,10 +101,13 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         if basis.changed {
             answer = format!("Only if the pilot were repetitions of one experiment: {answer}");
         }
+        if let Some(wrong) = words::unsound::headline(&basis.unsound) {
+            answer = format!("{wrong} Planned all the same: {answer}");
+        }
         let head = answer_line(sign, &answer, output::screen_options());
         output::print_below(&head, &(text(args, &basis, &plans) + &said_again(&goals)))?;
     }
-    Ok(Status::Ok)
+    Ok(Status::Ok.unless(&basis.unsound))
 }
 
 /// The pilot and the goals, of which the first stands in its place where there is none.
@@ -154,7 +163,7 @@ fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
     })
 }
 
-fn of_pilot(values: Values) -> anyhow::Result<Basis> {
+fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
     let cannot = || format!("{} cannot be a pilot", values.name);
     let series = Series::clean(&values.numbers);
     series.require(tail::assess::FEWEST, 4).with_context(cannot)?;
@@ -163,7 +172,8 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
         bail!("{} cannot be a pilot: its likelihood has no maximum; measure more runs", values.name);
     }
     let checked = independence::check(&values.numbers, 0.05).with_context(cannot)?;
-    let mut warnings = values.warnings();
+    // On a screen the headline says what is wrong with the run.
+    let mut warnings = if json { values.warnings() } else { values.cautions() };
     let before = warnings.len();
     warnings.extend(
         checked
@@ -197,6 +207,7 @@ fn of_pilot(values: Values) -> anyhow::Result<Basis> {
         name: values.name,
         changed,
         warnings,
+        unsound: values.unsound,
     })
 }
 
@@ -219,6 +230,7 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
         seconds,
         changed: false,
         warnings: Vec::new(),
+        unsound: Vec::new(),
     })
 }
 

@@ -9,7 +9,7 @@ use tail::{End, Series};
 use crate::cli::ScaleArgs;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, read};
+use crate::values::{self, Values, read};
 
 /// The periods whose levels are shown where none are asked for.
 const PERIODS: [f64; 3] = [10.0, 100.0, 1000.0];
@@ -30,6 +30,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
         bail!("--period {period}: a number of steps above 1");
     }
     let sizes = sizes(args)?;
+    let unsound = values::unsound(sizes.iter().map(|size| &size.values));
     let several = joint_of(&sizes, args.level)?;
     let probabilities: Vec<f64> =
         [0.5, 0.95, 0.99].into_iter().chain(periods.iter().map(|period| 1.0 - 1.0 / period)).collect();
@@ -50,7 +51,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
     let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
     let unit = sizes[0].values.unit(typical);
     if args.json {
-        output::json(&json!({
+        let mut object = json!({
             "schema": "lastrank.scale/1",
             "level": args.level,
             "sizes": sizes.iter().map(|size| json!({
@@ -64,10 +65,14 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             "periods": periods,
             "predictions": words::json(&predictions)?,
             "answers": answers(&sizes, &predictions, unit).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
-        }))?;
+        });
+        values::add_unsound(&mut object, &unsound);
+        output::json(&object)?;
     } else {
-        let head: String = answers(&sizes, &predictions, unit)
+        let wrong = words::unsound::headline(&unsound).map(|text| (AnswerSign::Bad, text));
+        let head: String = wrong
             .iter()
+            .chain(&answers(&sizes, &predictions, unit))
             .map(|(sign, text)| answer_line(*sign, text, output::screen_options()))
             .collect();
         output::print_below(
@@ -75,7 +80,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             &text(&sizes, several.as_ref(), (&predictions, unit), &periods, args.level),
         )?;
     }
-    Ok(if refused { Status::No } else { Status::Ok })
+    Ok(if refused { Status::No } else { Status::Ok }.unless(&unsound))
 }
 
 /// All files with the number of ranks that each of their values is the slowest of, smallest first.
@@ -143,12 +148,13 @@ fn answers(sizes: &[Size], predictions: &[Scaled], unit: Unit) -> Vec<(AnswerSig
         let median = Series::clean(&size.values.numbers).measured(0.5);
         (!median.is_nan()).then_some((size.parts, median))
     });
+    let is_sound = sizes.iter().all(|size| size.values.unsound.is_empty());
     predictions
         .iter()
         .map(|found| {
             let sign = match found.trust {
-                Trust::Supported => AnswerSign::Good,
-                Trust::Warned | Trust::Refused => AnswerSign::Caution,
+                Trust::Supported if is_sound => AnswerSign::Good,
+                Trust::Supported | Trust::Warned | Trust::Refused => AnswerSign::Caution,
             };
             (sign, words::prediction::answer(found, largest, unit))
         })
@@ -166,7 +172,7 @@ fn text(
     let mut text = String::from("\n");
     for size in sizes {
         text += &format!("{}: {} values\n", size.values.name, size.values.numbers.len());
-        for warning in size.values.warnings() {
+        for warning in size.values.cautions() {
             text += &report::sentence("warning: ", &warning);
         }
     }

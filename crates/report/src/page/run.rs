@@ -68,14 +68,17 @@ fn answer_of(report: &Report) -> Option<String> {
 /// Bytes a second of the operation that the page is about, or operations a second where it moves none.
 fn throughput(report: &Report) -> Option<Tile> {
     let part = report.numbers.only()?;
-    let operations = format!("{} {}/s", three(part.operations_per_second?), part.operation);
+    let operations = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
     let over = match part.ranks {
         Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
         Some(_) | None => String::new(),
     };
     Some(match part.bytes_per_second.filter(|rate| *rate > 0.0) {
-        Some(rate) => Tile::new("Throughput", &bandwidth(rate), &format!("{operations}{over}")),
-        None => Tile::new("Throughput", &operations, over.trim_start()),
+        Some(rate) => {
+            let below = format!("{}{over}", operations.unwrap_or_default());
+            Tile::new("Throughput", &bandwidth(rate), below.trim_start())
+        }
+        None => Tile::new("Throughput", &operations?, over.trim_start()),
     })
 }
 

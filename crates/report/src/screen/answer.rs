@@ -185,9 +185,7 @@ pub(crate) fn sentences(report: &Report) -> String {
 /// The sentences of an answer of one part.
 fn of_one(report: &Report, part: &AnswerPart) -> String {
     let mut text = Vec::new();
-    if part.operations_per_second.is_some() {
-        text.push(throughput(part));
-    }
+    text.extend(throughput(part));
     text.extend(typical_and_slow(part));
     let subject = report.main.as_ref().map(|main| &main.subject);
     let share = subject.and_then(|subject| Some((subject, subject.share?, subject.runner_up.as_ref()?)));
@@ -205,8 +203,9 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
 /// `1 000/s in all: fread 510/s, 1.99 MiB/s; fwrite 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
 fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let rates = |part: &AnswerPart| {
-        let bytes = part.bytes_per_second.map_or(String::new(), |rate| format!(", {}", bandwidth(rate)));
-        format!("{}/s{bytes}", part.operations_per_second.map_or("–".into(), three))
+        let rate = part.operations_per_second.map(|rate| format!("{}/s", three(rate)));
+        let all: Vec<String> = rate.into_iter().chain(part.bytes_per_second.map(bandwidth)).collect();
+        if all.is_empty() { "too few for a rate".into() } else { all.join(", ") }
     };
     let Some(total) = numbers.operations_per_second else {
         let each = parts.iter().map(|part| match &part.label {
@@ -276,10 +275,13 @@ fn round(share: f64) -> f64 {
     (100.0 * share).round() / 100.0
 }
 
-/// `548 MiB/s, 37.2 fwrite/s over 16 ranks while writing.`
-fn throughput(part: &AnswerPart) -> String {
-    let bytes = part.bytes_per_second.map_or(String::new(), |rate| format!("{}, ", bandwidth(rate)));
-    let rate = part.operations_per_second.map_or(String::new(), three);
+/// `548 MiB/s, 37.2 fwrite/s over 16 ranks while writing.` Of a handful of operations bytes a second alone, if any.
+fn throughput(part: &AnswerPart) -> Option<String> {
+    let rate = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
+    let rates: Vec<String> = part.bytes_per_second.map(bandwidth).into_iter().chain(rate).collect();
+    if rates.is_empty() {
+        return None;
+    }
     let over = match part.ranks {
         Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
         _ => String::new(),
@@ -288,7 +290,7 @@ fn throughput(part: &AnswerPart) -> String {
         true => ", as many as asked for".to_owned(),
         false => format!(" of {} asked for", three(rate.asked_per_second)),
     });
-    format!("{bytes}{rate} {}/s{over}{}{asked}.", part.operation, busy(std::slice::from_ref(part)))
+    Some(format!("{}{over}{}{asked}.", rates.join(", "), busy(std::slice::from_ref(part))))
 }
 
 /// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.

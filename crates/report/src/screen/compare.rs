@@ -10,6 +10,7 @@ use super::paint::{Canvas, Tone, cut};
 use crate::table::width;
 use crate::words;
 use crate::words::comparison::Outcome;
+use crate::words::unsound::Unsound;
 
 /// Rows that a screen has room for.
 const MOST_ROWS: usize = 8;
@@ -33,6 +34,8 @@ pub struct CompareAnswer<'a> {
     pub tripped: bool,
     /// In which settings two runs differ, each side in its own words; empty where they do not.
     pub unlike: &'a [String],
+    /// Runs whose times are not those of the work that they were to do.
+    pub unsound: &'a [Unsound],
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
 }
@@ -42,6 +45,7 @@ impl CompareAnswer<'_> {
     pub fn screen(&self, options: ScreenOptions) -> String {
         let found = self.found;
         let mut canvas = Canvas::new(options);
+        wrong(&mut canvas, self.unsound);
         if let [quiet, new] = self.unlike {
             let text = format!(
                 "The runs were set unlike: quiet {quiet}; new {new}. Differences may come from that."
@@ -52,7 +56,7 @@ impl CompareAnswer<'_> {
             .filter(|p99| !found.identical && (p99.lower.is_some() || p99.upper.is_some()));
         let tail = p99.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
         let text = format!("{}{tail}.", words::comparison::headline(found));
-        answer(&mut canvas, words::comparison::outcome(found), self.tripped, &text);
+        answer(&mut canvas, words::comparison::outcome(found), (self.tripped, self.unsound), &text);
         canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
         self.largest(&mut canvas);
         for (what, name, arm) in [("quiet", self.names[0], &found.quiet), ("new", self.names[1], &found.new)]
@@ -218,13 +222,24 @@ pub(crate) fn ratio(found: &QuantileRatio) -> String {
 }
 
 /// The line of the answer: what a condition of the user failed is bad, whatever it is.
-fn answer(canvas: &mut Canvas, outcome: Outcome, tripped: bool, text: &str) {
+fn answer(canvas: &mut Canvas, outcome: Outcome, (tripped, unsound): (bool, &[Unsound]), text: &str) {
+    if !unsound.is_empty() {
+        canvas.said(" ", Tone::Faint, &format!("Measured all the same: {text}"), 3);
+        return;
+    }
     let (sign, tone) = match outcome {
         _ if tripped => ("✖", Tone::Bad),
         Outcome::Good => ("✔", Tone::Good),
         Outcome::Caution => ("⚠", Tone::Caution),
     };
     canvas.answered(sign, tone, text, 3);
+}
+
+/// What is said before all else where a run is not sound.
+fn wrong(canvas: &mut Canvas, unsound: &[Unsound]) {
+    if let Some(text) = words::unsound::headline(unsound) {
+        canvas.answered("✖", Tone::Bad, &text, 4);
+    }
 }
 
 /// The first screen of several runs a side.
@@ -237,6 +252,8 @@ pub struct RunsAnswer<'a> {
     pub found: &'a SeveralRuns,
     /// Whether a condition of the user failed.
     pub tripped: bool,
+    /// Runs whose times are not those of the work that they were to do.
+    pub unsound: &'a [Unsound],
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
 }
@@ -246,7 +263,8 @@ impl RunsAnswer<'_> {
     pub fn screen(&self, options: ScreenOptions) -> String {
         let mut canvas = Canvas::new(options);
         let (outcome, text) = words::comparison::of_runs(self.found);
-        answer(&mut canvas, outcome, self.tripped, &format!("{text}."));
+        wrong(&mut canvas, self.unsound);
+        answer(&mut canvas, outcome, (self.tripped, self.unsound), &format!("{text}."));
         let basis = format!(
             "The unit is the run, so what differs from run to run is in the interval; by the {}.",
             self.what

@@ -41,6 +41,8 @@ pub struct FitAnswer<'a> {
     pub found: &'a Assessment,
     /// With what options.
     pub options: &'a AssessOptions,
+    /// Whether the times are those of the work that was to be done; else the screen has no good sign.
+    pub is_sound: bool,
 }
 
 /// A period: `10`, `1 000`.
@@ -50,6 +52,13 @@ fn whole(period: f64) -> String {
     } else {
         three(period)
     }
+}
+
+/// What may be done with fitted values, in one line; `what` is what one value is called.
+pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
+    let plain = |value: f64| three(value);
+    let show: Show = if seconds { &time } else { &plain };
+    law::verdict(found, what, show).2
 }
 
 impl FitAnswer<'_> {
@@ -70,7 +79,10 @@ impl FitAnswer<'_> {
             canvas.said("", Tone::Faint, &text, 2);
         }
         let (sign, tone, text) = law::verdict(found, self.what, show);
-        canvas.said(sign, tone, &text, 3);
+        match self.is_sound {
+            true => canvas.said(sign, tone, &text, 3),
+            false => canvas.said(" ", Tone::Faint, &format!("Fitted all the same. {text}"), 3),
+        }
         let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) = of_values(self.values);
         let of = (self.values.len(), self.what);
         if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {

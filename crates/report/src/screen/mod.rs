@@ -23,7 +23,7 @@ pub use answer::{answer_cells, are_shown};
 pub use answer_line::{AnswerSign, answer_line};
 pub use compare::{CompareAnswer, RunsAnswer};
 pub(crate) use compare::{other_work_words, ratio as ratio_text};
-pub use fit::FitAnswer;
+pub use fit::{FitAnswer, fit_line};
 pub use fit_width::fit_width;
 use number::time;
 use paint::Canvas;

@@ -15,6 +15,7 @@ pub mod planning;
 pub mod prediction;
 pub mod steady;
 pub mod targets;
+pub mod unsound;
 pub mod verdict;
 pub(crate) mod verified;
 

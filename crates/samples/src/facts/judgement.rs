@@ -292,6 +292,12 @@ impl Judgements {
         self.status() == 0
     }
 
+    /// Are its times those of the work that it was to do? Not where data was wrong, operations did not end as the program
+    /// says, or the run is incomplete. An assertion that does not hold says something of them, and they stand.
+    pub fn are_sound(&self) -> bool {
+        matches!(self.status(), 0 | 1)
+    }
+
     /// What the samples and the other facts of a run say, of one that no judgements were kept of: runs of earlier versions.
     pub fn of_samples(run: &Run) -> Self {
         let mut found = Self::default();
@@ -364,6 +370,19 @@ mod tests {
             ],
             [0, 0, 1, 3, 2, 3]
         );
+        let is_sound = |kind| {
+            let mut found = Judgements::default();
+            found.add(one(kind, 1));
+            found.are_sound()
+        };
+        for kind in [ShortWrite, ShortRead, FailedAsExpected, AssertionFailed, AssertionNotEvaluated] {
+            assert!(is_sound(kind), "{kind:?}");
+        }
+        let wrong =
+            [WrongContent, RankLost, CutShort, OperationFailed, ExpectationNotMet, ProgramAtFault, Unknown];
+        for kind in wrong {
+            assert!(!is_sound(kind), "{kind:?}");
+        }
     }
 
     #[test]

@@ -92,6 +92,11 @@ pub struct Facts {
     /// beyond came from the page cache. `None` where the ranks are no children of one process, and from earlier versions.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub device_read_bytes: Option<u64>,
+    /// How many reads each block device was asked for during the run, by whomever, those that the kernel put together counted
+    /// one by one (`/proc/diskstats`): no more reads than these can have waited for the device. `None` where that is not
+    /// known, and from earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub device_reads: Option<BTreeMap<String, u64>>,
     /// The command line.
     pub command_line: Vec<String>,
     /// Host, processor, memory, kernel, hypervisor …

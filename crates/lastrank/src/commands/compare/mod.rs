@@ -9,7 +9,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use fail_if::FailIf;
 use report::comparison::{ComparedSample, ComparisonReport};
-use report::{CompareAnswer, Table, Unit, confidence, fixed, probability, sentence, words};
+use report::words::unsound::headline;
+use report::{
+    AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
+};
 use serde_json::{Value, json};
 use tail::congestion::{Basis, ByLaw, CompareOptions, Comparison, SCHEMA, compare, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
@@ -18,7 +21,7 @@ use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
-use crate::values::{Values, confined_differently, disturbed, read_pair, why_not_comparable};
+use crate::values::{self, Values, confined_differently, disturbed, read_pair, why_not_comparable};
 use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
@@ -66,7 +69,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         let plain = if quiet.seconds { &new } else { &quiet };
         bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
     }
-    let mut warnings: Vec<String> = quiet.warnings().into_iter().chain(new.warnings()).collect();
+    let of_values = |values: &Values| if args.json { values.warnings() } else { values.cautions() };
+    let mut warnings: Vec<String> = [&quiet, &new].into_iter().flat_map(of_values).collect();
     warnings.extend(unmatched);
     warnings.extend(why_not_comparable(&quiet, &new));
     warnings.extend(confined_differently(&quiet, &new));
@@ -75,6 +79,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         bail!("{} has no value that could be compared", empty.name);
     }
     let lower = if new.numbers.len() < FEWEST {
+        if args.one_line {
+            bail!("-q: {} values are judged one by one, each in a line of its own", new.numbers.len());
+        }
         if args.output.is_some() {
             bail!(
                 "-o: a page compares two samples; {} has {} of at least {FEWEST} values",
@@ -86,28 +93,18 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     } else {
         samples(args, &quiet, &new, (&warnings, limit))?
     };
-    match asked.is_some().then(|| unfit(&[&quiet, &new])).flatten() {
-        Some(why) => {
+    let unsound = values::unsound([&quiet, &new]);
+    match (asked, headline(&unsound)) {
+        (Some(_), Some(why)) => {
             eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
             Ok(Status::Incomplete)
         }
-        None if let Some(FailIf::OfNew(condition)) = &asked => fail_if::of_new(condition, args, &new),
-        None => Ok(judged(args, limit, lower, "these two runs alone, not what differs from run to run")),
+        (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, &new),
+        _ => {
+            let status = judged(args, limit, lower, "these two runs alone, not what differs from run to run");
+            Ok(status.unless(&unsound))
+        }
     }
-}
-
-/// Why no condition can be judged by these runs: one of them failed or is incomplete, and what it measured says too little.
-fn unfit(of: &[&Values]) -> Option<String> {
-    of.iter().find_map(|values| {
-        let facts = values.facts.as_ref()?;
-        let found = facts.judgements.as_ref();
-        let failed = found.is_some_and(|found| found.status() == 3);
-        let first = found.and_then(|found| words::judgement::lines(found).into_iter().next());
-        (failed || !facts.complete).then(|| match first {
-            Some(first) => format!("{}: {}", values.name, first.head),
-            None => format!("{} is incomplete", values.name),
-        })
-    })
 }
 
 /// The exit status of a condition, which fails where even the lower end of the interval is above it; `covers` is what that
@@ -129,6 +126,7 @@ fn samples(
     new: &Values,
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<f64> {
+    let unsound = values::unsound([quiet, new]);
     let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare(&quiet.numbers, &new.numbers, &options)
@@ -142,10 +140,15 @@ fn samples(
     if args.json {
         let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
+        values::add_unsound(&mut object, &unsound);
         object["unlike_settings"] = json!(unlike(quiet, new));
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
+    } else if args.one_line {
+        let answer =
+            headline(&unsound).unwrap_or_else(|| format!("{}.", words::comparison::headline(&found)));
+        output::print_whole(&format!("{answer}\n"))?;
     } else if args.verbose {
         output::print(&(took(quiet, new) + &text(quiet, new, &found, single.as_ref(), warnings)))?;
     } else {
@@ -158,6 +161,7 @@ fn samples(
             rows: rows.as_ref(),
             tripped: limit.is_some_and(|limit| lower > limit),
             unlike: &unlike,
+            unsound: &unsound,
             warnings,
         };
         output::print_screen(&(took(quiet, new) + &answer.screen(output::screen_options())))?;
@@ -165,8 +169,8 @@ fn samples(
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
         let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
-        write_html(&ComparisonReport::of(&quiet, &new, &found, unit).html(), page)?;
-        if !args.json {
+        write_html(&ComparisonReport::of(&quiet, &new, &found, unit).with_unsound(unsound).html(), page)?;
+        if !args.json && !args.one_line {
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
@@ -203,11 +207,14 @@ fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[Str
             "runs": found.iter().map(Single::object).collect::<Vec<_>>(),
         });
         add_source(&mut object, quiet, new, warnings);
+        values::add_unsound(&mut object, &values::unsound([quiet, new]));
         output::json(&object)?;
         return Ok(lower);
     }
     let unit = quiet.unit(law.quantile(0.5));
-    let mut text = took(quiet, new) + &heads(quiet, new, unit, law.quantile(0.5), None);
+    let mut text = unsound_line(&[quiet, new]);
+    text += &took(quiet, new);
+    text += &heads(quiet, new, unit, law.quantile(0.5), None);
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
@@ -264,6 +271,12 @@ fn add_source(object: &mut Value, quiet: &Values, new: &Values, warnings: &[Stri
     object["warnings"] = json!(warnings);
 }
 
+/// The first line where a run is not sound.
+fn unsound_line(of: &[&Values]) -> String {
+    let found = headline(&values::unsound(of.iter().copied()));
+    found.map_or(String::new(), |text| answer_line(AnswerSign::Bad, &text, output::screen_options()))
+}
+
 fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64, new_median: Option<f64>) -> String {
     let line = |title: &str, values: &Values, median: Option<f64>| {
         let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
@@ -284,14 +297,16 @@ fn text(
     warnings: &[String],
 ) -> String {
     let unit = quiet.unit(found.quiet.median);
-    let mut text = String::new();
+    let mut text = unsound_line(&[quiet, new]);
     if let [old, other] = unlike(quiet, new).as_slice() {
         text += &sentence("warning: ", &format!("the runs were set unlike: quiet {old}; new {other}"));
     }
     text += &heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
     text += &said(warnings);
     text.push('\n');
-    text += &sentence("Verdict: ", &words::comparison::text(found));
+    let is_sound = quiet.unsound.is_empty() && new.unsound.is_empty();
+    let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
+    text += &sentence(lead, &words::comparison::text(found));
     for advice in words::comparison::advice(found) {
         text += &sentence("       → ", &advice);
     }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 use report::many::{NamedRun, SeveralRuns};
+use report::words::unsound::Unsound;
 use results::{Columns, ResultRow};
 
 use crate::cli::CompareArgs;
@@ -16,6 +17,9 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if args.fail_if.is_some() {
         bail!("--fail-if judges two runs; name two");
     }
+    if args.one_line {
+        bail!("-q is for two runs, whose answer is one line; several are compared row by row");
+    }
     if args.choice.label.is_some()
         || args.choice.gate
         || args.choice.column.is_some()
@@ -24,7 +28,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         bail!("several runs are compared row by row: leave --label, --gate, --column and --unit out");
     }
     let files: Vec<&PathBuf> = [&args.quiet, &args.new].into_iter().chain(&args.more).collect();
-    let (mut runs, mut rows, mut facts, mut warnings) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut runs, mut rows, mut facts) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut warnings, mut unsound) = (Vec::new(), Vec::new());
     for file in files {
         if !store::is_run(file) {
             bail!(
@@ -35,13 +40,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         let mut columns = Columns::default();
         let run = store::scan(file, &mut |samples| columns.push(samples))?;
         let name = file.display().to_string();
-        let found = report::words::judgement::warnings(&run.judgements());
-        warnings.extend(found.iter().map(|one| format!("{name}: {}", one.text.trim_end_matches('.'))));
         let of_run: Vec<ResultRow> = results::of_columns(columns, &run.facts, &run.sites);
-        let errors: u64 = of_run.iter().map(|row| row.errors).sum();
-        if errors > 0 && run.facts.judgements.is_none() {
-            warnings.push(format!("{name}: {errors} operations failed"));
-        }
+        let found = results::judgements(&run, &of_run);
+        unsound.extend(Unsound::of(&name, &found));
+        let told = report::words::judgement::warnings(&found);
+        warnings.extend(told.iter().map(|one| format!("{name}: {}", one.text.trim_end_matches('.'))));
         rows.push(of_run);
         runs.push(NamedRun {
             file: name,
@@ -63,7 +66,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     }
     let of_each: Vec<&[ResultRow]> = rows.iter().map(Vec::as_slice).collect();
     let by_phase = results::phases_of_runs(&of_each);
-    let found = SeveralRuns { rows: results::compare_runs(&of_each), by_phase, runs, warnings };
+    let found = SeveralRuns { rows: results::compare_runs(&of_each), by_phase, runs, warnings, unsound };
     if args.json {
         output::json(&found.json())?;
     } else if args.phases {
@@ -79,5 +82,5 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
-    Ok(Status::Ok)
+    Ok(Status::Ok.unless(&found.unsound))
 }

@@ -13,7 +13,7 @@ use crate::commands::watch::{folder, runs_of};
 use crate::exit::Status;
 use crate::output;
 use crate::statistic::Statistic;
-use crate::values::why_not_comparable;
+use crate::values::{self, why_not_comparable};
 
 /// Whether both sides are directories of several runs. A run in parts is a directory too, and one run.
 ///
@@ -51,15 +51,24 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     let found = several(&quiet.numbers, &new.numbers, args.level)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
     let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
-    let failed: Vec<String> = [failed(&args.quiet)?, failed(&args.new)?].into_iter().flatten().collect();
-    warnings.extend(failed.iter().cloned());
+    let unsound = values::unsound([&quiet, &new]);
+    for ((side, folder), all) in [&quiet, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
+        if !side.unsound.is_empty() {
+            let count = side.unsound.len();
+            warnings.push(format!(
+                "{count} of the {all} runs of {} did not go well, and count{}",
+                folder.display(),
+                if count == 1 { "s" } else { "" }
+            ));
+        }
+    }
     let lower = match found.code {
         // A difference that is not shown fails no limit.
         tail::congestion::ComparisonCode::NoDifference => found.ratio.interval.lower.min(1.0),
         _ => found.ratio.interval.lower,
     };
     if args.json {
-        output::json(&json!({
+        let mut object = json!({
             "schema": SCHEMA,
             "source": {"quiet": quiet.name, "new": new.name, "unit": "s"},
             "warnings": warnings,
@@ -77,7 +86,13 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             "code": found.code,
             "text": format!("{}.", words::comparison::of_runs(&found).1),
             "advice": [],
-        }))?;
+        });
+        values::add_unsound(&mut object, &unsound);
+        output::json(&object)?;
+    } else if args.one_line {
+        let answer = words::comparison::of_runs(&found).1;
+        let answer = words::unsound::headline(&unsound).unwrap_or_else(|| format!("{answer}."));
+        output::print_whole(&format!("{answer}\n"))?;
     } else {
         let what = quiet.subject.as_ref().map_or(String::new(), |subject| subject.describe());
         let answer = RunsAnswer {
@@ -85,34 +100,14 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             what: &format!("{} of {what}", statistic.name()),
             found: &found,
             tripped: limit.is_some_and(|limit| lower > limit),
+            unsound: &unsound,
             warnings: &warnings,
         };
         output::print_screen(&answer.screen(output::screen_options()))?;
     }
-    if let (Some(condition), [first, ..]) = (&args.fail_if, failed.as_slice()) {
-        eprintln!("error: {condition} is not judged: {first}");
+    if let (Some(condition), Some(why)) = (&args.fail_if, words::unsound::headline(&unsound)) {
+        eprintln!("error: {condition} is not judged: {why}");
         return Ok(Status::Incomplete);
     }
-    Ok(judged(args, limit, lower, "what differs from run to run, too"))
-}
-
-/// The runs of a folder that failed or are incomplete, in one sentence: their numbers are those of other work.
-fn failed(folder: &Path) -> anyhow::Result<Option<String>> {
-    let mut files = runs_of(folder)?;
-    files.sort();
-    let all = files.len();
-    let mut found = files.iter().filter_map(|file| {
-        let facts = store::facts(file).ok()?;
-        let lines =
-            facts.judgements.as_ref().filter(|found| found.status() == 3).map(words::judgement::lines);
-        let why = lines.and_then(|lines| lines.into_iter().next()).map(|first| first.head);
-        let why = why.or_else(|| (!facts.complete).then(|| "incomplete".to_owned()))?;
-        Some(format!("{}: {why}", file.display()))
-    });
-    let Some(first) = found.next() else { return Ok(None) };
-    let failed = 1 + found.count();
-    Ok(Some(format!(
-        "{failed} of the {all} runs of {} did not go well, and count: {first}",
-        folder.display()
-    )))
+    Ok(judged(args, limit, lower, "what differs from run to run, too").unless(&unsound))
 }

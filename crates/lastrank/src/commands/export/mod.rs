@@ -10,6 +10,7 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use report::words::unsound::Unsound;
 use samples::Run;
 
 use super::redact::redact;
@@ -28,6 +29,7 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
         let mut text = Vec::new();
         write(args.to, &run, &mut text)?;
         output::print_whole(&String::from_utf8_lossy(&text))?;
+        tell(args, &run);
         return Ok(Status::Ok);
     }
     let path = args.output.clone().unwrap_or_else(|| default_path(&args.run, args.to));
@@ -35,7 +37,22 @@ pub fn run(args: &ExportArgs) -> anyhow::Result<Status> {
     replace(&path, |out| write(args.to, &run, out))
         .with_context(|| format!("cannot write {}; name another place with `-o FILE`", path.display()))?;
     output::print(&format!("Export: {}\n", path.display()))?;
+    tell(args, &run);
     Ok(Status::Ok)
+}
+
+/// What the format has no place for: that the run is not sound, and why there is nothing in the file.
+fn tell(args: &ExportArgs, run: &Run) {
+    if let Some(one) = Unsound::of(&args.run.display().to_string(), &run.judgements()) {
+        eprintln!("warning: {}: {}; its times are exported all the same", one.run, one.found);
+    }
+    if matches!(args.to, ExportFormat::ParabenchText) && statistics::block_times(run).is_empty() {
+        eprintln!(
+            "warning: {} has no `time` or `ctime` block that was done to its end, so the export is empty: this format has \
+             nothing else; `--to csv` has all operations",
+            args.run.display()
+        );
+    }
 }
 
 fn write(format: ExportFormat, run: &Run, out: &mut dyn Write) -> io::Result<()> {

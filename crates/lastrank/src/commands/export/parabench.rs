@@ -29,6 +29,9 @@ pub fn report(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     if !facts.complete {
         writeln!(out, "The run is incomplete.")?;
     }
+    for one in report::words::judgement::lines(&run.judgements()) {
+        writeln!(out, "{}", visible(&one.head))?;
+    }
     let events = block_times(run);
     section(out, "time: wall time of each block", &events, BlockKind::Time)?;
     section(out, "ctime: time inside the calls of each block", &events, BlockKind::CommandTime)?;

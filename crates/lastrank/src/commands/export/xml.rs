@@ -24,6 +24,14 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    <parameter name=\"{}\" value=\"{}\"/>", escaped(name), escaped(value))?;
     }
     writeln!(out, "  </parameters>")?;
+    let found = report::words::judgement::lines(&run.judgements());
+    if !found.is_empty() {
+        writeln!(out, "  <found>")?;
+        for one in found {
+            writeln!(out, "    <judgement text=\"{}\"/>", escaped(&one.head))?;
+        }
+        writeln!(out, "  </found>")?;
+    }
     writeln!(out, "  <events>")?;
     for event in block_times(run) {
         let kind = match event.kind {

@@ -93,6 +93,7 @@ pub fn page<'a>(
         values: &found.sample.numbers,
         groups: found.groups.as_ref().map(|groups| (groups, args.by.as_deref().unwrap_or_default())),
         options,
+        unsound: &found.values.unsound,
     }
 }
 

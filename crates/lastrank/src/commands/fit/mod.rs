@@ -16,7 +16,8 @@ mod text;
 mod threshold;
 
 use anyhow::{Context, bail};
-use report::{FitAnswer, sentence, words};
+use report::words::unsound;
+use report::{AnswerSign, FitAnswer, answer_line, sentence, words};
 use serde_json::{Value, json};
 use tail::assess::{AssessOptions, assess};
 use tail::groups::Groups;
@@ -58,11 +59,24 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     let found = fit(args, values, sample)?;
     if args.json {
         output::json(&object(args, &found)?)?;
+    } else if args.one_line {
+        output::print_whole(&format!("{}\n", one_line(&found)?))?;
     } else {
         output::print_screen(&told(args, &found))?;
     }
     file::write(args, &found)?;
-    Ok(Status::Ok)
+    Ok(Status::Ok.unless(&found.values.unsound))
+}
+
+/// What may be done with the values, or why nothing may: in a line.
+fn one_line(found: &FitResult) -> anyhow::Result<String> {
+    if let Some(wrong) = unsound::headline(&found.values.unsound) {
+        return Ok(wrong);
+    }
+    let (Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _)) = &found.fitted else {
+        bail!("-q is for laws that have a verdict, gev and gumbel; leave it out to see the fit");
+    };
+    Ok(report::fit_line(assessed, text::what(found), found.values.seconds))
 }
 
 /// The answer for a terminal: the first screen of a fit of maxima without covariates, else all tables.
@@ -71,8 +85,10 @@ fn told(args: &FitArgs, found: &FitResult) -> String {
     let groups = found.groups.as_ref().map_or(String::new(), |groups| {
         format!("{}\n", report::groups_text(groups, by, found.values.seconds, args.verbose))
     });
+    let wrong = unsound::headline(&found.values.unsound)
+        .map_or(String::new(), |text| answer_line(AnswerSign::Bad, &text, output::screen_options()));
     let took = found.values.took.as_ref().map_or(String::new(), |took| sentence("", took));
-    samples::visible(&(took + &groups)).into_owned() + &told_law(args, found)
+    wrong + &samples::visible(&(took + &groups)) + &told_law(args, found)
 }
 
 fn told_law(args: &FitArgs, found: &FitResult) -> String {
@@ -89,8 +105,9 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         again: &part::again(args),
         found: assessed,
         options: &options(args),
+        is_sound: found.values.unsound.is_empty(),
     };
-    let warnings = found.values.warnings();
+    let warnings = found.values.cautions();
     let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
     samples::visible(&warnings).into_owned() + &answer.screen(output::screen_options())
 }
@@ -219,6 +236,7 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
         }),
     );
     add("warnings", json!(values.warnings()));
+    add("unsound", json!(values.unsound));
     if let Some(blocks) = &found.sample.blocks {
         add("block", serde_json::to_value(blocks)?);
     }
@@ -237,6 +255,11 @@ fn object(args: &FitArgs, found: &FitResult) -> anyhow::Result<Value> {
     if args.figures {
         let options = options(args);
         add("figures", serde_json::to_value(file::page(args, found, &options).figures())?);
+    }
+    if let (Some(wrong), Some(verdict)) = (unsound::headline(&values.unsound), object.get_mut("verdict")) {
+        verdict["usability"] = json!(tail::verdict::Usability::NotUsable);
+        let text = verdict["text"].as_str().unwrap_or_default();
+        verdict["text"] = format!("{wrong} Fitted all the same: {text}").into();
     }
     Ok(object)
 }

@@ -22,7 +22,7 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
         tail::Series::clean(&found.sample.numbers).sorted().get(found.sample.numbers.len() / 2).copied();
     let unit = values.unit(typical.unwrap_or(1.0));
     let mut text = format!("{}\n", values.name);
-    for warning in values.warnings() {
+    for warning in values.cautions() {
         text += &sentence("warning: ", &warning);
     }
     text += &blocks(found);

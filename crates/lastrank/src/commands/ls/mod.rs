@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use report::Table;
-use results::{AnswerNumbers, AnswerPart, Columns, ResultRow, Wish};
-use samples::{Facts, Judgement, JudgementKind, Judgements, SiteKind};
+use results::{AnswerNumbers, AnswerPart, Columns, Wish};
+use samples::{Facts, Judgements};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
@@ -141,7 +141,7 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
     let facts = &run.facts;
     let numbers = AnswerNumbers::of(&rows, facts, Wish::default());
     let names: Vec<String> = numbers.parts.iter().map(AnswerPart::told).collect();
-    let judgements = facts.judgements.clone().unwrap_or_else(|| of_rows(run, &rows));
+    let judgements = results::judgements(run, &rows);
     // As on the screen: no rate and no time of a run with wrong data.
     let is_shown = report::are_shown(&judgements);
     let only = numbers.only().filter(|_| is_shown);
@@ -173,25 +173,6 @@ fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
         p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
         numbers,
     }
-}
-
-/// What was found in a run of an earlier version: its samples went by.
-fn of_rows(run: &samples::Run, rows: &[ResultRow]) -> Judgements {
-    let mut found = Judgements::of_samples(run);
-    for row in rows.iter().filter(|row| row.kind == SiteKind::Operation) {
-        for (errno, count) in &row.errors_by_errno {
-            let line = row.lines.first().copied().unwrap_or(0);
-            found.add(Judgement {
-                kind: JudgementKind::OperationFailed,
-                errno: *errno,
-                line,
-                operation: row.operation.clone(),
-                count: *count,
-                ..Judgement::default()
-            });
-        }
-    }
-    found
 }
 
 fn found_words(found: &Judgements) -> Vec<String> {

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
+use report::words::unsound::headline;
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, CountedThresholds};
 
 use super::per_run;
@@ -49,6 +50,9 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
             found => found?,
         }
     };
+    if let Some(why) = headline(&values.unsound) {
+        bail!("{} cannot be a baseline: {why}", args.baseline.display());
+    }
     let n = values.numbers.len();
     let least = 0.1 / n as f64;
     let rate = match args.false_alarm_rate {
@@ -104,8 +108,9 @@ pub fn of_folder(
     let name = format!("{}, {} of {what} in each run", folder.display(), statistic.name());
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
+    let unsound = values::unsound(found.iter().map(|(_, one)| one));
     let (_, first) = found.swap_remove(0);
-    Ok(Values { numbers, name, rows: None, ..first })
+    Ok(Values { numbers, name, rows: None, unsound, ..first })
 }
 
 /// `1.05`, or `5%` for the same.

@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, anyhow, bail};
+use report::words::unsound::{Unsound, headline};
 use report::{AnswerSign, Unit, answer_line, significant};
 use serde_json::{Value, json};
 use tail::alarm::{Event, Level, Watch};
@@ -32,6 +33,8 @@ pub struct Session<'a> {
     values: u64,
     alarms: u64,
     bad: u64,
+    /// Run files of this call whose times are not those of the work that they were to do.
+    unsound: Vec<Unsound>,
     last: Option<f64>,
     header: Option<String>,
     saved: Instant,
@@ -62,6 +65,7 @@ impl<'a> Session<'a> {
             values: 0,
             alarms: 0,
             bad: 0,
+            unsound: Vec::new(),
             last: None,
             header: None,
             saved: Instant::now(),
@@ -241,6 +245,26 @@ impl<'a> Session<'a> {
         Ok(())
     }
 
+    /// A run file of the stream with what makes it unsound, once. Its values count, so that a slow one is not missed.
+    pub fn look_at_soundness(&mut self, found: &[Unsound]) -> anyhow::Result<()> {
+        let news: Vec<Unsound> = found.iter().filter(|one| !self.unsound.contains(one)).cloned().collect();
+        for one in news {
+            let text = headline(std::slice::from_ref(&one)).unwrap_or_default();
+            match self.args.json {
+                true => self.line(json!({
+                    "event": "unsound",
+                    "run_file": one.run,
+                    "found": one.found,
+                    "kind": one.kind,
+                    "text": text,
+                }))?,
+                false => output::tell(&format!("✖ {text}\n"))?,
+            }
+            self.unsound.push(one);
+        }
+        Ok(())
+    }
+
     /// Something a reader should know, on standard error.
     pub fn note(&self, text: &str) {
         eprintln!("note: {text}");
@@ -308,6 +332,7 @@ impl<'a> Session<'a> {
         }
         let watch = &self.state.watch;
         let status = if self.alarms > 0 || watch.alarmed() { Status::No } else { Status::Ok };
+        let status = status.unless(&self.unsound);
         if self.args.quiet {
             return Ok(status);
         }
@@ -318,6 +343,7 @@ impl<'a> Session<'a> {
                 "runs": watch.runs,
                 "values": self.values,
                 "bad": self.bad,
+                "unsound": self.unsound,
                 "alarms": self.alarms,
                 "level": watch.level,
                 "alarmed": watch.alarmed(),
@@ -333,7 +359,11 @@ impl<'a> Session<'a> {
             if self.bad > 0 {
                 parts.push(format!("{} that could not be read", amount(self.bad, "line")));
             }
+            if !self.unsound.is_empty() {
+                parts.push(format!("{} not sound", amount(self.unsound.len() as u64, "run file")));
+            }
             let sign = match (status, self.bad) {
+                _ if !self.unsound.is_empty() => AnswerSign::Bad,
                 (Status::Ok, 0) if self.values > 0 => AnswerSign::Good,
                 _ => AnswerSign::Caution,
             };

@@ -281,9 +281,10 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &mut Sessio
         );
     }
     let (found, notes) = values::of_run_like(run, path, &choice, quiet)?;
-    for note in notes.into_iter().chain(found.warnings()) {
+    for note in notes.into_iter().chain(found.cautions()) {
         session.note(&note);
     }
+    session.look_at_soundness(&found.unsound)?;
     session.look_at_run(&found.numbers);
     let Some(statistic) = per_run::statistic(args)? else { return Ok(found) };
     let numbers = statistic.of_values(found.numbers.clone()).into_iter().collect();
