@@ -1,9 +1,11 @@
 """Recorders that are killed, at any moment. Of the quiet one the application goes on, and what it did until its own end is recorded;
 with the complete one it ends, and every call that returned to it is recorded."""
 
+import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -182,6 +184,49 @@ def test_a_later_recording_removes_nothing_and_a_second_recover_finds_nothing(la
     subprocess.run(command, cwd=folder, env=environment, check=True, capture_output=True, timeout=120)
     assert "app.parquet" in recover(lastrank, folder, environment)
     assert "Nothing to recover" in recover(lastrank, folder, environment)
+
+
+def test_a_folder_that_came_in_an_archive_takes_neither_files_nor_recordings_away(lastrank: Lastrank, tmp_path: Path) -> None:
+    """It has the name of a real recording, files of the user, and a name for its file that others chose; beside it lie ones that
+    cannot be read or are immense."""
+    folder = tmp_path / "one"
+    recorder, environment = start(lastrank, folder)
+    application = application_of(recorder)
+    recorder.kill()
+    recorder.wait()
+    os.kill(application, signal.SIGKILL)
+    until(lambda: not lives(application), "the application ends")
+    [real] = (folder / "spool").glob("lastrank-record-*")
+    came = tmp_path / "came"
+    brought = came / real.name
+    shutil.copytree(real, brought)
+    brought.chmod(0o700)
+    manifest = json.loads((brought / "manifest.json").read_text()) | {"output": list(b"-x;\n\x1b[2J.parquet")}
+    (brought / "manifest.json").write_text(json.dumps(manifest))
+    (brought / "mine").mkdir()
+    (brought / "mine/thesis").write_text("the user's")
+    for name in ("lastrank-record-00000000", "lastrank-record-00000001", "lastrank-record-ffffffff"):
+        inner = came / name / ("0" * 24)
+        inner.mkdir(parents=True)
+        (came / name / "manifest.json").write_text(json.dumps(manifest | {"complete": 1}))
+        calls = inner / "calls"
+        if name.endswith("1"):
+            with calls.open("wb") as file:
+                file.truncate(200 << 30)
+        else:
+            calls.symlink_to("/dev/null")
+    command = [lastrank.program, "recover", "."]
+    done = subprocess.run(command, cwd=came, env=environment, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 3, done
+    assert all(f"lastrank-record-{name} is left alone" in done.stderr for name in ("00000000", "ffffffff")), done.stderr
+    assert f"{brought.name} stays" in done.stderr and (brought / "mine/thesis").read_text() == "the user's", done.stderr
+    made = sorted(path.name for path in came.glob("*.parquet"))
+    assert made == ["_-x;__[2J-2.parquet", "_-x;__[2J.parquet"], made
+    assert "Next:  lastrank import './_-x;__[2J" in done.stdout, done.stdout
+    # The real one is as it was.
+    assert "app.parquet" in recover(lastrank, folder, environment)
+    assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder)
+    assert nothing_is_left(folder)
 
 
 def test_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:

@@ -75,6 +75,61 @@ def test_recover_removes_what_the_killed_run_owned_and_nothing_else(lastrank: La
     print(f"{TRIALS} killed runs, {replaced} names taken by the user meanwhile")
 
 
+WAIT = '$go = 0; while $go == 0 { for $g in glob("go-*") $go = 1; sleep(2ms); }'
+OF_THE_USER = {
+    "renamed over a name of the program, as editors do": (
+        'write("begun", 1); $go = 0; while $go == 0 { write("result", 10); for $g in glob("go-*") $go = 1; sleep(2ms); }'
+        'write("ready", 1); sleep(60s);',
+        "result",
+    ),
+    "under the name of a hard link, in a directory that a link took the place of": (
+        'if $$rank == 1 { mkdir("mine"); mkdir("mine/docs"); write("x", 1); write("begun", 1);' + WAIT +
+        'link("x", "mine/docs/thesis"); }'
+        'barrier; if $$rank == 0 { rename("mine", "o"); symlink(".", "mine"); write("ready", 1); } sleep(60s);',
+        "docs/thesis",
+    ),
+    "outside, where a link leads that was made below and moved up": (
+        'if $$rank == 0 { mkdir("a"); mkdir("a/b"); symlink("..", "a/b/l"); rename("a/b/l", "up"); mkdir("mine"); }'
+        'barrier; if $$rank == 1 { write("begun", 1);' + WAIT + 'write("mine/notes", 1); }'
+        'barrier; if $$rank == 0 { rename("mine", "o"); rename("up", "mine"); write("ready", 1); } sleep(60s);',
+        "../notes",
+    ),
+}
+"""A program that others wrote, and what the user makes between the begin of the run and its end."""
+
+
+@pytest.mark.parametrize("options", [[], ["--room=room"]], ids=["below", "room"])
+@pytest.mark.parametrize("case", OF_THE_USER)
+def test_recover_takes_no_file_that_the_user_made_meanwhile(lastrank: Lastrank, case: str, options: list[str]) -> None:
+    program, name = OF_THE_USER[case]
+    folder = lastrank.folder / "work"
+    inside = folder / "room" if options else folder
+    folder.mkdir()
+    (folder / "p.ppl").write_text(program)
+    command = [lastrank.program, "run", "p.ppl", "-n", "2", "-s", "-o", "r.parquet", "--report", "none", *options]
+    with subprocess.Popen(list(map(str, command)), cwd=folder, stderr=subprocess.PIPE, text=True) as run:
+        there = lambda name: (inside / name).exists() or run.poll() is not None
+        until(lambda: there("begun"), "it did not begin")
+        if run.poll() is not None and "Landlock" in (said := run.stderr.read()):
+            pytest.skip(said)
+        # The program does not follow where the user goes.
+        (inside / name).parent.mkdir(exist_ok=True)
+        written = inside / ".tmp" if name == "result" else inside / name
+        written.write_text("the user's")
+        (inside / "go-1").touch()
+        until(lambda: there("ready"), "it does not go on")
+        assert run.poll() is None, run.stderr.read()
+        ranks = children(run.pid)
+        written.replace(inside / name)
+        run.kill()
+        run.wait(60)
+    until(lambda: not any(map(is_alive, ranks)), "ranks outlive their supervisor")
+    done = subprocess.run([str(lastrank.program), "recover", "."], cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and (folder / "r.parquet").exists(), done
+    assert (inside / name).read_text() == "the user's", done
+    assert not (inside / "x").exists() and not (inside / "begun").exists(), done
+
+
 def test_a_claim_that_holds_something_is_the_user_s(lastrank: Lastrank) -> None:
     kept = lastrank.folder / ".r.parquet.running"
     kept.write_text("notes")

@@ -198,18 +198,28 @@ fn mapped(sites: &[Site], known: &mut HashMap<Site, u32>, all: &mut Vec<Site>) -
 /// Names the ranks whose parts are missing; the slowest rank of a step may be one of them.
 fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
     let index = |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("part-")?.parse::<u32>().ok();
-    let there: HashSet<u32> = paths.iter().filter_map(index).collect();
-    let missing: Vec<u32> = (0..ranks).filter(|rank| !there.contains(rank)).collect();
-    let shown: Vec<String> = missing.iter().take(5).map(u32::to_string).collect();
-    let more = if missing.len() > shown.len() { " and others" } else { "" };
-    (!missing.is_empty()).then(|| {
-        format!("{} of {ranks} parts are missing: of rank {}{more}", missing.len(), shown.join(", "))
-    })
+    let there: HashSet<u32> = paths.iter().filter_map(index).filter(|rank| *rank < ranks).collect();
+    // As many ranks as a file says: no list of them.
+    let missing = ranks as usize - there.len();
+    let shown: Vec<String> =
+        (0..ranks).filter(|rank| !there.contains(rank)).take(5).map(|rank| rank.to_string()).collect();
+    let more = if missing > shown.len() { " and others" } else { "" };
+    (missing > 0)
+        .then(|| format!("{missing} of {ranks} parts are missing: of rank {}{more}", shown.join(", ")))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn of_however_many_ranks_the_first_that_are_missing_are_named() {
+        let paths = [0, 2, 7].map(|rank| part_path(Path::new("r.parts"), rank));
+        let said = "4294967293 of 4294967295 parts are missing: of rank 1, 3, 4, 5, 6 and others";
+        assert_eq!(missing(&paths[..2], u32::MAX).as_deref(), Some(said));
+        assert_eq!(missing(&paths, 3).as_deref(), Some("1 of 3 parts are missing: of rank 1"));
+        assert_eq!(missing(&paths[..1], 1), None);
+    }
 
     #[test]
     fn a_part_that_its_rank_replaces_before_it_is_removed_stays() {

@@ -1,6 +1,6 @@
 //! A directory for the records of one recording, in a place that all users share.
 
-use std::ffi::CString;
+use std::ffi::{CString, OsStr};
 use std::fs::{DirEntry, File, Permissions};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -23,6 +23,12 @@ const YOUNG: Duration = Duration::from_secs(60);
 
 /// What tells of a recording for whom its recorder is gone.
 const MANIFEST: &str = "manifest.json";
+
+/// The file of the complete recorder, and what it is called where it lacks the last calls.
+pub const CALLS: &str = "calls";
+pub const CUT: &str = "calls.cut";
+/// The library that is preloaded.
+pub const LIBRARY: &str = "lastrank.so";
 
 /// What nobody can guess.
 pub fn random() -> io::Result<[u8; 16]> {
@@ -74,8 +80,49 @@ impl SpoolFolder {
 
 impl Drop for SpoolFolder {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.around);
+        remove_own(&self.around, &self._lock);
     }
+}
+
+/// A directory itself.
+fn held(path: &Path) -> io::Result<File> {
+    let mut options = File::options();
+    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_NONBLOCK).open(path)
+}
+
+fn is_hexadecimal(name: &str, length: usize) -> bool {
+    name.len() == length && name.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// Whether it is the name of a directory of records.
+fn is_inner(name: &OsStr) -> bool {
+    name.to_str().is_some_and(|name| is_hexadecimal(name, 24))
+}
+
+/// Whether a recorder, or its library, makes a file of this name in it.
+fn is_record(name: &OsStr) -> bool {
+    let is_of_thread = |name: &str| {
+        name.split('.').count() == 3 && name.split('.').all(|number| number.parse::<u64>().is_ok())
+    };
+    name.to_str().is_some_and(|name| matches!(name, LIBRARY | CALLS | CUT) || is_of_thread(name))
+}
+
+/// Removes what recorders make in such a directory, which is held open, and the directory where nothing else is in it; whether it is
+/// gone. Who unpacks an archive may have files of his own there.
+fn remove_own(around: &Path, folder: &File) -> bool {
+    let listed = |folder: &File| std::fs::read_dir(whatever_its_name(folder)).into_iter().flatten().flatten();
+    let is_file = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
+    for inner in listed(folder).filter(|entry| is_inner(&entry.file_name())) {
+        let Ok(records) = held(&inner.path()) else { continue };
+        for file in listed(&records).filter(|entry| is_record(&entry.file_name()) && is_file(entry)) {
+            let _ = std::fs::remove_file(file.path());
+        }
+        let _ = std::fs::remove_dir(inner.path());
+    }
+    for manifest in listed(folder).filter(|entry| entry.file_name() == MANIFEST && is_file(entry)) {
+        let _ = std::fs::remove_file(manifest.path());
+    }
+    std::fs::remove_dir(around).is_ok()
 }
 
 /// Removes what killed recorders of this user left in `place` before they had recorded anything.
@@ -87,7 +134,7 @@ fn remove_left(place: &Path) {
             && found.try_lock().is_ok()
             && manifest_in(&found).is_none()
         {
-            let _ = std::fs::remove_dir_all(entry.path());
+            remove_own(&entry.path(), &found);
         }
     }
 }
@@ -96,12 +143,10 @@ fn remove_left(place: &Path) {
 fn opened(entry: &DirEntry) -> Option<File> {
     let name = entry.file_name();
     let rest = name.to_str()?.strip_prefix(PREFIX)?;
-    if rest.len() != 8 || !rest.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if !is_hexadecimal(rest, 8) {
         return None;
     }
-    let mut options = File::options();
-    options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_DIRECTORY | libc::O_NONBLOCK);
-    let folder = options.open(entry.path()).ok()?;
+    let folder = held(&entry.path()).ok()?;
     // SAFETY: a plain call.
     let own = unsafe { libc::geteuid() };
     let found = folder.metadata().ok()?;
@@ -139,16 +184,16 @@ impl LeftFolder {
     pub fn inner(&self) -> io::Result<PathBuf> {
         for entry in std::fs::read_dir(whatever_its_name(&self.folder))? {
             let entry = entry?;
-            if entry.file_type()?.is_dir() {
+            if is_inner(&entry.file_name()) && entry.file_type()?.is_dir() {
                 return Ok(entry.path());
             }
         }
         Err(io::Error::new(io::ErrorKind::NotFound, "it has no directory of records"))
     }
 
-    /// Removes it.
-    pub fn remove(self) {
-        let _ = std::fs::remove_dir_all(&self.around);
+    /// Removes it; where there is more in it than recorders make, that stays, and the directory, which is returned.
+    pub fn remove(self) -> Option<PathBuf> {
+        (!remove_own(&self.around, &self.folder)).then_some(self.around)
     }
 }
 
@@ -200,9 +245,14 @@ mod tests {
         let age = |name: &str| File::open(place.path().join(name)).unwrap().set_modified(long_ago).unwrap();
         for name in ["lastrank-record-0badcafe", "lastrank-record-0badcaff", "lastrank-record-notes", "other"]
         {
-            std::fs::create_dir_all(place.path().join(name).join("inner")).unwrap();
+            std::fs::create_dir_all(place.path().join(name).join("0".repeat(24))).unwrap();
             age(name);
         }
+        // It came in an archive, and somebody works in it.
+        let mine = place.path().join("lastrank-record-0badcafe/mine");
+        std::fs::create_dir(&mine).unwrap();
+        std::fs::write(mine.join("thesis"), "the user's").unwrap();
+        age("lastrank-record-0badcafe");
         std::os::unix::fs::symlink("other", place.path().join("lastrank-record-00000000")).unwrap();
         let held = SpoolFolder::new(place.path(), &[1; 16]).unwrap();
         age("lastrank-record-01010101");
@@ -216,12 +266,14 @@ mod tests {
             "lastrank-record-00000000",
             "lastrank-record-01010101",
             "lastrank-record-02020202",
+            "lastrank-record-0badcafe",
             "lastrank-record-notes",
             "other",
         ];
         assert_eq!(left, stays);
         drop((held, young));
-        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 3);
+        assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 4);
+        assert_eq!(std::fs::read_to_string(mine.join("thesis")).unwrap(), "the user's");
     }
 
     #[test]
@@ -253,7 +305,13 @@ mod tests {
             (&found.manifest[..], found.inner().unwrap().file_name()),
             (&b"told"[..], path.file_name())
         );
-        found.remove();
-        assert!(left(place.path()).is_empty() && !around.exists());
+        // Links and files of other names are no recorder's.
+        std::fs::write(around.join("thesis"), "the user's").unwrap();
+        std::os::unix::fs::symlink(around.join("thesis"), path.join("2.2.2")).unwrap();
+        assert_eq!(found.remove().as_ref(), Some(&around));
+        assert!(
+            left(place.path()).is_empty() && around.join("thesis").exists() && !path.join("1.1.1").exists()
+        );
+        assert!(path.join("2.2.2").symlink_metadata().is_ok());
     }
 }

@@ -1,8 +1,8 @@
 //! What killed recorders left: the records of the preloaded library, which go on while the application does, and what the complete
 //! recorder wrote.
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -31,25 +31,35 @@ pub enum Found {
     Strange(PathBuf, String),
 }
 
-/// The recordings of this user with a directory in one of these places. The other one is looked for where their manifests say.
+/// The recordings of this user with a directory in one of these places. The other one is looked for where the one in shared memory
+/// says, where no archive brings anything; whoever else has its name is another recording.
 pub fn recordings(places: &[&Path]) -> Vec<Found> {
     let places: BTreeSet<PathBuf> = places.iter().map(|place| absolute(place)).collect();
     let mut found: Vec<LeftFolder> = places.iter().flat_map(|place| folder::left(place)).collect();
-    let names: HashSet<OsString> = found.iter().map(name).collect();
-    let mut others = BTreeSet::from([PathBuf::from(MEMORY)]);
-    let manifests = found.iter().filter_map(|one| serde_json::from_slice::<Manifest>(&one.manifest).ok());
-    others.extend(manifests.map(|manifest| absolute(Path::new(OsStr::from_bytes(&manifest.place)))));
+    let known: BTreeSet<Identity> = found.iter().map(identity).collect();
+    let mut others = BTreeSet::from([absolute(Path::new(MEMORY))]);
+    others.extend(known.iter().filter_map(|(on_disk, _)| Some(on_disk.parent()?.to_owned())));
     let further = others.difference(&places).flat_map(|place| folder::left(place));
-    found.extend(further.filter(|one| names.contains(&name(one))));
-    let mut by_name = BTreeMap::<OsString, Vec<LeftFolder>>::new();
+    found.extend(further.filter(|one| known.contains(&identity(one))));
+    let mut by_identity = BTreeMap::<Identity, Vec<LeftFolder>>::new();
     for one in found {
-        by_name.entry(name(&one)).or_default().push(one);
+        by_identity.entry(identity(&one)).or_default().push(one);
     }
-    by_name.into_values().filter_map(of_folders).collect()
+    by_identity.into_values().filter_map(of_folders).collect()
 }
 
-fn name(folder: &LeftFolder) -> OsString {
-    folder.around.file_name().unwrap_or_default().to_owned()
+/// What directories of one recording have in common: the path of the one on a disk, and what its recorder wrote into both.
+type Identity = (PathBuf, Vec<u8>);
+
+fn identity(folder: &LeftFolder) -> Identity {
+    let name = folder.around.file_name().unwrap_or_default();
+    let mut place = absolute(folder.around.parent().unwrap_or(Path::new(".")));
+    if place == absolute(Path::new(MEMORY))
+        && let Ok(manifest) = serde_json::from_slice::<Manifest>(&folder.manifest)
+    {
+        place = absolute(Path::new(OsStr::from_bytes(&manifest.place)));
+    }
+    (place.join(name), folder.manifest.clone())
 }
 
 fn absolute(place: &Path) -> PathBuf {
@@ -85,9 +95,14 @@ impl LeftRecording {
         Ok(quiet::made_of(&files, &self.manifest.directory, 0))
     }
 
-    /// Removes it: the recording has a file.
-    pub fn remove(self) {
-        self.folders.into_iter().for_each(LeftFolder::remove);
+    /// Where it lies.
+    pub fn place(&self) -> &Path {
+        self.folders.first().map_or(Path::new(""), |folder| &folder.around)
+    }
+
+    /// Removes it: the recording has a file. Directories in which there is more stay, with that, and are returned.
+    pub fn remove(self) -> Vec<PathBuf> {
+        self.folders.into_iter().filter_map(LeftFolder::remove).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! What the complete recorder leaves where it is killed: its calls until then, in files that grow with each.
 
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
@@ -9,15 +9,12 @@ use trace::Trace;
 use trace::journal::{self, Journal};
 use trace::model::Sighting;
 
-use crate::folder::{self, SpoolFolder};
+use crate::folder::{self, CALLS, CUT, SpoolFolder};
 use crate::manifest::Manifest;
+use crate::spool;
 
 /// The format of its traces.
 pub const FORMAT: &str = "lastrank record";
-
-/// The file of a folder, and what it is called where it lacks the last calls.
-const CALLS: &str = "calls";
-const CUT: &str = "calls.cut";
 
 /// So much stays in memory with names; what follows lies on a disk.
 const IN_MEMORY: u64 = 64 << 20;
@@ -111,9 +108,10 @@ pub fn read(folders: &[&Path]) -> io::Result<(Trace, bool)> {
             let mut options = File::options();
             options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
             match options.open(folder.join(name)) {
-                Ok(mut file) if file.metadata()?.is_file() => {
-                    file.read_to_end(&mut bytes)?;
-                    is_cut |= name == CUT;
+                Ok(file) if file.metadata()?.is_file() => {
+                    let written = spool::files::first_part(&file)?;
+                    is_cut |= name == CUT || (written.len() as u64) < file.metadata()?.len();
+                    bytes.extend(written);
                 }
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}

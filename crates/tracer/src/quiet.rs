@@ -111,7 +111,7 @@ impl Spool {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, what));
         }
         let disk = SpoolFolder::new(&place, &random)?;
-        let library = disk.path.join("lastrank.so");
+        let library = disk.path.join(folder::LIBRARY);
         std::fs::write(&library, LIBRARY)?;
         // SAFETY: a plain call.
         if unsafe { libc::geteuid() } == 0 {
@@ -139,7 +139,7 @@ impl Spool {
 
     /// A program into which the library is to be loaded.
     fn command(&self, path: &Path, counter: Option<&str>) -> Command {
-        let mut library = self.disk.path.join("lastrank.so").into_os_string();
+        let mut library = self.disk.path.join(folder::LIBRARY).into_os_string();
         if let Some(others) = std::env::var_os("LD_PRELOAD").filter(|others| !others.is_empty()) {
             library.push(":");
             library.push(others);

@@ -1,14 +1,16 @@
 //! Removes what a run created, and only that.
 
 use std::collections::HashSet;
-use std::ffi::{CString, OsStr};
-use std::os::fd::OwnedFd;
+use std::ffi::CString;
+use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, Mode, OFlags, openat, statx, unlinkat};
+use rustix::fs::{AtFlags, CWD, Mode, OFlags, open, unlinkat};
 
-use super::entry::{Created, FoundFile, WANTED, look};
+use super::around::{Closed, Directories};
+use super::entry::{Created, FoundFile, look};
+use super::moment::Moment;
 use super::owned::Ownership;
 
 /// What [`clean`] did.
@@ -20,12 +22,6 @@ pub struct Cleaned {
     pub left: Vec<(PathBuf, String)>,
 }
 
-/// As [`clean`], of ranks whose working directory was `directory`.
-pub fn clean_in(directory: &Path, created: &[Created]) -> Cleaned {
-    let absolute = |entry: &Created| Created { path: directory.join(&entry.path), ..entry.clone() };
-    clean(&created.iter().map(absolute).collect::<Vec<_>>(), None)
-}
-
 /// What the ranks made and left belongs to the user's next runs as well.
 pub fn remember(created: &[Created], own: &Ownership) {
     let left =
@@ -33,68 +29,145 @@ pub fn remember(created: &[Created], own: &Ownership) {
     super::earlier_runs::remember(left.map(|found| *found.object()).filter(|object| own.is_made(object)));
 }
 
-/// Removes what the ranks created. What is gone already is no error; what was born before the call that would have made
-/// it, or after it, is something else and is left alone; a directory that holds anything else is left and reported. Where
-/// the run itself can say what it made (`own`), only that is removed.
+/// As [`clean`], of ranks whose working directory was `directory`, which are all gone.
+pub fn clean_in(directory: &Path, created: &[Created], own: Option<&Ownership>) -> Cleaned {
+    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    // Where the directory is gone so is what was in it.
+    let Ok(base) = open(directory, how, Mode::empty()) else { return Cleaned::default() };
+    let mut cleaned = Cleaning { created, own, base: base.as_fd() }.cleaned();
+    cleaned.left.iter_mut().for_each(|(path, _)| *path = directory.join(&*path));
+    cleaned
+}
+
+/// Removes what the ranks created. What is gone already is no error; a directory that holds anything else is left and
+/// reported.
+///
+/// Where the run knows the objects that it made (`own`), these are removed, and nothing that has taken their names. Where it
+/// does not, what was born between the beginning and the end of the call that made it is taken for that. What a call was to make that
+/// was cut short may be the user's: it goes only where it was born when the call was under way, is empty, and no link of the run
+/// leads there.
 ///
 /// Other ranks may be at work, and put a link in the place of a directory at any time: what is removed is looked at in the
 /// directory that it is removed from.
 pub fn clean(created: &[Created], own: Option<&Ownership>) -> Cleaned {
-    let mut wanted: Vec<&Created> = created.iter().collect();
-    // What lies inside a directory goes before it.
-    wanted.sort_by_key(|entry| std::cmp::Reverse(entry.path.components().count()));
-    let mut cleaned = Cleaned::default();
-    let (mut directories, mut files) = (Vec::new(), Vec::new());
-    let mut in_time = HashSet::new();
-    let (mut theirs, mut late) = (Vec::new(), Vec::new());
-    for entry in wanted {
-        let Some(found) = held(&entry.path).and_then(|(around, name)| look_in(&around, name)) else {
-            continue;
+    Cleaning { created, own, base: CWD }.cleaned()
+}
+
+/// Whose something is.
+enum Whose {
+    Run,
+    /// What it says of it.
+    Nobody(&'static str),
+    /// Not of the run, or another name of what is.
+    Others,
+}
+
+const CUT_SHORT: &str =
+    "a call that was to make it was cut short, and it is not empty: it may be yours; remove it yourself";
+const YOUNGER: &str =
+    "it is younger than the call that made something of this name: it may be yours; remove it yourself";
+const FORGOTTEN: &str = "the run made too many files to know each: it may be yours; remove it yourself";
+const ELSEWHERE: &str = "a link of the program leads to this directory, which the program did not make";
+
+struct Cleaning<'a> {
+    created: &'a [Created],
+    own: Option<&'a Ownership>,
+    base: BorrowedFd<'a>,
+}
+
+impl Cleaning<'_> {
+    fn cleaned(&self) -> Cleaned {
+        let mut wanted: Vec<&Created> = self.created.iter().collect();
+        // What lies inside a directory goes before it, and what lies in the same one together.
+        wanted.sort_by_key(|entry| (std::cmp::Reverse(entry.path.components().count()), &entry.path));
+        let begun = self.begun();
+        let made = |found: &FoundFile| match self.own {
+            Some(own) => own.is_made(found.object()),
+            None => found.born.is_none_or(|born| born >= begun),
         };
-        let is_late = |born| !found.born.is_some_and(|moment| moment.is_within(born));
-        if entry.born.is_some_and(is_late) {
-            late.push((entry, found));
-        } else {
-            in_time.insert(found.identity());
-            theirs.push((entry, found));
+        let mut around = Directories::new(self.base, &made);
+        let mut cleaned = Cleaned::default();
+        let (mut ours, mut late, mut known) = (Vec::new(), Vec::new(), HashSet::new());
+        let mut said = None;
+        for entry in wanted {
+            let Some(name) = entry.path.file_name() else { continue };
+            let (found, straight) = match around.of(&entry.path) {
+                Ok(around) => (around.look(name), around.straight),
+                Err(Closed::Elsewhere) if said != entry.path.parent() => {
+                    said = entry.path.parent();
+                    cleaned.left.extend(said.map(|directory| (directory.to_owned(), ELSEWHERE.into())));
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let Some(found) = found else { continue };
+            match self.whose(entry, (&found, straight), begun) {
+                Whose::Run => {
+                    known.insert(found.identity());
+                    ours.push((entry, found));
+                }
+                Whose::Nobody(why) => late.push((entry, found, Some(why))),
+                Whose::Others => late.push((entry, found, None)),
+            }
         }
-    }
-    // A second name of what the run made, by a link whose call was cut short, was born before that call.
-    theirs.extend(late.into_iter().filter(|(_, found)| in_time.contains(&found.identity())));
-    for (entry, found) in theirs {
-        if entry.done && own.is_some_and(|own| !own.is_made(found.object())) {
-            continue;
+        for (entry, found, why) in late {
+            // A second name of what the run made, by a link whose call was cut short, was born before that call.
+            if known.contains(&found.identity()) && self.own.is_none() {
+                ours.push((entry, found));
+            } else if let Some(why) = why {
+                cleaned.left.push((entry.path.clone(), why.into()));
+            }
         }
-        if found.directory { directories.push((entry, found)) } else { files.push((entry, found)) }
-    }
-    for (entry, found) in files.iter().chain(&directories) {
-        match remove(&entry.path, found) {
-            Ok(true) => cleaned.removed += 1,
-            Ok(false) => {}
-            Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
+        let (directories, files): (Vec<_>, Vec<_>) =
+            ours.into_iter().partition(|(_, found)| found.is_directory());
+        for (entry, found) in files.iter().chain(&directories) {
+            match remove(&mut around, &entry.path, found) {
+                Ok(true) => cleaned.removed += 1,
+                Ok(false) => {}
+                Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
+            }
         }
+        cleaned
     }
-    cleaned
-}
 
-/// The directory of `path`, which stays the same whatever is renamed, and the name in it.
-fn held(path: &Path) -> Option<(OwnedFd, &OsStr)> {
-    let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let how = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    Some((openat(CWD, around, how, Mode::empty()).ok()?, path.file_name()?))
-}
+    /// Nothing that was born before is of the run.
+    fn begun(&self) -> Moment {
+        let calls = || self.created.iter().filter_map(|entry| entry.born).map(|(from, _)| from);
+        self.own.and_then(Ownership::since).unwrap_or_else(|| calls().min().unwrap_or_default())
+    }
 
-fn look_in(around: &OwnedFd, name: &OsStr) -> Option<FoundFile> {
-    statx(around, name, AtFlags::SYMLINK_NOFOLLOW, WANTED).ok().map(|found| FoundFile::of(&found))
+    fn whose(&self, entry: &Created, (found, straight): (&FoundFile, bool), begun: Moment) -> Whose {
+        let is_young = entry.born.is_none() || found.born.is_some_and(|born| born >= begun);
+        let in_time = entry.born.is_none_or(|window| found.born.is_some_and(|born| born.is_within(window)));
+        match (self.own, entry.done) {
+            // Not what an earlier run left, and this one emptied.
+            (Some(own), _) if own.is_made(found.object()) => {
+                if is_young {
+                    Whose::Run
+                } else {
+                    Whose::Others
+                }
+            }
+            (Some(own), true) if in_time && own.forgets() => Whose::Nobody(FORGOTTEN),
+            (Some(_), true) => Whose::Others,
+            (None, true) if in_time => Whose::Run,
+            (None, true) if is_young => Whose::Nobody(YOUNGER),
+            (None, true) => Whose::Others,
+            (_, false) if !in_time => Whose::Others,
+            (_, false) if entry.of_a_kernel || straight && found.is_empty() => Whose::Run,
+            (_, false) => Whose::Nobody(CUT_SHORT),
+        }
+    }
 }
 
 /// Removes `path` if it is this object, and whether it did.
-fn remove(path: &Path, wanted: &FoundFile) -> std::io::Result<bool> {
-    let Some((around, name)) = held(path) else { return Ok(false) };
-    if !look_in(&around, name).is_some_and(|found| found.is(wanted)) {
+fn remove(around: &mut Directories<'_>, path: &Path, wanted: &FoundFile) -> std::io::Result<bool> {
+    let (Ok(around), Some(name)) = (around.of(path), path.file_name()) else { return Ok(false) };
+    if !around.look(name).is_some_and(|found| found.is(wanted)) {
         return Ok(false);
     }
-    match unlinkat(&around, name, if wanted.directory { AtFlags::REMOVEDIR } else { AtFlags::empty() }) {
+    let how = if wanted.is_directory() { AtFlags::REMOVEDIR } else { AtFlags::empty() };
+    match unlinkat(&around.directory, name, how) {
         Ok(()) => Ok(true),
         Err(rustix::io::Errno::NOENT) => Ok(false),
         Err(error) => Err(error.into()),

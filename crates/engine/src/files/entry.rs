@@ -20,6 +20,8 @@ pub struct Created {
     pub(super) born: Option<(Moment, Moment)>,
     /// The call was done when the rank ended: the run knows the object.
     pub(super) done: bool,
+    /// The file of a kernel, whose name lastrank drew.
+    pub(super) of_a_kernel: bool,
 }
 
 pub(super) const FREE: u32 = 0;
@@ -54,12 +56,12 @@ impl Entry {
     pub(super) fn set(&self, length: usize, by_birth: bool, born: (Moment, Moment)) {
         self.length.store(length as u32, Ordering::Relaxed);
         self.by_birth.store(by_birth.into(), Ordering::Relaxed);
-        self.born_after.store(born.0.ns as u64, Ordering::Relaxed);
-        self.set_born_before(born.1);
+        self.set_born(born);
     }
 
-    pub(super) fn set_born_after(&self, moment: Moment) {
-        self.born_after.store(moment.ns as u64, Ordering::Relaxed);
+    pub(super) fn set_born(&self, (from, to): (Moment, Moment)) {
+        self.born_after.store(from.ns as u64, Ordering::Relaxed);
+        self.set_born_before(to);
     }
 
     pub(super) fn set_born_before(&self, moment: Moment) {
@@ -93,9 +95,10 @@ pub fn created(region: &SampleRegion) -> Vec<Created> {
             // SAFETY: the path was written before the state was released and lies inside the entry.
             let bytes = unsafe { std::slice::from_raw_parts(base.add(offset + HEAD).as_ptr(), length) };
             let (by_birth, born) = entry.evidence();
-            let born = if state == INTENDED && !is_of_a_kernel(bytes) { soon(born) } else { born };
+            let of_a_kernel = is_of_a_kernel(bytes);
+            let born = if state == INTENDED && !of_a_kernel { soon(born) } else { born };
             let path = PathBuf::from(OsString::from_vec(bytes.to_vec()));
-            found.push(Created { path, born: by_birth.then_some(born), done: state == CREATED });
+            found.push(Created { path, born: by_birth.then_some(born), done: state == CREATED, of_a_kernel });
         }
         offset += span;
     }
@@ -116,7 +119,7 @@ fn is_of_a_kernel(path: &[u8]) -> bool {
 
 /// What lies at a path.
 pub struct FoundFile {
-    pub(super) directory: bool,
+    directory: bool,
     link: bool,
     pub(super) born: Option<Moment>,
     object: Object,
@@ -165,6 +168,11 @@ impl FoundFile {
     /// Is it the same object?
     pub fn is(&self, other: &Self) -> bool {
         self.identity() == other.identity()
+    }
+
+    /// Has nothing been written to it? What a directory holds nobody removes with it, and a link is as it was made.
+    pub(super) fn is_empty(&self) -> bool {
+        self.directory || self.link || self.size == 0
     }
 
     /// Is it a directory?

@@ -4,6 +4,7 @@
 //! the run made: nothing else may be changed. [`Registry`] remembers in shared memory under which names a rank made them, so
 //! that the parent can remove exactly that with [`clean`], also after the rank was killed.
 
+mod around;
 mod clean;
 mod confinement;
 mod earlier;
@@ -21,6 +22,8 @@ mod results;
 mod table;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod tests_of_killed;
 mod written;
 
 pub use clean::{Cleaned, clean, clean_in, remember};

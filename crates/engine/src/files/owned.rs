@@ -3,6 +3,7 @@
 //! A name says little of what lies there: a directory can be moved away and a link put in its place. So a run remembers the
 //! objects that calls of its own made, by device, inode and birth time, in memory that all of its ranks share.
 
+use std::fs::File;
 use std::hash::{BuildHasher, Hasher};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,6 +35,29 @@ impl Ownership {
     /// Of a run that begins: nothing is its own but what earlier runs left. Taken before ranks are forked.
     pub fn new() -> Self {
         Self { made: Table::new(false).map(Arc::new), earlier: EarlierRuns::read(), ..Self::default() }
+    }
+
+    /// As [`Ownership::new`]; what the run makes is known from `file` when all its processes were killed.
+    pub fn kept_in(file: &File) -> Self {
+        match Table::kept_in(file).map(Arc::new) {
+            Some(made) => Self { made: Some(made), earlier: EarlierRuns::read(), ..Self::default() },
+            None => Self::new(),
+        }
+    }
+
+    /// Of a run that was killed, which kept in `file` what it made.
+    pub fn left(file: File) -> Option<Self> {
+        Some(Self { made: Some(Arc::new(Table::left(file)?)), ..Self::default() })
+    }
+
+    /// Did the run make more than is known now?
+    pub(super) fn forgets(&self) -> bool {
+        self.made.as_ref().is_some_and(|made| made.forgets())
+    }
+
+    /// When the run began, where it knows what it made.
+    pub(super) fn since(&self) -> Option<Moment> {
+        self.made.as_ref().map(|made| made.since())
     }
 
     /// As [`Ownership::new`], of one process among those that an MPI launcher started.

@@ -193,17 +193,20 @@ impl Registry {
         match made_nothing(errno) {
             true if is_ours => return,
             true => return self.forget(path),
-            // Another rank may have removed what was ours, and this is a new one.
-            false if entry.evidence().0 => entry.set_born_before(Moment::now()),
+            // Known already: another rank may have removed what was ours, but what lies there now may be anybody's as well. Which
+            // objects are the run's, that knows.
+            false if !is_ours && entry.evidence().0 => entry.set_born_before(Moment::now()),
             false => {}
         }
         entry.state.store(CREATED, Ordering::Release);
     }
 
-    /// `path` is another name of what this run made at any time before.
-    pub fn linked(&self, path: &CStr) {
-        if let Some(&offset) = self.known.get(path.to_bytes()) {
-            self.entry(offset).set_born_after(self.begun);
+    /// `path` is another name of what is called `from`, and was born when that was.
+    pub fn linked(&self, from: &CStr, path: &CStr) {
+        if let (Some(&from), Some(&offset)) =
+            (self.known.get(from.to_bytes()), self.known.get(path.to_bytes()))
+        {
+            self.entry(offset).set_born(self.entry(from).evidence().1);
         }
     }
 
@@ -216,14 +219,14 @@ impl Registry {
     }
 
     /// `from` is called `to` now: so is what was created in it. A thing that this rank did not make is ours only
-    /// where its birth time can say so (`birth_times`).
+    /// where birth times (`birth_times`) tell objects from each other, and the run knows its own.
     pub fn renamed(&mut self, from: &CStr, to: &CStr, birth_times: bool) {
         let (from, to) = (from.to_bytes(), to.to_bytes());
         self.forget_bytes(to);
         match self.known.get(from).copied() {
             Some(offset) => self.enter_as(offset, to),
             None if birth_times => {
-                if let Some(offset) = self.enter(to, Evidence::Birth, (self.begun, Moment::now())) {
+                if let Some(offset) = self.enter(to, Evidence::Birth, (Moment::MAX, Moment::MAX)) {
                     self.entry(offset).state.store(CREATED, Ordering::Release);
                 }
             }

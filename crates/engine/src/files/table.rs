@@ -6,9 +6,10 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+use rustix::fs::{FallocateFlags, MemfdFlags, fallocate, ftruncate, memfd_create};
 use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
+use super::moment::Moment;
 use super::object::Object;
 
 /// Slots that are looked at for one object in each level, and words of the head.
@@ -17,10 +18,19 @@ const WINDOW: usize = 16;
 const LEVELS: [usize; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 25];
 /// The word of the head by which a table is known to be the one that was meant.
 const KEY: usize = 1;
+/// The word that says when the run began.
+const BEGUN: usize = 2;
+/// Levels that a file keeps, which others read when the run was killed. What is in further ones they do not know, and leave.
+const KEPT: usize = 3;
 
 /// Of which size a table with so many levels is.
 fn bytes_of(levels: usize) -> usize {
     (LEVELS[..levels].iter().sum::<usize>() + WINDOW) * size_of::<AtomicU64>()
+}
+
+/// Of which length a file is that keeps a table: whole pages.
+fn kept_bytes() -> usize {
+    bytes_of(KEPT).next_multiple_of(rustix::param::page_size())
 }
 
 /// The objects that the ranks of a run made.
@@ -53,14 +63,51 @@ impl Table {
                 }
                 false => None,
             };
-            let table = Self::mapped(memory, levels, key)?;
-            table.slot(KEY).store(key, Ordering::Release);
-            // The first level is there before the first measured call.
-            (WINDOW..WINDOW + LEVELS[0])
-                .step_by(256)
-                .for_each(|slot| table.slot(slot).store(0, Ordering::Relaxed));
-            Some(table)
+            Some(Self::mapped(memory, levels, key)?.begun())
         })
+    }
+
+    /// As one in memory that children share, the first levels of which stand in `file`, where they survive all processes.
+    pub(super) fn kept_in(file: &File) -> Option<Self> {
+        let bytes = kept_bytes();
+        // What has no room is told now: a page that is missing later would kill the run.
+        fallocate(file, FallocateFlags::empty(), 0, bytes as u64).ok()?;
+        let key = ranks::random_number().ok()?;
+        let table = Self::mapped(None, LEVELS.len(), key)?;
+        let (how, rights) = (MapFlags::SHARED | MapFlags::FIXED, ProtFlags::READ | ProtFlags::WRITE);
+        // SAFETY: over whole pages of a mapping of our own, to which nobody has a reference yet; the whole is longer.
+        unsafe { mmap(table.slots.as_ptr().cast(), bytes, rights, how, file, 0) }.ok()?;
+        Some(table.begun())
+    }
+
+    /// What [`Table::kept_in`] left in `file`.
+    pub(super) fn left(file: File) -> Option<Self> {
+        if file.metadata().ok()?.len() != kept_bytes() as u64 {
+            return None;
+        }
+        let mut table = Self::mapped(Some(file), KEPT, 0)?;
+        table.key = table.slot(KEY).load(Ordering::Acquire);
+        (table.key != 0).then_some(table)
+    }
+
+    /// The first level is there before the first measured call.
+    fn begun(self) -> Self {
+        (WINDOW..WINDOW + LEVELS[0])
+            .step_by(256)
+            .for_each(|slot| self.slot(slot).store(0, Ordering::Relaxed));
+        self.slot(BEGUN).store(Moment::now().ns as u64, Ordering::Relaxed);
+        self.slot(KEY).store(self.key, Ordering::Release);
+        self
+    }
+
+    /// Is there more than it knows? Of one that was left, what is in further levels.
+    pub(super) fn forgets(&self) -> bool {
+        self.deepest().load(Ordering::Relaxed) as usize >= self.levels
+    }
+
+    /// When the run began: what was born before is not its own, whatever it did to it.
+    pub(super) fn since(&self) -> Moment {
+        Moment { ns: self.slot(BEGUN).load(Ordering::Relaxed) as i64 }
     }
 
     fn mapped(file: Option<File>, levels: usize, key: u64) -> Option<Self> {

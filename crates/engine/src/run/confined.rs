@@ -143,7 +143,10 @@ pub(super) fn ownership(options: &Options, in_mpi: bool) -> Ownership {
     match options.confine == Confine::Nobody || !options.backend.capabilities().local_files {
         true => Ownership::default(),
         false if in_mpi => Ownership::of_process(),
-        false => Ownership::new(),
+        false => {
+            let file = options.live.as_ref().and_then(|live| live.objects().ok());
+            file.map_or_else(Ownership::new, |file| Ownership::kept_in(&file))
+        }
     }
 }
 

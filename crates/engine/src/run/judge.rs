@@ -33,11 +33,12 @@ impl Judge {
 
     /// The host of each of so many ranks, where they are of several.
     pub(super) fn hosts(&self, ranks: u32) -> Vec<String> {
-        let hosts = (0..ranks).map(|rank| self.hosts.get(&rank).cloned().unwrap_or_default());
-        let hosts: Vec<String> = hosts.collect();
         let known: std::collections::HashSet<&String> =
-            hosts.iter().filter(|host| !host.is_empty()).collect();
-        if known.len() > 1 { hosts } else { Vec::new() }
+            self.hosts.values().filter(|host| !host.is_empty()).collect();
+        if known.len() < 2 {
+            return Vec::new();
+        }
+        (0..ranks).map(|rank| self.hosts.get(&rank).cloned().unwrap_or_default()).collect()
     }
 
     fn on(&self, rank: u32, example: JudgementExample) -> JudgementExample {

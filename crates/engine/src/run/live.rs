@@ -9,7 +9,7 @@ use record::{RecordState, SampleRegion};
 use samples::{Facts, Judgement, JudgementExample, JudgementKind};
 use serde::{Deserialize, Serialize};
 
-use super::{Options, RunOutcome, collect};
+use super::{Confine, Options, RunOutcome, collect};
 use crate::files;
 use ranks::{RankEnd, RankEnds};
 
@@ -38,6 +38,9 @@ pub struct Manifest {
     pub process: u32,
     /// What is known before the run.
     pub facts: Facts,
+    /// Does the run know the objects that it makes (it is confined)? `None`: another version wrote it, which knows too little
+    /// of them for us.
+    pub knows_objects: Option<bool>,
 }
 
 fn boot() -> String {
@@ -100,6 +103,7 @@ pub fn begin(options: &Options, run_file: &Path, facts: Facts) -> Option<Arc<Liv
         boot: boot(),
         process,
         facts,
+        knows_objects: Some(options.confine != Confine::Nobody && options.backend.capabilities().local_files),
     };
     let manifest = serde_json::to_vec(&manifest).ok()?;
     places
@@ -199,21 +203,33 @@ impl LeftRun {
         is_in(&memory, self.folder.path()) || memory.iter().any(|folder| self.folder.is_witnessed(folder))
     }
 
+    /// Where its samples lie.
+    pub fn place(&self) -> &Path {
+        self.folder.path()
+    }
+
     /// Makes a run of what the ranks published, and removes the files that they had created; not on the word of a
     /// folder that may have come with other files.
     pub fn outcome(&self) -> RunOutcome {
-        let ranks = self.manifest.facts.ranks.min(MOST_RANKS);
+        let known = Facts { ranks: self.manifest.facts.ranks.min(MOST_RANKS), ..self.manifest.facts.clone() };
+        let ranks = known.ranks;
         let regions: Vec<SampleRegion> = (0..ranks).map_while(|rank| self.folder.region(rank).ok()).collect();
         let ends = regions.iter().map(|region| end_of(region.state())).collect();
         let ended = RankEnds { ends, ..RankEnds::default() };
         let created: Vec<_> = regions.iter().flat_map(files::created).collect();
         let from = &self.manifest.working_directory;
         let cleaned = (self.manifest.local_files && !created.is_empty()).then(|| {
-            if self.is_ours() { files::clean_in(from, &created) } else { left_alone(from, &created) }
+            let own = self.folder.objects().ok().and_then(files::Ownership::left);
+            match (self.is_ours(), self.manifest.knows_objects, &own) {
+                (false, ..) => left_alone(from, &created, FROM_ELSEWHERE),
+                (true, Some(false), _) => files::clean_in(from, &created, None),
+                (true, Some(true), Some(own)) => files::clean_in(from, &created, Some(own)),
+                (true, ..) => left_alone(from, &created, UNKNOWN),
+            }
         });
         let left = collect::Left::in_regions(&regions);
         let options = Options { seed: self.manifest.facts.seed, ..Options::new(ranks) };
-        let mut outcome = collect::collect_left(&options, left, ended, self.manifest.facts.clone());
+        let mut outcome = collect::collect_left(&options, left, ended, known);
         let facts = &mut outcome.run.facts;
         facts.complete = false;
         let mut why = vec!["lastrank itself was killed; the samples were recovered".to_owned()];
@@ -248,10 +264,13 @@ impl LeftRun {
     }
 }
 
+const FROM_ELSEWHERE: &str =
+    "what says that the run made it may have come from elsewhere; remove it yourself";
+const UNKNOWN: &str = "whether it is still what the run made is not known; remove it yourself";
+
 /// What is said of files that are not removed: of so many by name.
-fn left_alone(directory: &Path, created: &[files::Created]) -> files::Cleaned {
+fn left_alone(directory: &Path, created: &[files::Created], why: &str) -> files::Cleaned {
     const NAMED: usize = 10;
-    let why = "what says that the run made it may have come from elsewhere; remove it yourself";
     let left = created.iter().take(NAMED).map(|one| (directory.join(&one.path), why.to_owned()));
     files::Cleaned { removed: 0, left: left.collect() }
 }

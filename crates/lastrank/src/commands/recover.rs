@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use engine::run::live::{LeftRun, LeftRuns, left};
+use report::shell::{file_argument, quoted};
 use samples::units;
 
 use crate::cli::RecoverArgs;
@@ -34,16 +35,13 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
         match one {
             LeftRuns::Left(run) => match recover(*run, into) {
                 Ok(run) => recovered.push(run),
-                Err(error) => {
-                    failed = Err(error);
-                    break;
-                }
+                Err(error) => failed = failed.and(Err(error)),
             },
             LeftRuns::UnderWay(folder) => {
-                output::print(&format!("{} belongs to a run that is under way\n", folder.display()))?;
+                output::print(&format!("{} belongs to a run that is under way\n", word(&folder)))?;
             }
             LeftRuns::Strange(folder, why) => {
-                eprintln!("warning: {} is left alone: {why}", folder.display());
+                eprintln!("warning: {} is left alone: {why}", word(&folder));
                 strange += 1;
             }
         }
@@ -56,7 +54,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     output::print(&recordings.text)?;
     failed = failed.and(recordings.failed);
     for (path, why) in recovered.iter().flat_map(|run| &run.stuck) {
-        eprintln!("warning: {} could not be removed: {why}", path.display());
+        eprintln!("warning: {} could not be removed: {why}", word(path));
     }
     failed?;
     Ok(if strange > 0 { Status::Incomplete } else { Status::Ok })
@@ -76,10 +74,10 @@ fn text(recovered: &[Recovered]) -> String {
         };
         let (samples, ranks) = (units::count(run.samples), run.ranks);
         let plural = if ranks == 1 { "" } else { "s" };
-        text += &format!("  {}   {samples} samples of {ranks} rank{plural}{removed}\n", run.path.display());
+        text += &format!("  {}   {samples} samples of {ranks} rank{plural}{removed}\n", word(&run.path));
     }
     text += &format!("Use {them} like any run; each is marked incomplete.\n");
-    text + &format!("Next:  lastrank report {}\n", first.path.display())
+    text + &format!("Next:  lastrank report {}\n", word(&first.path))
 }
 
 fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
@@ -87,7 +85,8 @@ fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
     let path = free_name(into, &run.manifest.run_file);
     if let Err(error) = store::write(&path, &outcome.run) {
         return Err(Misplaced(format!(
-            "{error}; the samples stay where they are: recover into another folder"
+            "{error}; the samples stay where they are ({}): recover into another folder",
+            word(run.place())
         ))
         .into());
     }
@@ -100,14 +99,56 @@ fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
     Ok(Recovered { path, samples, ranks, removed, stuck })
 }
 
+/// A name as a word of a shell, in which nothing commands a terminal: who reads it may paste it, and others may have chosen it.
+fn word(path: &Path) -> String {
+    quoted(&file_argument(&path.to_string_lossy()))
+}
+
+/// A name that others chose, as one that needs no care: without line feeds and whatever commands a terminal, no option, and short
+/// enough for a number behind it.
+fn plain(name: &str) -> String {
+    const LONGEST: usize = 200;
+    let is_odd = |c: char| c.is_control() || samples::commands_a_terminal(c);
+    let mut plain: String = name.chars().map(|c| if is_odd(c) { '_' } else { c }).collect();
+    if plain.starts_with('-') {
+        plain.insert(0, '_');
+    }
+    plain.truncate(plain.floor_char_boundary(LONGEST));
+    plain
+}
+
 /// The name that the run file was to have, in this folder, with a number where it is taken. The rest of the path that a
 /// manifest names is not believed.
 fn free_name(into: &Path, run_file: &Path) -> PathBuf {
     let stem = run_file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-    let stem = if stem.is_empty() { "recovered".into() } else { stem };
+    let stem = if stem.is_empty() { "recovered".into() } else { plain(&stem) };
     let names =
         std::iter::once(format!("{stem}.parquet")).chain((2..).map(|n| format!("{stem}-{n}.parquet")));
     let mut paths = names.map(|name| into.join(name));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     paths.find(is_free).unwrap_or_else(|| into.join("recovered.parquet"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_others_chose_are_plain_names_of_files() {
+        for (name, is) in [
+            ("r", "r"),
+            ("-rf", "_-rf"),
+            ("a\n;\u{1b}[2Jb", "a_;_[2Jb"),
+            ("a\u{202e}b", "a_b"),
+            ("my run", "my run"),
+        ] {
+            assert_eq!(plain(name), is);
+        }
+        assert_eq!(plain(&"ü".repeat(500)).len(), 200);
+        let folder = tempfile::tempdir().unwrap();
+        let found = free_name(folder.path(), Path::new("/home/\n/-x;\n.parquet"));
+        assert_eq!(found, folder.path().join("_-x;_.parquet"));
+        assert_eq!(word(Path::new("_-x;_.parquet")), "'_-x;_.parquet'");
+        assert_eq!(word(Path::new("-x\n")), "$'./-x\\012'");
+    }
 }

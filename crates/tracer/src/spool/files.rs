@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::os::fd::AsRawFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use super::HEAD;
@@ -44,17 +44,21 @@ fn read_folder(folder: &Path, files: &mut BTreeMap<OsString, ThreadFile>) -> io:
         // What another user laid there is no file of the library.
         let mut options = File::options();
         options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-        let mut file = match options.open(entry.path()) {
+        let file = match options.open(entry.path()) {
             Err(error) if error.raw_os_error() == Some(libc::ELOOP) => continue,
             file => file?,
         };
         if !file.metadata()?.is_file() {
             continue;
         }
-        let mut bytes = Vec::new();
         // A chunk is a mebibyte, of which most processes write some pages.
-        let end = end_of_data(&file)?;
-        (&mut file).take(end).read_to_end(&mut bytes)?;
+        let mut bytes = Vec::new();
+        for (from, to) in data_in(&file)? {
+            let (from, to) =
+                (usize::try_from(from).unwrap_or(usize::MAX), usize::try_from(to).unwrap_or(usize::MAX));
+            bytes.resize(to, 0);
+            file.read_exact_at(&mut bytes[from..], from as u64)?;
+        }
         let written = bytes.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
         // The last record may end in zeros.
         bytes.truncate(written + HEAD);
@@ -70,29 +74,51 @@ fn read_folder(folder: &Path, files: &mut BTreeMap<OsString, ThreadFile>) -> io:
     Ok(())
 }
 
-/// Where what was written to a file ends: behind it Linux gives zeros.
-fn end_of_data(file: &File) -> io::Result<u64> {
-    let length = file.metadata()?.len();
+/// The longest part of a file that its thread did not write: what lies in memory. What is behind a longer one is not of the library.
+const LONGEST_HOLE: u64 = 256 << 20;
+
+/// How much of a file is read at most, if it lies so: file systems that compress keep zeros in fewer blocks than they are long.
+pub(crate) fn most_of(file: &File) -> io::Result<u64> {
+    let found = file.metadata()?;
+    Ok(found.len().min(found.blocks().saturating_mul(512 * 64).saturating_add(LONGEST_HOLE)))
+}
+
+/// The parts of a file that were written: between them Linux gives zeros.
+fn data_in(file: &File) -> io::Result<Vec<(u64, u64)>> {
+    let length = most_of(file)?;
     let next = |at: u64, what: libc::c_int| {
         // SAFETY: moves the position of a descriptor of our own.
         let found = unsafe { libc::lseek(file.as_raw_fd(), at.cast_signed(), what) };
         u64::try_from(found).map_err(|_| io::Error::last_os_error())
     };
-    let mut end = 0;
-    let end = loop {
-        let hole = match next(end, libc::SEEK_DATA) {
-            Ok(data) => next(data, libc::SEEK_HOLE)?,
-            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => break end,
+    let (mut parts, mut end) = (Vec::new(), 0);
+    loop {
+        let data = match next(end, libc::SEEK_DATA) {
+            Ok(data) => data,
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => return Ok(parts),
             // The file system does not know.
-            Err(_) => break length,
+            Err(_) => return Ok(vec![(0, length)]),
         };
-        if hole <= end {
-            break length;
+        if data.saturating_sub(end) > LONGEST_HOLE {
+            return Ok(parts);
         }
+        // Where one does not know, all is one part, to the end.
+        let hole = next(data, libc::SEEK_HOLE)?.min(data.saturating_add(length));
+        if hole <= end {
+            return Ok(vec![(0, length)]);
+        }
+        parts.push((data, hole));
         end = hole;
-    };
-    next(0, libc::SEEK_SET)?;
-    Ok(end)
+    }
+}
+
+/// The beginning of a file that was written without gaps.
+pub(crate) fn first_part(file: &File) -> io::Result<Vec<u8>> {
+    let parts = data_in(file)?;
+    let end = parts.first().filter(|(from, _)| *from == 0).map_or(0, |(_, to)| *to);
+    let mut bytes = vec![0; usize::try_from(end).unwrap_or(usize::MAX)];
+    file.read_exact_at(&mut bytes, 0)?;
+    Ok(bytes)
 }
 
 #[cfg(test)]
@@ -133,6 +159,18 @@ mod tests {
         let kept = |thread: u32| &found.iter().find(|file| file.thread == thread).unwrap().bytes;
         assert!(kept(7).iter().all(|byte| *byte == 0) && kept(7).len() <= HEAD, "{}", kept(7).len());
         assert_eq!((&kept(8)[..5], kept(8).len()), (&b"begin"[..], 5 + HEAD));
+        // What lies far behind was not written by the library.
+        for name in ["7.10.1", "calls"] {
+            std::fs::write(folder.path().join(name), b"begin").unwrap();
+        }
+        let far = File::options().write(true).open(folder.path().join("7.10.1")).unwrap();
+        far.write_all_at(b"end", 200 << 30).unwrap();
+        let calls = File::options().read(true).write(true).open(folder.path().join("calls")).unwrap();
+        calls.set_len(200 << 30).unwrap();
+        let begun = first_part(&calls).unwrap();
+        assert!(begun.starts_with(b"begin") && begun.len() <= 1 << 20, "{}", begun.len());
+        let far = read(&[folder.path()]).unwrap().into_iter().find(|file| file.thread == 10).unwrap();
+        assert!(far.bytes.starts_with(b"begin") && far.bytes.len() <= 1 << 20, "{}", far.bytes.len());
         assert_eq!(&kept(9)[1 << 20..], [&b"a further chunk"[..], &[0; HEAD]].concat());
     }
 }

@@ -443,7 +443,7 @@ impl Guard {
         }
     }
 
-    /// The call is over, with this errno.
+    /// The call is over, with this errno; what it made is owned by now.
     pub(super) fn settle(&mut self, path: &CStr, around: ParentFacts, makes: Makes, errno: i32) {
         if !self.local {
             return;
@@ -477,10 +477,10 @@ impl Guard {
         self.local && self.registry.intend_rename(from, to)
     }
 
-    /// `path` is another name of what was made before.
-    pub(super) fn linked(&mut self, path: &CStr) {
+    /// `path` is another name of what is called `from`.
+    pub(super) fn linked(&mut self, from: &CStr, path: &CStr) {
         if self.local {
-            self.registry.linked(path);
+            self.registry.linked(from, path);
         }
     }
 

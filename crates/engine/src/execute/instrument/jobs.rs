@@ -421,10 +421,10 @@ impl Layer {
         match job.after {
             After::Nothing => {}
             After::Settle(around, makes, since) => {
-                self.guard.settle(path, around, makes, outcome.errno);
                 if outcome.ok() && makes == Makes::Surely {
                     self.guard.made(&Reached::unchecked(path, around), since);
                 }
+                self.guard.settle(path, around, makes, outcome.errno);
             }
             After::Forget if outcome.ok() => {
                 self.guard.gone(job.found.as_ref());

@@ -84,10 +84,10 @@ impl Layer {
         self.guard.intend(path, reached.around, Makes::Surely);
         let since = Moment::now();
         let timed = self.bracket.time(driver, Meaning::Value, |driver| call(driver, &reached.path));
-        self.guard.settle(path, reached.around, Makes::Surely, timed.outcome.errno);
         if timed.outcome.ok() {
             self.guard.made(&reached, since);
         }
+        self.guard.settle(path, reached.around, Makes::Surely, timed.outcome.errno);
         Ok(timed)
     }
 
@@ -357,10 +357,10 @@ impl Layer {
                 Outcome::error(libc::EIO)
             }
         };
-        self.guard.settle(path, around, Makes::Keeps, outcome.errno);
         if outcome.ok() && may_have_made {
             self.guard.made(&reached, since);
         }
+        self.guard.settle(path, around, Makes::Keeps, outcome.errno);
         Ok(Timed { outcome, ..timed })
     }
 

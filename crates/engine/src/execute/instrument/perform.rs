@@ -82,7 +82,7 @@ impl Layer {
                 self.guard.own("link", from, &old)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
-                    self.guard.linked(to);
+                    self.guard.linked(from, to);
                     self.content_linked(from, to);
                 }
                 timed

@@ -175,8 +175,8 @@ impl Layer {
 
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
         if write {
-            self.guard.settle(path, around, Makes::Keeps, errno);
             self.guard.made_together(path, errno == 0);
+            self.guard.settle(path, around, Makes::Keeps, errno);
         }
     }
 

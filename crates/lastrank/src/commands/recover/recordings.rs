@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context;
 use samples::units;
 use store::Replacement;
 use trace::recording::{self, About};
+use tracer::Recorded;
 use tracer::left::{Found, LeftRecording, recordings};
 
-use super::free_name;
+use super::{free_name, word};
 use crate::commands::record::notes;
 use crate::exit::Misplaced;
 use crate::output;
@@ -32,37 +32,43 @@ pub fn recover(directory: Option<&Path>, into: &Path) -> anyhow::Result<Recordin
     let mut first = None;
     for one in found {
         match one {
-            Found::Left(left) => match write(left, into) {
-                Ok((path, line)) => {
-                    came.text += &line;
-                    first.get_or_insert(path);
+            Found::Left(left) => {
+                let place = left.place().to_owned();
+                match left.read() {
+                    Ok(found) => match write(left, found, into) {
+                        Ok((path, line)) => {
+                            came.text += &line;
+                            first.get_or_insert(path);
+                        }
+                        Err(error) => came.failed = came.failed.and(Err(error)),
+                    },
+                    // One that cannot be read keeps nobody from the others.
+                    Err(error) => {
+                        eprintln!("warning: {} is left alone: it cannot be read: {error}", word(&place));
+                        came.strange += 1;
+                    }
                 }
-                Err(error) => {
-                    came.failed = Err(error);
-                    break;
-                }
-            },
+            }
             Found::UnderWay(folder) => {
                 let what = "belongs to a recording that is under way, or whose application goes on";
-                output::print(&format!("{} {what}\n", folder.display()))?;
+                output::print(&format!("{} {what}\n", word(&folder)))?;
             }
             Found::Strange(folder, why) => {
-                eprintln!("warning: {} is left alone: {why}", folder.display());
+                eprintln!("warning: {} is left alone: {why}", word(&folder));
                 came.strange += 1;
             }
         }
     }
     if let Some(first) = first {
         let head = "Recovered recordings whose recorder was killed:\n";
-        let import = format!("Next:  lastrank import {} -o app.ppl\n", first.display());
+        let import = format!("Next:  lastrank import {} -o app.ppl\n", word(&first));
         came.text = format!("{head}{}{import}", came.text);
     }
     Ok(came)
 }
 
-fn write(left: LeftRecording, into: &Path) -> anyhow::Result<(PathBuf, String)> {
+fn write(left: LeftRecording, found: Recorded, into: &Path) -> anyhow::Result<(PathBuf, String)> {
     let path = free_name(into, left.manifest.output());
-    let found = left.read().context("cannot read what a recorder left")?;
     let mut trace = found.trace;
     trace.notes.extend(notes(found.unseen, found.cut));
     trace.notes.push(match left.manifest.is_of_complete_recorder() {
@@ -83,12 +89,15 @@ fn write(left: LeftRecording, into: &Path) -> anyhow::Result<(PathBuf, String)> 
         Ok(file.commit()?)
     });
     if let Err(error) = written {
-        let further = "the records stay where they are: recover into another folder";
-        return Err(Misplaced(format!("cannot write {}: {error:#}; {further}", path.display())).into());
+        let (path, place) = (word(&path), word(left.place()));
+        let further = format!("the records stay where they are ({place}): recover into another folder");
+        return Err(Misplaced(format!("cannot write {path}: {error:#}; {further}")).into());
     }
-    left.remove();
+    for folder in left.remove() {
+        eprintln!("warning: {} stays: there is more in it than a recorder makes", word(&folder));
+    }
     let (calls, threads) = (units::count(trace.calls.len() as u64), trace.threads.len());
     let plural = if threads == 1 { "" } else { "s" };
     let missing = if found.cut > 0 { ", the last calls of some are missing" } else { "" };
-    Ok((path.clone(), format!("  {}   {calls} calls of {threads} thread{plural}{missing}\n", path.display())))
+    Ok((path.clone(), format!("  {}   {calls} calls of {threads} thread{plural}{missing}\n", word(&path))))
 }
