@@ -31,6 +31,27 @@ impl Anchor {
         Ok(Self { path: path.into(), directory: Arc::new(directory) })
     }
 
+    /// Holds what `opened` leads to now, links followed, where `real`, which contains none, leads to the same: nobody has
+    /// put something else in the place of one of both since `real` was found.
+    ///
+    /// # Errors
+    /// As open(2); ESTALE where they differ.
+    pub fn of_same(opened: &Path, real: &Path) -> io::Result<Self> {
+        let same = open(opened, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
+        let held = Self::of(real)?;
+        let (one, other) = (fstat(&same)?, fstat(&*held.directory)?);
+        if (one.st_dev, one.st_ino) == (other.st_dev, other.st_ino) {
+            Ok(held)
+        } else {
+            Err(Errno::STALE.into())
+        }
+    }
+
+    /// A path by which this process, and those that it forks, reach exactly what is held.
+    pub fn itself(&self) -> PathBuf {
+        PathBuf::from(format!("/proc/self/fd/{}", self.directory.as_raw_fd()))
+    }
+
     /// Its path when it was taken.
     pub fn path(&self) -> &Path {
         &self.path
@@ -153,6 +174,24 @@ mod tests {
         for again in [anchor.hold(&inside.join("m/f")), anchor.walk(Path::new("m/f"))] {
             assert!(again.is_err(), "a link has come into the path");
         }
+    }
+
+    #[test]
+    fn a_place_is_held_only_where_both_of_its_names_lead_to_it() {
+        let home = tempfile::tempdir().expect("a directory");
+        let home = real(home.path());
+        let (place, other, link) = (home.join("place"), home.join("other"), home.join("link"));
+        std::fs::create_dir(&place).expect("mkdir");
+        std::fs::create_dir(&other).expect("mkdir");
+        std::os::unix::fs::symlink(&place, &link).expect("symlink");
+        let held = Anchor::of_same(&link, &place).expect("the same");
+        std::fs::write(held.itself().join("f"), "x").expect("write");
+        assert!(place.join("f").exists());
+        // Somebody exchanges them after the real path was found.
+        std::fs::rename(&place, home.join("aside")).expect("rename");
+        std::os::unix::fs::symlink(&other, &place).expect("symlink");
+        assert!(Anchor::of_same(&link, &place).is_err() && Anchor::of_same(&other, &home).is_err());
+        assert!(held.itself().join("f").exists());
     }
 
     #[test]

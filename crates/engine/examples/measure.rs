@@ -129,10 +129,10 @@ fn run() -> Result<i32, String> {
                     JobShare::Part(outcome) => {
                         save(&outcome, "part", |run| store::write_part(&path, job.rank(), run))
                     }
-                    JobShare::AtRankZero => 0,
+                    JobShare::AtRankZero | JobShare::Refused => 0,
                 };
             };
-            let seat = JobSeat { job: &job, directory };
+            let seat = JobSeat { job: &job, directory, refuses: false };
             match engine::run::job(&body, &options, seat, keep, |_| ()) {
                 Err(_) if job.rank() != 0 => Ok(2),
                 Err(error) => Err(error.to_string()),

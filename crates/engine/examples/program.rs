@@ -56,7 +56,7 @@ fn main() -> ExitCode {
             };
             let program = Program::new(&plan);
             let options = options_of(&plan, &options);
-            let seat = JobSeat { job: &job, directory: Path::new(".") };
+            let seat = JobSeat { job: &job, directory: Path::new("."), refuses: false };
             run::job(&program, &options, seat, save, |_| ())
         }
     };

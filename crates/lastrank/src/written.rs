@@ -14,21 +14,28 @@ const MARK: &str = "# As lastrank wrote it: ";
 /// Another file is there, or it cannot be written.
 pub fn program(path: &Path, text: &str) -> anyhow::Result<()> {
     let marked = marked(text);
+    // A link is replaced and not followed: it may lead to a pipe, which one would wait for.
+    if path.is_symlink() {
+        return replaced(path, &marked);
+    }
     // What is no file of text is somebody's as well.
     let there = match std::fs::read(path) {
         Ok(there) => there,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
         Err(error) => return Err(error).with_context(|| format!("cannot read {}", path.display())),
     };
-    // A link is replaced and not followed.
-    if !path.is_symlink() && !there.is_empty() && there != marked.as_bytes() && !is_as_written(&there) {
+    if !there.is_empty() && there != marked.as_bytes() && !is_as_written(&there) {
         bail!(
             "{} is there, and was written or changed by somebody else than lastrank; move it, or name another file with \
              `-o FILE`",
             path.display()
         );
     }
-    store::replace(path, marked.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
+    replaced(path, &marked)
+}
+
+fn replaced(path: &Path, text: &str) -> anyhow::Result<()> {
+    store::replace(path, text.as_bytes()).with_context(|| format!("cannot write {}", path.display()))
 }
 
 fn marked(text: &str) -> String {
@@ -46,10 +53,14 @@ fn is_as_written(there: &[u8]) -> bool {
 /// Such a file.
 pub fn refuse_strange_page(path: &Path) -> anyhow::Result<()> {
     const HEAD: u64 = 4096;
+    // A link is replaced and not followed.
+    if path.is_symlink() {
+        return Ok(());
+    }
     let mut head = Vec::new();
     let read = std::fs::File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head));
     let is_page = String::from_utf8_lossy(&head).contains("lastrank</title>");
-    if read.is_err() || head.is_empty() || is_page || path.is_symlink() {
+    if read.is_err() || head.is_empty() || is_page {
         return Ok(());
     }
     bail!(

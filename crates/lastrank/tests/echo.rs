@@ -71,7 +71,7 @@ fn an_end_that_is_not_there_fails_the_operation_and_says_how_to_start_it() {
 
 /// What a client says: words, then its token.
 fn asked(token: u8) -> Vec<u8> {
-    [b"\0lastrank echo: may I? 1".as_slice(), &[token; 16]].concat()
+    [b"\0lastrank echo: may I? 2".as_slice(), &[token; 16]].concat()
 }
 
 /// A socket that waits for an answer, and the connection that lets it have one.
@@ -85,6 +85,10 @@ fn introduced(echo: &Echo, token: u8) -> (UdpSocket, TcpStream) {
     connection.write_all(&asked(token)[9..]).unwrap();
     connection.read_exact(&mut granted).unwrap();
     own.send_to(&asked(token), &echo.address).unwrap();
+    assert_eq!(own.recv(&mut granted).unwrap(), 40);
+    // The word that shows that answers arrive here.
+    let proof = [&asked(token)[..24], &granted[24..]].concat();
+    own.send_to(&proof, &echo.address).unwrap();
     assert_eq!(own.recv(&mut granted).unwrap(), 40);
     assert_eq!(granted[24..], [token; 16]);
     (own, connection)
@@ -135,6 +139,48 @@ fn an_echo_answers_nobody_who_did_not_introduce_itself() {
 }
 
 #[test]
+fn a_forged_address_of_a_chatty_service_gets_one_message_and_no_more() {
+    let echo = Echo::start();
+    // A service that answers whatever comes (RFC 864), and somebody who has a token and forges one datagram of its address.
+    let service = UdpSocket::bind("127.0.0.1:0").unwrap();
+    service.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    let mut connection = TcpStream::connect(&echo.address).unwrap();
+    let mut got = [0; 64];
+    connection.write_all(&asked(7)).unwrap();
+    connection.read_exact(&mut got[..40]).unwrap();
+    service.send_to(&asked(7), &echo.address).unwrap();
+    assert_eq!(service.recv(&mut got).unwrap(), 40);
+    assert_ne!(got[24..40], [7; 16], "let in without a proof");
+    for text in [b" !\"#$%&ABCDEF".as_slice(), &got[..40].to_vec(), &asked(7)] {
+        service.send_to(text, &echo.address).unwrap();
+    }
+    // The token alone is answered by the word again, what the service says by nothing.
+    assert_eq!(service.recv(&mut got).unwrap(), 40);
+    let (other, _open) = introduced(&echo, 8);
+    other.send_to(&[1], &echo.address).unwrap();
+    other.recv(&mut got).unwrap();
+    service.set_nonblocking(true).unwrap();
+    assert_eq!(service.recv(&mut got).unwrap_err().kind(), std::io::ErrorKind::WouldBlock);
+}
+
+#[test]
+fn a_socket_goes_with_its_echo_also_where_ctrl_c_ends_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("echo");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_lastrank"))
+        .args(["echo".as_ref(), path.as_os_str(), "--time".as_ref(), "10min".as_ref()])
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    assert!(path.exists(), "{line}");
+    let sent = Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert!(sent.success() && !child.wait().unwrap().success());
+    assert!(!path.exists());
+}
+
+#[test]
 fn two_echoes_cannot_be_made_to_talk_to_each_other() {
     // This end stands for an echo whose address was forged: whatever it gets, a real one would send back.
     let echo = Echo::start();
@@ -144,7 +190,7 @@ fn two_echoes_cannot_be_made_to_talk_to_each_other() {
     forged.send_to(&[1, 2, 3], &echo.address).unwrap();
     let got = forged.recv(&mut bytes).unwrap();
     // The answer, and what lets a peer in, sent on to an echo, and to the same one: no answer.
-    let granted = [b"\x80lastrank echo: go on, 1".as_slice(), &[1; 16]].concat();
+    let granted = [b"\x80lastrank echo: go on, 2".as_slice(), &[1; 16]].concat();
     for to in [&second.address, &echo.address] {
         forged.send_to(&bytes[..got], to).unwrap();
         forged.send_to(&granted, to).unwrap();

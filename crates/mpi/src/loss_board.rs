@@ -115,7 +115,49 @@ impl LossBoard {
             std::thread::sleep(Duration::from_millis(20));
         }
         if rank == 0 {
-            let _ = std::fs::remove_dir_all(&place);
+            remove(&place);
         }
+    }
+}
+
+/// Removes a directory of notices, and nothing that was put in its place.
+fn remove(place: &Path) {
+    // What a link leads to is somebody else's.
+    if !place.symlink_metadata().is_ok_and(|found| found.is_dir()) {
+        return;
+    }
+    for entry in std::fs::read_dir(place).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_notice = |prefix: &str| {
+            let rank = name.to_str().and_then(|name| name.strip_prefix(prefix));
+            rank.is_some_and(|rank| rank.parse::<u32>().is_ok())
+        };
+        if ["saved-", "ends-", "unfinished-"].into_iter().any(is_notice) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+    let _ = std::fs::remove_dir(place);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_of_notices_goes_and_what_came_in_its_place_stays() {
+        let around = tempfile::tempdir().expect("a directory");
+        let place = around.path().join(".lastrank-0");
+        std::fs::create_dir_all(place.join("src")).expect("mkdir");
+        for name in ["saved-0", "ends-1", "src/saved-2", "saved-by-me"] {
+            std::fs::write(place.join(name), "").expect("a file");
+        }
+        remove(&place);
+        assert!(place.join("src/saved-2").exists() && place.join("saved-by-me").exists());
+        assert!(!place.join("saved-0").exists() && !place.join("ends-1").exists());
+        std::fs::remove_dir_all(&place).expect("a directory");
+        std::fs::create_dir(&place).expect("mkdir");
+        std::fs::write(place.join("saved-0"), "").expect("a file");
+        remove(&place);
+        assert!(!place.exists());
     }
 }

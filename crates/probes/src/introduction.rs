@@ -1,8 +1,9 @@
 //! How a client introduces itself to an echo before it sends datagrams: by a token of its own, over a connection that it keeps.
 //!
 //! The address that a datagram says it comes from may be forged. So an echo answers datagrams only of an address that sent the
-//! token of a connection (TCP, same port), and only as long as that connection is open. What another service
-//! answers, or another echo, has no such connection, so that no two ends can be made to talk for ever.
+//! token of a connection (TCP, same port, same host) and then sent back a word that the echo had sent to it, and only as long
+//! as that connection is open. What another service answers, or another echo, has no such connection, and who forged its
+//! address does not see the word, so that no two ends can be made to talk for ever.
 
 use std::io::{Error, ErrorKind, Read, Result, Write};
 use std::net::UdpSocket;
@@ -15,9 +16,9 @@ const WORDS: usize = 24;
 pub const MESSAGE: usize = WORDS + TOKEN;
 /// First bytes of what a client says, on the connection and as its first datagram. No round trip begins so: their bytes begin with
 /// the number of the trip, which would be beyond 2^40.
-const ASKED: &[u8; WORDS] = b"\0lastrank echo: may I? 1";
+const ASKED: &[u8; WORDS] = b"\0lastrank echo: may I? 2";
 /// First bytes of the answer. The highest bit is that of answers, which no echo answers.
-const GRANTED: &[u8; WORDS] = b"\x80lastrank echo: go on, 1";
+const GRANTED: &[u8; WORDS] = b"\x80lastrank echo: go on, 2";
 /// How long a client waits before it sends its first datagram again.
 const AGAIN: Duration = Duration::from_millis(200);
 
@@ -64,15 +65,18 @@ pub fn introduce(
     let mut answer = [0; MESSAGE];
     connection.read_exact(&mut answer)?;
     if answer != granted(token) {
-        let why = "the echo there is of an older version of lastrank, or no echo; start the one of this version there";
+        let why = "the echo there is of another version of lastrank, or no echo; start the one of this version there";
         return Err(Error::new(ErrorKind::InvalidData, why));
     }
     let patience = socket.read_timeout()?;
     socket.set_read_timeout(Some(AGAIN))?;
+    let mut said = token;
     loop {
-        socket.send(&asked(token))?;
+        socket.send(&asked(said))?;
         match socket.recv(&mut answer) {
             Ok(MESSAGE) if answer == granted(token) => break,
+            // The word that shows that answers arrive here.
+            Ok(MESSAGE) if answer.starts_with(GRANTED) => said.copy_from_slice(&answer[WORDS..]),
             // Something else, or nothing yet: datagrams are lost.
             Ok(_) => {}
             Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}

@@ -27,6 +27,14 @@ pub enum Error {
         /// What it is called.
         path: PathBuf,
     },
+    /// A text that is longer than any of its kind.
+    #[error("{} is refused: it is longer than {most} bytes", path.display())]
+    Long {
+        /// The file.
+        path: PathBuf,
+        /// The most bytes that are read.
+        most: u64,
+    },
     /// Not Parquet at all.
     #[error("{} is not a run file: it is not Parquet ({why})", path.display())]
     NotParquet {

@@ -24,6 +24,8 @@
 mod columns;
 mod error;
 mod group;
+mod held;
+mod ordinary;
 mod parts;
 mod read;
 mod replace;
@@ -33,7 +35,9 @@ mod write;
 
 pub use columns::FACTS_KEY;
 pub use error::Error;
-pub use parts::{has_parts, parts_of, remove_other_parts, write_part};
+pub use held::{HeldFolder, PrivateFolder};
+pub use ordinary::{open_ordinary, read_ordinary};
+pub use parts::{PartsFolder, has_parts, parts_of, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, expecting_panics, is_foreign, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};

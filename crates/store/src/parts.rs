@@ -1,64 +1,177 @@
 //! Run directories: writes the part of one rank, and reads all parts as one run.
 
 use std::collections::{HashMap, HashSet};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use samples::{Counted, Judgement, JudgementExample, JudgementKind, Run, Sample, Site, histogram};
 
-use crate::Error;
 use crate::read::{facts_of_file, read_file_into};
 use crate::write::write;
-
-/// The name of part `index` in the run directory `run`: `run/part-00007.parquet`.
-fn part_path(run: &Path, index: u32) -> PathBuf {
-    run.join(format!("part-{index:05}.parquet"))
-}
+use crate::{Error, HeldFolder, PrivateFolder};
 
 /// Writes one part of a run (the samples of one rank, say), making the directory where it is missing.
 ///
 /// # Errors
-/// As [`crate::write`].
+/// As [`PartsFolder::make`] and [`PartsFolder::write`].
 pub fn write_part(run_directory: &Path, index: u32, run: &Run) -> Result<(), Error> {
-    std::fs::create_dir_all(run_directory).map_err(|cause| Error::io("create", run_directory, cause))?;
-    write(&part_path(run_directory, index), run)
+    PartsFolder::make(run_directory)?.write(index, run)
 }
 
-/// Removes the parts in `run_directory` that are not of the job `job` ([`samples::Facts::job`]), or cannot be
-/// read: those of an earlier run of the same name. Returns how many. The directory stays: another rank may be
-/// about to write into it.
+/// As [`PartsFolder::remove_others`], of the parts in `run_directory`.
 ///
 /// # Errors
-/// The directory cannot be listed, or a part not removed.
+/// As there, and where there is no such directory.
 pub fn remove_other_parts(run_directory: &Path, job: &str) -> Result<usize, Error> {
-    let mut removed = 0;
-    for path in part_files(run_directory)? {
-        removed += usize::from(!is_of(&path, job) && remove_part(&path, job)?);
+    PartsFolder::open(run_directory)?.map_or(Ok(0), |parts| parts.remove_others(job))
+}
+
+/// A directory in which parts of a run are replaced, held open.
+///
+/// Only what [`crate::facts`] recognises as a run is replaced or removed, under the names `part-NNNNN.parquet`, and empty
+/// files of these names, which a machine that lost power leaves.
+#[derive(Clone, Debug)]
+pub struct PartsFolder(HeldFolder);
+
+impl PartsFolder {
+    /// The directory `path`; `None` where nothing has this name.
+    ///
+    /// # Errors
+    /// [`Error::Parts`] where it is a link or no directory; [`Error::Io`].
+    pub fn open(path: &Path) -> Result<Option<Self>, Error> {
+        match HeldFolder::open(path) {
+            Ok(held) => Ok(Some(Self(held))),
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(None),
+            Err(_) if path.symlink_metadata().is_ok_and(|found| !found.is_dir()) => {
+                Err(Error::Parts { path: path.into(), what: "it is a link, or no directory".into() })
+            }
+            Err(cause) => Err(Error::io("open", path, cause)),
+        }
     }
-    Ok(removed)
+
+    /// The directory `path`, made where it is missing.
+    ///
+    /// # Errors
+    /// As [`PartsFolder::open`] and mkdir(2).
+    pub fn make(path: &Path) -> Result<Self, Error> {
+        let io = |cause| Error::io("create", path, cause);
+        match std::fs::create_dir(path) {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => std::fs::create_dir_all(path).map_err(io)?,
+            Err(cause) if cause.kind() != ErrorKind::AlreadyExists => return Err(io(cause)),
+            _ => {}
+        }
+        Self::open(path)?.ok_or_else(|| io(ErrorKind::NotFound.into()))
+    }
+
+    /// Is everything in it of runs?
+    ///
+    /// # Errors
+    /// [`Error::Parts`] names what is not.
+    pub fn check(&self) -> Result<(), Error> {
+        let names = self.0.names().map_err(|cause| Error::io("read", self.0.path(), cause))?;
+        names.iter().try_for_each(|name| match name.to_str() {
+            Some(name) if is_part_name(name) => self.check_part(name),
+            Some(name) if is_unfinished(name) => Ok(()),
+            _ => Err(self.foreign(&name.to_string_lossy())),
+        })
+    }
+
+    /// Does its name still lead to it?
+    pub fn has_its_name(&self) -> bool {
+        self.0.has_its_name()
+    }
+
+    /// Writes the part `index` in it.
+    ///
+    /// # Errors
+    /// As [`crate::write`]; [`Error::Parts`] where something else has the name.
+    pub fn write(&self, index: u32, run: &Run) -> Result<(), Error> {
+        let name = part_name(index);
+        self.check_part(&name)?;
+        write(&self.0.inside(name), run)
+    }
+
+    /// Removes the parts that are not of the job `job` ([`samples::Facts::job`]): those of an earlier run of the same name.
+    /// Returns how many. The directory stays: another rank may be about to write into it.
+    ///
+    /// # Errors
+    /// The directory cannot be listed, or a part not removed.
+    pub fn remove_others(&self, job: &str) -> Result<usize, Error> {
+        let mut removed = 0;
+        for name in self.0.names().map_err(|cause| Error::io("read", self.0.path(), cause))? {
+            let Some(name) = name.to_str().filter(|name| is_part_name(name)) else { continue };
+            let is_other = self.check_part(name).is_ok() && !is_of(&self.0.inside(name), job);
+            removed += usize::from(is_other && self.remove_part(name, job)?);
+        }
+        Ok(removed)
+    }
+
+    /// Removes the directory where nothing is in it; returns whether it is gone.
+    pub fn remove_empty(&self) -> bool {
+        self.0.remove_empty()
+    }
+
+    /// Is this a part of a run, or nothing?
+    fn check_part(&self, name: &str) -> Result<(), Error> {
+        let path = self.0.inside(name);
+        match path.symlink_metadata() {
+            Err(cause) if cause.kind() == ErrorKind::NotFound => Ok(()),
+            Err(cause) => Err(Error::io("read", &self.0.path().join(name), cause)),
+            Ok(found) if found.is_file() && (found.len() == 0 || facts_of_file(&path).is_ok()) => Ok(()),
+            // The rank whose part it is may have replaced it, or rank 0 removed it.
+            Ok(found) if found.is_file() && !path.exists() => Ok(()),
+            Ok(_) => Err(self.foreign(name)),
+        }
+    }
+
+    fn foreign(&self, name: &str) -> Error {
+        Error::Parts { path: self.0.path().into(), what: format!("{name} in it is no part of a run") }
+    }
+
+    /// Removes a part that is not of the job; returns whether it did. The rank whose part it is may replace it at any
+    /// moment: it is looked at once more in a place that nobody else uses, and put back if it is of the job by now, or of
+    /// no run.
+    fn remove_part(&self, name: &str, job: &str) -> Result<bool, Error> {
+        let io = |cause| Error::io("remove", &self.0.path().join(name), cause);
+        let place = PrivateFolder::make(&self.0.inside("."), BESIDE).map_err(io)?;
+        let (path, aside) = (self.0.inside(name), place.inside(name));
+        match std::fs::rename(&path, &aside) {
+            Ok(()) => {}
+            Err(cause) if cause.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(cause) => return Err(io(cause)),
+        }
+        let found = aside.symlink_metadata().map_err(io)?;
+        let is_empty = found.is_file() && found.len() == 0;
+        let is_other = || facts_of_file(&aside).is_ok_and(|facts| facts.job != job);
+        if is_empty || (found.is_file() && is_other()) {
+            return Ok(true);
+        }
+        std::fs::rename(&aside, &path).map_err(io)?;
+        Ok(false)
+    }
+}
+
+/// Begins the name of the place where a part is looked at before it is removed.
+const BESIDE: &str = ".other-";
+
+/// The name of part `index`: `part-00007.parquet`.
+fn part_name(index: u32) -> String {
+    format!("part-{index:05}.parquet")
+}
+
+fn is_part_name(name: &str) -> bool {
+    let index = name.strip_prefix("part-").and_then(|rest| rest.strip_suffix(".parquet"));
+    index.and_then(|index| index.parse().ok()).is_some_and(|index| part_name(index) == name)
+}
+
+/// What a rank that is killed leaves of the part that it writes or removes, and NFS of a file that is removed while it is open.
+fn is_unfinished(name: &str) -> bool {
+    let is_partial = |rest: &str| rest.starts_with(".part-") && rest.ends_with(".partial");
+    is_partial(name) || name.starts_with(BESIDE) || name.starts_with(".nfs")
 }
 
 fn is_of(path: &Path, job: &str) -> bool {
     facts_of_file(path).is_ok_and(|facts| facts.job == job)
-}
-
-/// Removes a part that is not of the job; returns whether it did. The rank whose part it is may replace it at any
-/// moment: it is looked at once more under a name that nobody else uses, and put back if it is of the job by now.
-fn remove_part(path: &Path, job: &str) -> Result<bool, Error> {
-    let io = |cause| Error::io("remove", path, cause);
-    let mut aside = path.as_os_str().to_owned();
-    aside.push(format!(".other-{}", std::process::id()));
-    let aside = PathBuf::from(aside);
-    match std::fs::rename(path, &aside) {
-        Ok(()) => {}
-        Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => return Ok(false),
-        Err(cause) => return Err(io(cause)),
-    }
-    if is_of(&aside, job) {
-        std::fs::rename(&aside, path).map_err(io)?;
-        return Ok(false);
-    }
-    std::fs::remove_file(&aside).map_err(io)?;
-    Ok(true)
 }
 
 /// The parts of a directory in the order of their names.
@@ -214,7 +327,7 @@ mod tests {
 
     #[test]
     fn of_however_many_ranks_the_first_that_are_missing_are_named() {
-        let paths = [0, 2, 7].map(|rank| part_path(Path::new("r.parts"), rank));
+        let paths = [0, 2, 7].map(|rank| Path::new("r.parts").join(part_name(rank)));
         let said = "4294967293 of 4294967295 parts are missing: of rank 1, 3, 4, 5, 6 and others";
         assert_eq!(missing(&paths[..2], u32::MAX).as_deref(), Some(said));
         assert_eq!(missing(&paths, 3).as_deref(), Some("1 of 3 parts are missing: of rank 1"));
@@ -229,12 +342,65 @@ mod tests {
             run.facts.job = job.into();
             write_part(folder.path(), 1, &run).expect("written");
         }
-        let part = part_path(folder.path(), 1);
-        // What `remove_other_parts` does when it saw the earlier one there.
-        assert!(!remove_part(&part, "this").expect("a look"));
-        assert!(is_of(&part, "this"));
-        assert!(remove_part(&part, "another").expect("a look"));
-        assert!(!remove_part(&part, "another").expect("nothing there"));
+        let parts = PartsFolder::open(folder.path()).expect("there").expect("a directory");
+        let part = "part-00001.parquet";
+        // What `remove_others` does when it saw the earlier one there.
+        assert!(!parts.remove_part(part, "this").expect("a look"));
+        assert!(is_of(&folder.path().join(part), "this"));
+        assert!(parts.remove_part(part, "another").expect("a look"));
+        assert!(!parts.remove_part(part, "another").expect("nothing there"));
         assert_eq!(std::fs::read_dir(folder.path()).expect("a directory").count(), 0);
+    }
+
+    /// What a user may have in a directory of the name that a run would take for its parts.
+    const OF_A_USER: [&str; 4] =
+        ["part-00001-abc.snappy.parquet", "part-1.parquet", "part-00002.parquet", "notes.txt"];
+
+    #[test]
+    fn what_is_no_part_of_a_run_is_told_and_never_replaced_or_removed() {
+        let run = samples::example::parallel_write(2, 3, 1);
+        for name in OF_A_USER {
+            let folder = tempfile::tempdir().expect("a directory");
+            write_part(folder.path(), 1, &run).expect("written");
+            let parts = PartsFolder::open(folder.path()).expect("there").expect("a directory");
+            parts.check().expect("parts of a run");
+            let of_user = folder.path().join(name);
+            std::fs::write(&of_user, "PAR1 of another tool PAR1").expect("a file");
+            let said = parts.check().expect_err(name).to_string();
+            assert!(said.contains(name), "{said}");
+            assert_eq!(parts.remove_others("another").expect("a look"), 1);
+            assert!(parts.write(2, &run).is_err() == (name == "part-00002.parquet"), "{name}");
+            assert_eq!(std::fs::read(&of_user).expect("there"), b"PAR1 of another tool PAR1");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn links_and_pipes_are_no_parts() {
+        use std::os::unix::fs::symlink;
+        let run = samples::example::parallel_write(2, 3, 1);
+        let home = tempfile::tempdir().expect("a directory");
+        let (results, link) = (home.path().join("results.parts"), home.path().join("r.parts"));
+        write_part(&results, 0, &run).expect("written");
+        symlink(&results, &link).expect("a link");
+        assert!(PartsFolder::open(&link).is_err() && write_part(&link, 0, &run).is_err());
+        assert!(remove_other_parts(&link, "another").is_err() && results.join("part-00000.parquet").exists());
+        let own = home.path().join("own.parts");
+        std::fs::create_dir(&own).expect("mkdir");
+        symlink(results.join("part-00000.parquet"), own.join("part-00000.parquet")).expect("a link");
+        let parts = PartsFolder::open(&own).expect("there").expect("a directory");
+        assert!(parts.check().is_err() && parts.write(0, &run).is_err());
+        assert_eq!(parts.remove_others("another").expect("a look"), 0);
+    }
+
+    #[test]
+    fn what_a_killed_rank_leaves_is_no_hindrance() {
+        let folder = tempfile::tempdir().expect("a directory");
+        for name in [".part-00000.parquet.a1b2c3.partial", ".nfs0000001", "part-00000.parquet"] {
+            std::fs::write(folder.path().join(name), "").expect("a file");
+        }
+        let parts = PartsFolder::make(folder.path()).expect("there");
+        parts.check().expect("of runs");
+        assert_eq!(parts.remove_others("this").expect("a look"), 1);
     }
 }

@@ -76,9 +76,6 @@ pub(crate) fn read_file(path: &Path) -> Result<Run, Error> {
 /// # Errors
 /// As [`crate::read`]. What the sink was given until then is to be forgotten.
 pub(crate) fn read_file_into(path: &Path, sink: Option<Sink>) -> Result<Run, Error> {
-    if path.metadata().is_ok_and(|found| !found.is_file()) {
-        return Err(Error::Special { action: "read", path: path.into() });
-    }
     let file = open(path)?;
     // The Parquet library answers some damage with a panic: report it as damage, too.
     expecting_panics(|| read_open(path, file, sink)).unwrap_or_else(|_| {
@@ -102,6 +99,10 @@ pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
 fn open(path: &Path) -> Result<File, Error> {
     let io = |cause| Error::io("read", path, cause);
     let not_parquet = |why: &str| Error::NotParquet { path: path.into(), why: why.into() };
+    // Who opens a pipe waits for its other end.
+    if path.metadata().is_ok_and(|found| !found.is_file()) {
+        return Err(Error::Special { action: "read", path: path.into() });
+    }
     let mut file = File::open(path).map_err(io)?;
     let length = file.metadata().map_err(io)?.len();
     if length == 0 {

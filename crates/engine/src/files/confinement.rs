@@ -149,11 +149,7 @@ impl Confinement {
     pub fn rules(&self) -> Rules {
         let held = |trusted: bool| {
             let places = self.places.iter().filter(move |place| place.trusted == trusted);
-            let path = |place: &Place| match place.is_wider_than_named() {
-                true => place.anchor.as_ref().map_or_else(|| place.path.clone(), |held| held.path().into()),
-                false => place.path.clone(),
-            };
-            places.map(path).collect::<Vec<_>>()
+            places.map(Place::for_the_kernel).collect::<Vec<_>>()
         };
         Rules { write: held(false), trusted: held(true), execute: self.spawns, ..Rules::default() }
     }

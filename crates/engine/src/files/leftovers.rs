@@ -23,10 +23,10 @@ pub enum Leftovers {
 /// Removes all that is in `directory` if earlier runs of this user made each of it. The directory itself stays.
 ///
 /// # Errors
-/// As the calls that read directories and remove names; some may be removed then.
+/// As the calls that read directories and remove names; some may be removed then. ENOTDIR where it is a link.
 pub fn remove_leftovers(directory: &Path) -> io::Result<Leftovers> {
     let earlier = EarlierRuns::read();
-    let opened = openat(CWD, directory, INSIDE - OFlags::NOFOLLOW, Mode::empty())?;
+    let opened = openat(CWD, directory, INSIDE, Mode::empty())?;
     let mut walk = Walk { earlier: &earlier, removes: false, count: 0 };
     if let Some(foreign) = walk.through(opened.as_fd(), directory)? {
         return Ok(Leftovers::Foreign(foreign));

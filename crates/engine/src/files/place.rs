@@ -21,12 +21,29 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) fn of(path: &Path, trusted: bool) -> Option<Self> {
-        let path = real_path(path)?;
+    pub(super) fn of(written: &Path, trusted: bool) -> Option<Self> {
+        let path = real_path(written)?;
+        if written.is_dir() || path.is_dir() {
+            // Another user may exchange names around it at any moment: either both lead to what is held, or there is no place.
+            let anchor = Anchor::of_same(written, &path).ok()?;
+            return Some(Self { path, trusted, anchor: Some(anchor), file: false });
+        }
         let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
         let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
         let file = path.is_file();
         Some(Self { path, trusted, anchor, file })
+    }
+
+    /// What the kernel is to allow: what is held, not what its name leads to by then.
+    pub(super) fn for_the_kernel(&self) -> PathBuf {
+        match &self.anchor {
+            Some(anchor) if self.is_wider_than_named() || anchor.path() == self.path => {
+                let held = anchor.itself();
+                // Where `/proc` is missing there is its name only.
+                if held.exists() { held } else { anchor.path().into() }
+            }
+            _ => self.path.clone(),
+        }
     }
 
     /// Does the directory that is held reach further than the place?

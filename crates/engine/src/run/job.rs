@@ -28,6 +28,8 @@ pub enum JobShare {
     Part(Box<RunOutcome>),
     /// The run is complete, and rank 0 has it.
     AtRankZero,
+    /// Some process refused the run before it began ([`JobSeat::refuses`]): no rank did anything.
+    Refused,
 }
 
 /// So many samples of all ranks (64 bytes each) are gathered; of more, every rank keeps its own part, so
@@ -36,6 +38,7 @@ const GATHERED: u64 = 2_000_000;
 /// The first byte that a rank hands to its parent.
 const WHOLE: u8 = 1;
 const PARTS: u8 = 2;
+const REFUSED: u8 = 3;
 
 /// One process's part in an MPI job.
 #[derive(Clone, Copy)]
@@ -44,6 +47,9 @@ pub struct JobSeat<'a> {
     pub job: &'a Job,
     /// A directory that all processes of the job share.
     pub directory: &'a Path,
+    /// The run is not to begin, on any rank: one process that ended by itself would leave the others waiting in their MPI
+    /// library.
+    pub refuses: bool,
 }
 
 /// Runs `body` as one rank of an MPI job. `save` is called once with what this process has, before any
@@ -54,7 +60,7 @@ pub struct JobSeat<'a> {
 pub fn job<T: Body>(
     body: &T,
     options: &Options,
-    JobSeat { job, directory }: JobSeat<'_>,
+    JobSeat { job, directory, refuses }: JobSeat<'_>,
     save: impl FnOnce(JobShare),
     watch: impl FnMut(&RanksView),
 ) -> Result<(), RunError> {
@@ -79,7 +85,9 @@ pub fn job<T: Body>(
         directory,
         |world| {
             // All epochs begin together, as near as a barrier brings them: clock offsets tell the rest.
-            world.barrier(0).map_err(|error| error.to_string())?;
+            if world.barrier(refuses.into()).map_err(|error| error.to_string())? > 0 {
+                return hand(&gathered, &[REFUSED]);
+            }
             let recording = Recording {
                 region: Arc::clone(&region),
                 clock: clock.restarted(),
@@ -91,6 +99,9 @@ pub fn job<T: Body>(
             hand_over(world, &region, &gathered)
         },
         |ended| {
+            if is_refused(&gathered) {
+                return save(JobShare::Refused);
+            }
             timing.end();
             let (own, cleaned) = collect::leftovers(options, &regions, &own, ended.complete());
             let (elsewhere, whole) = if ended.complete() { read_back(&gathered) } else { (false, None) };
@@ -140,17 +151,23 @@ fn hand_over(world: &dyn Comm, region: &SampleRegion, file: &File) -> Result<(),
     if !large {
         all = world.gather(0, &record.to_bytes()).map_err(|error| error.to_string())?;
     }
-    let mut file = file;
-    let mut hand = |bytes: &[u8]| {
-        file.write_all(bytes)
-            .map_err(|error| format!("cannot hand the samples over to the parent process: {error}"))
-    };
-    hand(&[if large { PARTS } else { WHOLE }])?;
+    hand(file, &[if large { PARTS } else { WHOLE }])?;
     for bytes in all.into_iter().flatten() {
-        hand(&(bytes.len() as u64).to_le_bytes())?;
-        hand(&bytes)?;
+        hand(file, &(bytes.len() as u64).to_le_bytes())?;
+        hand(file, &bytes)?;
     }
     Ok(())
+}
+
+fn hand(mut file: &File, bytes: &[u8]) -> Result<(), String> {
+    file.write_all(bytes)
+        .map_err(|error| format!("cannot hand the samples over to the parent process: {error}"))
+}
+
+/// Whether the rank was told that the run does not begin.
+fn is_refused(mut file: &File) -> bool {
+    let mut first = [0];
+    file.seek(SeekFrom::Start(0)).is_ok() && file.read_exact(&mut first).is_ok() && first == [REFUSED]
 }
 
 /// Whether rank 0 has the whole run, and the records where that is here.

@@ -148,7 +148,8 @@ struct Programs {
     choice: Choice,
     statistic: Statistic,
     keep: Option<PathBuf>,
-    folder: PathBuf,
+    /// Where runs are that are not kept.
+    made: Option<store::PrivateFolder>,
 }
 
 impl Arms {
@@ -303,13 +304,13 @@ impl Programs {
         if let Some(folder) = &args.keep {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         }
-        let folder = match &args.keep {
-            Some(folder) => folder.clone(),
-            None => {
-                let folder = std::env::temp_dir().join(format!("lastrank-ab-{}", std::process::id()));
-                std::fs::create_dir(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-                folder
-            }
+        let around = std::env::temp_dir();
+        let made = match &args.keep {
+            Some(_) => None,
+            None => Some(
+                store::PrivateFolder::make(&around, "lastrank-ab-")
+                    .with_context(|| format!("cannot make a folder in {}", around.display()))?,
+            ),
         };
         Ok(Self {
             names: [args.a.clone(), args.b.clone()],
@@ -317,7 +318,7 @@ impl Programs {
             choice: Choice { label: args.of.clone(), ..Choice::default() },
             statistic: Statistic::of("--value", &args.value)?,
             keep: args.keep.clone(),
-            folder,
+            made,
         })
     }
 
@@ -327,7 +328,8 @@ impl Programs {
             Some((block, run)) => format!("{:02}-{}-{letter}.parquet", block + 1, run + 1),
             None => format!("warm-up-{letter}.parquet"),
         };
-        let file = self.folder.join(name);
+        let folder = self.keep.as_deref().or(self.made.as_ref().map(|made| made.path()));
+        let file = folder.context("runs have no folder")?.join(&name);
         let mut command = Command::new(std::env::current_exe().context("cannot find lastrank itself")?);
         command.arg("run").args(&self.arguments[usize::from(b)]);
         command.args(["--report", "none", "--quiet", "--seed", &seed.to_string(), "-o"]).arg(&file);
@@ -340,18 +342,10 @@ impl Programs {
             );
         }
         let found = values::of_run(values::open(&file)?, &file, &self.choice)?;
-        if self.keep.is_none() {
-            drop(std::fs::remove_file(&file));
+        if let Some(made) = &self.made {
+            drop(std::fs::remove_file(made.inside(&name)));
         }
         self.statistic.of_values(found.numbers).ok_or_else(|| anyhow!("{} has no value", found.name))
-    }
-}
-
-impl Drop for Programs {
-    fn drop(&mut self) {
-        if self.keep.is_none() {
-            drop(std::fs::remove_dir_all(&self.folder));
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use trace::Trace;
 use trace::check::Difference;
 use trace::description::Description;
@@ -273,8 +273,23 @@ fn ranks(folder: &Path) -> anyhow::Result<Vec<u8>> {
 }
 
 fn texts(parts: &[(u32, PathBuf)]) -> anyhow::Result<Vec<(u32, Vec<u8>)>> {
-    let text = |path: &Path| std::fs::read(path).with_context(|| format!("cannot read {}", path.display()));
+    let text = |path: &Path| {
+        let mut bytes = Vec::new();
+        ordinary(path)?.read_to_end(&mut bytes).with_context(|| format!("cannot read {}", path.display()))?;
+        anyhow::Ok(bytes)
+    };
     parts.iter().map(|(number, path)| Ok((*number, text(path)?))).collect()
+}
+
+/// A file that nobody named, but that lies where files of a trace do.
+fn ordinary(path: &Path) -> anyhow::Result<File> {
+    store::open_ordinary(path).map_err(|error| match error {
+        store::Error::Special { .. } => anyhow!(
+            "{} would be a part of this trace and is not an ordinary file: move it away",
+            path.display()
+        ),
+        other => other.into(),
+    })
 }
 
 /// The files of `strace -ff -o PATH`: `PATH.NUMBER`.
@@ -296,6 +311,7 @@ fn parts(path: &Path) -> Vec<(u32, PathBuf)> {
 
 /// The text of such files, of which some may not be open at once: a process may have some thousand descendants.
 fn merged(parts: Vec<(u32, PathBuf)>) -> anyhow::Result<formats::MergedParts<BufReader<Reopened>>> {
+    parts.iter().try_for_each(|(_, path)| ordinary(path).map(drop))?;
     let capacity = (ALL_PARTS / parts.len().max(1)).clamp(1 << 12, 1 << 16);
     let readers = parts
         .into_iter()

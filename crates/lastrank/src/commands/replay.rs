@@ -1,10 +1,12 @@
 //! `lastrank replay`: does again what an application did.
 
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use clap::Parser;
 use engine::files::Leftovers;
+use store::HeldFolder;
 use trace::import::Options;
 
 use super::{import, run};
@@ -48,10 +50,10 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
         }
     }
     make_room(args)?;
-    let directory = empty_directory(args);
-    let is_made = directory.as_ref().is_some_and(|directory| std::fs::create_dir(directory).is_ok());
+    let (directory, is_made) = empty_directory(args);
     if let Some(directory) = &directory {
-        words.extend(["--allow".into(), directory.into()]);
+        // What is held, whatever its name leads to by then.
+        words.extend(["--allow".into(), directory.inside(".").into()]);
     }
     for allowed in &args.allow {
         words.extend(["--allow".into(), allowed.into()]);
@@ -71,7 +73,7 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     };
     if let Some(directory) = directory.filter(|_| is_made && args.clean) {
         // What is not empty stays: the run did not make it.
-        let _ = std::fs::remove_dir(directory);
+        directory.remove_empty();
     }
     done
 }
@@ -104,20 +106,28 @@ fn make_room(args: &ReplayArgs) -> anyhow::Result<()> {
     }
 }
 
-/// The directory of the replay, if nothing is in it: what has a hidden name there (`.git`) is made by the replay itself.
-/// It is made before the run, so that the kernel can allow exactly it.
-fn empty_directory(args: &ReplayArgs) -> Option<PathBuf> {
+/// The directory of the replay, held, if nothing is in it and nobody else can put something there: what has a hidden name
+/// there (`.git`) is made by the replay itself. It is made before the run, so that the kernel can allow exactly it; the second
+/// part says whether.
+fn empty_directory(args: &ReplayArgs) -> (Option<HeldFolder>, bool) {
     let named = args.set.iter().rev().find_map(|set| set.strip_prefix("dir="));
-    let directory = PathBuf::from(named.unwrap_or("imported"));
-    // A link that nobody named may lead anywhere.
-    if named.is_none() && directory.is_symlink() {
-        return None;
+    let mut directory = PathBuf::from(named.unwrap_or("imported"));
+    // A link that nobody named may lead anywhere, and is not opened.
+    if let (Some(_), Ok(real)) = (named, directory.canonicalize()) {
+        directory = real;
     }
-    let is_empty = match std::fs::read_dir(&directory) {
-        Ok(mut entries) => entries.next().is_none(),
-        Err(error) => error.kind() == std::io::ErrorKind::NotFound,
+    let is_made = std::fs::create_dir(&directory).is_ok();
+    let held = HeldFolder::open(&directory).ok();
+    (held.filter(is_only_mine), is_made)
+}
+
+/// Is nothing in it, and is it of this user, and may not everybody put something there?
+fn is_only_mine(directory: &HeldFolder) -> bool {
+    let of_user = std::fs::metadata("/proc/self").map(|own| own.uid());
+    let (Ok(own), Ok(found), Ok(names)) = (of_user, directory.file().metadata(), directory.names()) else {
+        return false;
     };
-    is_empty.then_some(directory)
+    found.uid() == own && found.mode() & 0o002 == 0 && names.is_empty()
 }
 
 /// By what pauses are multiplied; `None`: as the program says.

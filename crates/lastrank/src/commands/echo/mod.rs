@@ -1,26 +1,26 @@
 //! `lastrank echo`: sends back what comes, as the other end of round trips through the network.
 
 mod peers;
+mod seats;
+mod socket;
 
-use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, UdpSocket};
-use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail};
-use peers::Peers;
+use peers::{Peers, Reply};
 use probes::ANSWER_OF_AN_ECHO;
 use probes::introduction::{MESSAGE, TOKEN, granted, may_be_asked, token_of};
+use ranks::StopSignals;
+use seats::{Connection, Seat, Seats};
+use socket::NamedSocket;
 use workloads::quantity::{SECOND, nanoseconds};
 
 use crate::cli::EchoArgs;
 use crate::exit::Status;
 
-/// Connections at the same time; a further one is closed at once.
-const MOST_CONNECTIONS: usize = 256;
 /// Bytes that are taken and sent back at once.
 const PIECE: usize = 64 << 10;
 /// Where nobody says how long, it goes on until Ctrl-C.
@@ -36,15 +36,16 @@ pub fn run(args: &EchoArgs) -> anyhow::Result<Status> {
         }
     };
     let until = Instant::now() + time;
-    let open = Arc::new(AtomicUsize::new(0));
+    let seats = Arc::default();
     if args.address.contains('/') {
-        let path = Path::new(&args.address);
-        let listener =
-            UnixListener::bind(path).with_context(|| format!("cannot listen at {}", args.address))?;
+        // Its name is to go with it, also where a signal ends it. Threads inherit that these wait.
+        let (signals, held) = StopSignals::hold();
+        let (listener, name) = NamedSocket::bind(Path::new(&args.address))?;
         eprintln!("note: echo at {}; give it as a parameter, --set echo={0}", args.address);
-        serve((&open, &Arc::default()), move || listener.accept().map(|(stream, _)| stream));
-        std::thread::sleep(until.saturating_duration_since(Instant::now()));
-        let _ = std::fs::remove_file(path);
+        serve((&seats, &Arc::default()), move || listener.accept().map(|(stream, _)| stream));
+        signals.pass_on(until.saturating_duration_since(Instant::now()), || name.remove());
+        name.remove();
+        drop(held);
         return Ok(Status::Ok);
     }
     let Ok(address) = args.address.parse::<SocketAddr>() else {
@@ -55,7 +56,7 @@ pub fn run(args: &EchoArgs) -> anyhow::Result<Status> {
     let udp = UdpSocket::bind(address).with_context(|| format!("cannot listen at {address} (UDP)"))?;
     eprintln!("note: echo at {address}, TCP and UDP; give it as a parameter, --set echo={address}");
     let peers = Arc::<Peers>::default();
-    serve((&open, &peers), move || {
+    serve((&seats, &peers), move || {
         let (stream, _) = tcp.accept()?;
         stream.set_nodelay(true)?;
         Ok(stream)
@@ -66,11 +67,11 @@ pub fn run(args: &EchoArgs) -> anyhow::Result<Status> {
 }
 
 /// Takes connections on a thread of its own, each answered by a further one.
-fn serve<S: Read + Write + Send + 'static>(
-    (open, peers): (&Arc<AtomicUsize>, &Arc<Peers>),
+fn serve<S: Connection>(
+    (seats, peers): (&Arc<Seats>, &Arc<Peers>),
     mut accept: impl FnMut() -> std::io::Result<S> + Send + 'static,
 ) {
-    let (open, peers) = (Arc::clone(open), Arc::clone(peers));
+    let (seats, peers) = (Arc::clone(seats), Arc::clone(peers));
     std::thread::spawn(move || {
         loop {
             let Ok(stream) = accept() else {
@@ -78,21 +79,21 @@ fn serve<S: Read + Write + Send + 'static>(
                 std::thread::sleep(Duration::from_millis(10));
                 continue;
             };
-            if open.fetch_add(1, Ordering::AcqRel) >= MOST_CONNECTIONS {
-                open.fetch_sub(1, Ordering::AcqRel);
-                continue;
-            }
-            let (open, peers) = (Arc::clone(&open), Arc::clone(&peers));
+            let Ok(end) = stream.ender() else { continue };
+            let now = Instant::now();
+            // Without a place it is closed at once.
+            let Some(seat) = seats.take(Seat::new(end, now), now) else { continue };
+            let (seats, peers) = (Arc::clone(&seats), Arc::clone(&peers));
             std::thread::spawn(move || {
-                answer(stream, &peers);
-                open.fetch_sub(1, Ordering::AcqRel);
+                answer(stream, &seat, &peers);
+                seats.leave(&seat);
             });
         }
     });
 }
 
 /// Sends back what comes until the other end closes; or lets its datagrams in as long, where it asks for that.
-fn answer(mut stream: impl Read + Write, peers: &Peers) {
+fn answer(mut stream: impl Connection, seat: &Arc<Seat>, peers: &Peers) {
     let mut bytes = vec![0; PIECE];
     let mut begun = 0;
     // An introduction may come in pieces.
@@ -103,15 +104,19 @@ fn answer(mut stream: impl Read + Write, peers: &Peers) {
         }
     }
     match token_of(&bytes[..begun]) {
-        Some(token) => let_in(stream, token, peers),
-        None => send_back(stream, &mut bytes, begun),
+        Some(token) => let_in(stream, token, seat, peers),
+        None => send_back(stream, &mut bytes, begun, seat),
     }
 }
 
 /// Until the other end closes; `begun` bytes came already.
-fn send_back(mut stream: impl Read + Write, bytes: &mut [u8], begun: usize) {
+fn send_back(mut stream: impl Connection, bytes: &mut [u8], begun: usize, seat: &Seat) {
     let mut got = begun;
-    while stream.write_all(&bytes[..got]).is_ok() {
+    loop {
+        seat.note_use(Instant::now());
+        if stream.write_all(&bytes[..got]).is_err() {
+            return;
+        }
         match stream.read(bytes) {
             Ok(more @ 1..) => got = more,
             Ok(0) | Err(_) => return,
@@ -120,8 +125,9 @@ fn send_back(mut stream: impl Read + Write, bytes: &mut [u8], begun: usize) {
 }
 
 /// Until the other end closes.
-fn let_in(mut stream: impl Read + Write, token: [u8; TOKEN], peers: &Peers) {
-    if !peers.let_in(token) {
+fn let_in(mut stream: impl Connection, token: [u8; TOKEN], seat: &Arc<Seat>, peers: &Peers) {
+    let Some(host) = stream.peer() else { return };
+    if !peers.let_in(token, host, seat) {
         return;
     }
     if stream.write_all(&granted(token)).is_ok() {
@@ -131,8 +137,8 @@ fn let_in(mut stream: impl Read + Write, token: [u8; TOKEN], peers: &Peers) {
     peers.let_go(token);
 }
 
-/// Answers those who introduced themselves, as long as they keep their connection: an address may be forged. And it answers requests
-/// only: an answer has another first byte.
+/// Answers those who introduced themselves and got the answer, as long as they keep their connection: an address may be
+/// forged. And it answers requests only: an answer has another first byte.
 fn datagrams(socket: &UdpSocket, peers: &Peers) {
     let mut bytes = vec![0; PIECE];
     let mut told = false;
@@ -140,9 +146,11 @@ fn datagrams(socket: &UdpSocket, peers: &Peers) {
         let Ok((got, from)) = socket.recv_from(&mut bytes) else { continue };
         let now = Instant::now();
         // One that is lost is lost: so are datagrams.
-        if let Some(token) = token_of(&bytes[..got]) {
-            if peers.is_at(token, from, now) {
-                let _ = socket.send_to(&granted(token), from);
+        if let Some(said) = token_of(&bytes[..got]) {
+            match peers.introduced(said, from, now) {
+                Reply::Prove(word) => drop(socket.send_to(&granted(word), from)),
+                Reply::Granted(token) => drop(socket.send_to(&granted(token), from)),
+                Reply::Nothing => {}
             }
         } else if got > 0 && bytes[0] & ANSWER_OF_AN_ECHO == 0 {
             match peers.may_have_answer(from, now) {

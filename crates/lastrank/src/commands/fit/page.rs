@@ -31,23 +31,21 @@ pub fn browser() -> anyhow::Result<PathBuf> {
 pub fn print(html: &str, path: &Path, form: PrintedForm) -> anyhow::Result<()> {
     let around = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let around = around.canonicalize().with_context(|| format!("cannot write below {}", around.display()))?;
-    let place = around.join(format!(".lastrank-fit-{}", std::process::id()));
-    std::fs::create_dir(&place).with_context(|| format!("cannot make {}", place.display()))?;
-    let printed = printed(html, &place, form);
-    let done = printed.and_then(|bytes| {
-        store::replace(path, &bytes).with_context(|| format!("cannot write the page {}", path.display()))
-    });
-    drop(std::fs::remove_dir_all(&place));
-    done
+    let place = store::PrivateFolder::make(&around, ".lastrank-fit-")
+        .with_context(|| format!("cannot make a folder in {}", around.display()))?;
+    let bytes = printed(html, &place, form)?;
+    store::replace(path, &bytes).with_context(|| format!("cannot write the page {}", path.display()))
 }
 
-fn printed(html: &str, place: &Path, form: PrintedForm) -> anyhow::Result<Vec<u8>> {
-    let (page, made) = (place.join("page.html"), place.join("printed"));
-    std::fs::write(&page, html).with_context(|| format!("cannot write {}", page.display()))?;
+/// The browser finds page and result by the name of the folder, we in the folder itself.
+fn printed(html: &str, place: &store::HeldFolder, form: PrintedForm) -> anyhow::Result<Vec<u8>> {
+    let (page, made) = (place.path().join("page.html"), place.path().join("printed"));
+    std::fs::write(place.inside("page.html"), html)
+        .with_context(|| format!("cannot write {}", page.display()))?;
     let browser = browser()?;
     let mut command = Command::new(&browser);
     command.args(["--headless", "--disable-gpu", "--hide-scrollbars", "--virtual-time-budget=20000"]);
-    command.arg(format!("--user-data-dir={}", place.join("profile").display()));
+    command.arg(format!("--user-data-dir={}", place.path().join("profile").display()));
     // Its sandbox does not work for root, and the page runs our own scripts only.
     if is_root() {
         command.arg("--no-sandbox");
@@ -63,7 +61,7 @@ fn printed(html: &str, place: &Path, form: PrintedForm) -> anyhow::Result<Vec<u8
     command.arg(format!("file://{}", page.display()));
     let done = command.stdin(Stdio::null()).output();
     let done = done.with_context(|| format!("cannot start {}", browser.display()))?;
-    std::fs::read(&made).with_context(|| {
+    std::fs::read(place.inside("printed")).with_context(|| {
         let said = String::from_utf8_lossy(&done.stderr);
         let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing").to_owned();
         format!("{} printed nothing ({}): {last}; write -o FILE.html instead", browser.display(), done.status)

@@ -193,7 +193,9 @@ fn measure_in_job(
     options: &Options,
     (job, rule): (&Job, Option<SteadyRule>),
 ) -> anyhow::Result<Status> {
-    let paths = results::OutputPaths::choose(args, planned, options, true)?;
+    let mut paths = results::OutputPaths::choose(args, planned, options, true)?;
+    let refused = if job.rank() == 0 { paths.claim_for_job().err() } else { None };
+    let paths = paths;
     let options = &Options { results: paths.all(args), ..options.clone() };
     let machine = machine_before(planned, options)?;
     // Once a job, and of its first node. A launcher that binds ranks leaves each of them few of the processors.
@@ -225,6 +227,7 @@ fn measure_in_job(
         };
         delivered = match share {
             JobShare::AtRankZero => Ok(Status::Ok),
+            JobShare::Refused => Ok(Status::Usage),
             JobShare::Whole(outcome) => {
                 let mut outcome = complete(outcome);
                 tell_confinement(&outcome.run.facts);
@@ -243,11 +246,13 @@ fn measure_in_job(
             }
         };
     };
-    engine::run::job(&runnable, options, JobSeat { job, directory: &directory }, save, |watch| {
-        bar.look(watch, None)
-    })
-    .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
+    let seat = JobSeat { job, directory: &directory, refuses: refused.is_some() };
+    engine::run::job(&runnable, options, seat, save, |watch| bar.look(watch, None))
+        .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
+    if let Some(told) = refused {
+        return Err(told);
+    }
     if let (Some((job, ranks)), Ok(_)) = (in_parts, &delivered) {
         results::deliver_from_parts(args, &paths, &job, ranks)?;
     }

@@ -9,6 +9,7 @@ use ranks::{HeldSignals, RankEnd};
 use record::claim::Claim;
 use record::live::LiveFolder;
 use samples::{JudgementKind, units};
+use store::PartsFolder;
 
 use super::append;
 use crate::cli::RunArgs;
@@ -19,8 +20,10 @@ use crate::{output, written};
 
 /// Where the run file and the page go.
 pub struct OutputPaths {
-    /// Held until the run ends; none where names make themselves unique, and in a job.
+    /// Held until the run ends; none where names make themselves unique, and on ranks of a job other than 0.
     _claim: Option<Claim>,
+    /// In a job: where parts go, if it was there before.
+    parts: Option<PartsFolder>,
     run: PathBuf,
     page: Option<PathBuf>,
     /// Whether the name was made of the program's name, and gets a number where another run has it.
@@ -71,7 +74,28 @@ impl OutputPaths {
             Some(_) if !in_job && !args.dry_run => Some(Self::claim(&run)?),
             _ => None,
         };
-        Ok(Self { _claim: claim, run, page, numbered })
+        // What is wrong with it rank 0 tells.
+        let parts = run.with_extension("parts");
+        let parts = if in_job { PartsFolder::open(&parts).ok().flatten() } else { None };
+        Ok(Self { _claim: claim, parts, run, page, numbered })
+    }
+
+    /// Claims the name for a job, and looks whether its ranks may write parts. Rank 0 does, for all.
+    pub fn claim_for_job(&mut self) -> anyhow::Result<()> {
+        self._claim = Some(Self::claim(&self.run)?);
+        let checked = PartsFolder::open(&self.run.with_extension("parts"))
+            .and_then(|parts| parts.map_or(Ok(()), |parts| parts.check()));
+        checked.map_err(|error| {
+            anyhow!("{error}; ranks would write their samples there: name another file with `-o FILE`, or move it away")
+        })
+    }
+
+    /// Where parts go: what was there before the run, as long as it has the name.
+    fn parts(&self) -> Result<PartsFolder, store::Error> {
+        match self.parts.as_ref().filter(|parts| parts.has_its_name()) {
+            Some(parts) => Ok(parts.clone()),
+            None => PartsFolder::make(&self.run.with_extension("parts")),
+        }
     }
 
     /// The same paths, or numbered ones if another run has the name: one that began in the same second, or an earlier
@@ -155,7 +179,13 @@ enum Kept {
 
 /// Writes the samples to `path`; where that fails, below the directory for temporary files or the home directory.
 fn keep(path: &Path, run: &samples::Run) -> Kept {
-    let Err(error) = store::write(path, run) else { return Kept::There };
+    match store::write(path, run) {
+        Ok(()) => Kept::There,
+        Err(error) => keep_elsewhere(path, run, error),
+    }
+}
+
+fn keep_elsewhere(path: &Path, run: &samples::Run, error: store::Error) -> Kept {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let moment = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_nanos());
     let name = format!("{name}-{moment:x}.parquet");
@@ -276,11 +306,16 @@ pub fn deliver_part(paths: &OutputPaths, outcome: &RunOutcome, rank: u32) -> any
         // It ended before MPI had started: there is nothing to write, and an earlier run stays.
         return Ok(());
     }
-    if rank == 0 {
-        remove_earlier_parts(&parts, &outcome.run.facts.job);
+    let written = paths.parts().and_then(|folder| {
+        if rank == 0 {
+            remove_earlier_parts(&folder, &parts, &outcome.run.facts.job);
+        }
+        folder.write(rank, &outcome.run)
+    });
+    if let Err(error) = written {
+        let path = parts.with_file_name(format!("part-{rank}"));
+        misplaced(&parts, keep_elsewhere(&path, &outcome.run, error), false)?;
     }
-    store::write_part(&parts, rank, &outcome.run)
-        .with_context(|| format!("the samples of rank {rank} could not be kept in {}", parts.display()))?;
     if rank == 0 {
         let why = match outcome.run.facts.failures.first() {
             _ if outcome.run.facts.complete => "is large".to_owned(),
@@ -329,21 +364,18 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
 
 /// Removes the parts of an earlier run of the same name, after a complete run was written as one file.
 pub fn replace_parts(paths: &OutputPaths, job: &str) {
-    let parts = paths.run.with_extension("parts");
-    remove_earlier_parts(&parts, job);
+    let Some(parts) = &paths.parts else { return };
+    remove_earlier_parts(parts, &paths.run.with_extension("parts"), job);
     // Fails if other files are in it, which is right.
-    drop(std::fs::remove_dir(parts));
+    parts.remove_empty();
 }
 
 /// Removes parts that do not belong to `job`.
-fn remove_earlier_parts(parts: &Path, job: &str) {
-    if !parts.is_dir() {
-        return;
-    }
-    match store::remove_other_parts(parts, job) {
+fn remove_earlier_parts(parts: &PartsFolder, path: &Path, job: &str) {
+    match parts.remove_others(job) {
         Ok(0) => {}
         Ok(removed) => {
-            eprintln!("note: removed {} of an earlier run from {}", plural(removed, "part"), parts.display());
+            eprintln!("note: removed {} of an earlier run from {}", plural(removed, "part"), path.display());
         }
         Err(error) => eprintln!("warning: parts of an earlier run remain: {error}"),
     }

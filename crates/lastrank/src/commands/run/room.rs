@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 use engine::run::Options;
 use samples::SteadyRule;
+use store::HeldFolder;
 
 use super::{Until, measure};
 use crate::cli::RunArgs;
@@ -46,7 +47,7 @@ pub fn within(
     aims: (Until, Option<SteadyRule>),
 ) -> anyhow::Result<Status> {
     let here = std::env::current_dir().context("--room: the working directory cannot be told")?;
-    let room = make(named, &planned.name).and_then(|room| Ok(room.canonicalize()?))?;
+    let room = make(named.map(|path| here.join(path)).as_deref(), &here, &planned.name)?;
     let mut args = args.clone();
     let asked = &mut args.options;
     for path in [&mut asked.output, &mut asked.report, &mut asked.append].into_iter().flatten() {
@@ -60,35 +61,41 @@ pub fn within(
         args.program
     };
     args.began_in = Some(here);
-    std::env::set_current_dir(&room)
-        .with_context(|| format!("--room: {} cannot be entered", room.display()))?;
-    let done = measure(&args, planned, &Options { root: Some(room.clone()), ..options }, aims);
+    // By its descriptor: another user who may write to the directory around it can put something else under its name.
+    std::env::set_current_dir(room.inside("."))
+        .with_context(|| format!("--room: {} cannot be entered", room.path().display()))?;
+    let root = PathBuf::from(".");
+    let done = measure(&args, planned, &Options { root: Some(root), ..options }, aims);
     // Only where nothing is in it.
-    if std::fs::remove_dir(&room).is_err() && !args.json {
-        eprintln!("note: what the program made is in {}", room.display());
+    if !room.remove_empty() && !args.json {
+        let place = std::env::current_dir().unwrap_or_else(|_| room.path().to_owned());
+        eprintln!("note: what the program made is in {}", place.display());
     }
     done
 }
 
-fn make(named: Option<&Path>, program: &str) -> anyhow::Result<PathBuf> {
-    let make = |path: &Path| DirBuilder::new().mode(0o700).create(path);
+fn make(named: Option<&Path>, here: &Path, program: &str) -> anyhow::Result<HeldFolder> {
+    let make = |path: &Path| {
+        DirBuilder::new().mode(0o700).create(path)?;
+        HeldFolder::just_made(path)
+    };
     if let Some(path) = named {
         return match make(path) {
-            Ok(()) => Ok(path.to_owned()),
+            Ok(room) => Ok(room),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {
                 bail!(
                     "--room={0}: {0} is there already; a room is a new folder, so name another",
-                    path.display()
+                    path.strip_prefix(here).unwrap_or(path).display()
                 )
             }
             Err(error) => Err(error).with_context(|| format!("--room: cannot make {}", path.display())),
         };
     }
-    let stem = super::results::stamped(&format!("{program}-room")).with_extension("");
+    let stem = here.join(super::results::stamped(&format!("{program}-room")).with_extension(""));
     for number in 1..MOST_NAMES {
         let path = if number == 1 { stem.clone() } else { format!("{}-{number}", stem.display()).into() };
         match make(&path) {
-            Ok(()) => return Ok(path),
+            Ok(room) => return Ok(room),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
             Err(error) => {
                 let advice = "make a new folder elsewhere with --room=DIR";

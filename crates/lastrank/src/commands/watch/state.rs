@@ -13,6 +13,9 @@ use crate::exit::BrokenInput;
 /// The schema of the state file.
 const SCHEMA: &str = "lastrank.watch-state/1";
 
+/// No state is longer: it has a name for each run file that was read, and a thousand values.
+const LONGEST: u64 = 256 << 20;
+
 /// The content of the state file.
 #[derive(Serialize, Deserialize)]
 pub struct State {
@@ -130,11 +133,18 @@ impl State {
 
     /// The state in the file `path`; none where there is no such file yet.
     pub fn load(path: &Path, quiet: &QuietRuns, guaranteed: bool) -> anyhow::Result<Option<State>> {
-        let text = match std::fs::read_to_string(path) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            text => text.with_context(|| format!("cannot read the state {}", path.display()))?,
-        };
         let anew = "remove it to begin anew";
+        let bytes = match store::read_ordinary(path, LONGEST) {
+            Err(store::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(None);
+            }
+            Err(store::Error::Special { .. }) => {
+                bail!("{} is not an ordinary file; name one with `--state FILE`", path.display())
+            }
+            Err(error @ store::Error::Long { .. }) => bail!("{error}; {anew}"),
+            bytes => bytes.with_context(|| format!("cannot read the state {}", path.display()))?,
+        };
+        let text = String::from_utf8_lossy(&bytes);
         let broken = |what: String| BrokenInput(format!("{}: {what}; {anew}", path.display()));
         let schema = serde_json::from_str::<serde_json::Value>(&text)
             .map_err(|error| broken(format!("no state of lastrank watch ({error})")))?
