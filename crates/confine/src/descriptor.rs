@@ -140,6 +140,12 @@ impl Held {
     }
 }
 
+impl From<Held> for OwnedFd {
+    fn from(held: Held) -> Self {
+        held.0
+    }
+}
+
 /// The mode of `path` itself; a link at its end is not followed.
 ///
 /// # Errors

@@ -1,11 +1,10 @@
 //! Keeps the kernels that a rank uses, each built once.
 
-use std::path::PathBuf;
-
 use clock::Clock;
 
 use crate::error::Error;
 use crate::kernel::{Kernel, TimedOperation};
+use crate::own_file::OwnFile;
 use crate::request::{Request, build_on};
 
 /// The result of timing a kernel.
@@ -81,13 +80,18 @@ impl Kernels {
         Some(KernelTiming { timed, batch: done, bytes, value: kernel.value() })
     }
 
-    /// Builds a kernel on `file`, which [`Request::own_file`] gave, and runs one operation, so that its code
+    /// Drops the kernels that have a file: directories may lead elsewhere now.
+    pub fn drop_files(&mut self) {
+        self.ready.retain(|known| known.request.writes_in().is_none());
+    }
+
+    /// Builds a kernel on `file`, whose path [`Request::own_file`] gave, and runs one operation, so that its code
     /// and data are in memory; but none that starts a program, which may change anything.
     ///
     /// # Errors
     /// If it cannot be built: too little memory, or a file that cannot be opened.
     #[cold]
-    pub fn build(&mut self, request: &Request, file: Option<PathBuf>, clock: Clock) -> Result<(), Error> {
+    pub fn build(&mut self, request: &Request, file: Option<OwnFile>, clock: Clock) -> Result<(), Error> {
         // What a kernel starts would inherit the processor of one that pins this thread.
         self.ready.retain(|known| !known.request.pins());
         // Only one working set is kept, to save memory.
@@ -119,7 +123,8 @@ mod tests {
     fn timed(kernels: &mut Kernels, request: Request, count: u32) -> KernelTiming {
         let clock = Clock::monotonic();
         if !kernels.is_ready(&request) {
-            kernels.build(&request, request.own_file(), clock).expect("a kernel");
+            let file = request.own_file().map(|path| OwnFile { path, held: None });
+            kernels.build(&request, file, clock).expect("a kernel");
         }
         kernels.time(clock, (&request, count), || false).expect("it was built")
     }

@@ -8,7 +8,8 @@ use rustix::fs::OFlags;
 
 use crate::error::Error;
 use crate::kernel::Probe;
-use crate::system::{c_path, errno, open};
+use crate::own_file::OwnFile;
+use crate::system::{c_path, errno, open, open_in};
 
 /// Repeats a call that returns a negative number on failure; returns the errno of the first failure.
 macro_rules! repeat_call {
@@ -182,36 +183,54 @@ pub enum Lookup {
 #[derive(Debug)]
 pub struct CreateDeleteNames {
     what: Lookup,
+    /// Its directory, where that is held.
+    held: Option<OwnedFd>,
+    /// From the held directory, or the working directory.
+    name: CString,
+    /// For calls that take no directory.
     path: CString,
     file: Option<OwnedFd>,
 }
 
 impl CreateDeleteNames {
-    /// Uses the file `path`, which nothing else may use and which is removed on drop.
-    pub fn new(what: Lookup, path: &Path) -> Result<Self, Error> {
-        let path = c_path(path)?;
+    /// Uses this file, which nothing else may use and which is removed on drop.
+    pub fn new(what: Lookup, OwnFile { path, held }: OwnFile) -> Result<Self, Error> {
+        let (name, reached) = match &held {
+            None => (path.clone(), path.clone()),
+            Some(held) => {
+                let name = Path::new(path.file_name().unwrap_or_default());
+                (name.into(), Path::new("/proc/self/fd").join(held.as_raw_fd().to_string()).join(name))
+            }
+        };
+        let (name, reached) = (c_path(&name)?, c_path(&reached)?);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
-        let file = (!matches!(what, Lookup::CreateDelete { .. })).then(|| open(&path, flags)).transpose()?;
-        Ok(Self { what, path, file })
+        let make = || open_in(held.as_ref(), (&name, &path), flags);
+        let file = (!matches!(what, Lookup::CreateDelete { .. })).then(make).transpose()?;
+        Ok(Self { what, held, name, path: reached, file })
+    }
+
+    fn directory(&self) -> i32 {
+        self.held.as_ref().map_or(libc::AT_FDCWD, AsRawFd::as_raw_fd)
     }
 }
 
 impl Drop for CreateDeleteNames {
     fn drop(&mut self) {
         // No one else uses the file, and it may not exist any more.
-        let _ = rustix::fs::unlink(&self.path);
+        // SAFETY: the name is NUL-terminated; the directory is held, or the working directory.
+        unsafe { libc::unlinkat(self.directory(), self.name.as_ptr(), 0) };
     }
 }
 
 impl Probe for CreateDeleteNames {
     #[inline(always)]
     fn run(&mut self, count: u32) -> i32 {
-        let path = self.path.as_ptr();
+        let (directory, name) = (self.directory(), self.name.as_ptr());
         match self.what {
             Lookup::Stat => {
                 let mut found = std::mem::MaybeUninit::<libc::stat>::uninit();
                 // SAFETY: the path is NUL-terminated; `found` has room for the answer.
-                repeat_call!(count, libc::stat(path, found.as_mut_ptr()))
+                repeat_call!(count, libc::fstatat(directory, name, found.as_mut_ptr(), 0))
             }
             Lookup::Fstat => {
                 let file = self.file.as_ref().map_or(-1, AsRawFd::as_raw_fd);
@@ -227,17 +246,18 @@ impl Probe for CreateDeleteNames {
                 repeat_call!(count, libc::syscall(libc::SYS_fstat, file, found.as_mut_ptr()))
             }
             Lookup::OpenClose => {
-                let flags = libc::O_RDWR | libc::O_SYNC | libc::O_CREAT;
+                let flags = libc::O_RDWR | libc::O_SYNC | libc::O_CREAT | libc::O_NOFOLLOW;
                 // SAFETY: the path is NUL-terminated; what was opened is closed immediately.
                 repeat_call!(
                     count,
-                    match libc::open(path, flags, 0o600) {
+                    match libc::openat(directory, name, flags, 0o600) {
                         file if file >= 0 => libc::close(file),
                         failed => failed,
                     }
                 )
             }
             Lookup::FopenFclose => {
+                let path = self.path.as_ptr();
                 // SAFETY: both strings are NUL-terminated; what was opened is closed immediately.
                 repeat_call!(count, {
                     let file = libc::fopen(path, c"w".as_ptr());
@@ -249,8 +269,8 @@ impl Probe for CreateDeleteNames {
                 // SAFETY: the path is NUL-terminated; what was opened is closed immediately.
                 repeat_call!(
                     count,
-                    match libc::open(path, flags, 0o600) {
-                        file if file >= 0 => libc::close(file) + libc::unlink(path),
+                    match libc::openat(directory, name, flags, 0o600) {
+                        file if file >= 0 => libc::close(file) + libc::unlinkat(directory, name, 0),
                         failed => failed,
                     }
                 )
@@ -320,6 +340,10 @@ mod tests {
     use super::*;
     use crate::own_file::own_file;
 
+    fn on(path: std::path::PathBuf) -> OwnFile {
+        OwnFile { path, held: None }
+    }
+
     #[test]
     fn every_call_succeeds_and_removes_its_file() {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -332,7 +356,7 @@ mod tests {
         ];
         for what in all {
             let mut names =
-                CreateDeleteNames::new(what, &own_file(folder.path(), "names")).expect("a file in it");
+                CreateDeleteNames::new(what, on(own_file(folder.path(), "names"))).expect("a file in it");
             assert_eq!(names.run(3), 0, "{what:?}");
         }
         assert_eq!(std::fs::read_dir(folder.path()).map(Iterator::count).ok(), Some(0));
@@ -350,14 +374,49 @@ mod tests {
     #[test]
     fn a_directory_that_is_not_there_is_named_in_the_error() {
         let error =
-            CreateDeleteNames::new(Lookup::Stat, Path::new("/not/there/file")).expect_err("no folder");
+            CreateDeleteNames::new(Lookup::Stat, on("/not/there/file".into())).expect_err("no folder");
         assert!(error.to_string().contains("/not/there"), "{error}");
+    }
+
+    #[test]
+    fn a_file_is_made_used_and_removed_in_the_directory_that_is_held() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (inside, outside) = (folder.path().join("a"), folder.path().join("outside"));
+        let in_it = |directory: &Path| std::fs::read_dir(directory).map(Iterator::count).ok();
+        for (number, what) in
+            [Lookup::Stat, Lookup::OpenClose, Lookup::FopenFclose, Lookup::CreateDelete { sync: false }]
+                .into_iter()
+                .enumerate()
+        {
+            for directory in [&inside, &outside] {
+                std::fs::create_dir_all(directory).expect("mkdir");
+            }
+            let held = std::fs::File::open(&inside).expect("there").into();
+            let file = OwnFile { path: inside.join("f"), held: Some(held) };
+            let moved = folder.path().join(format!("moved-{number}"));
+            let swap = || {
+                std::fs::rename(&inside, &moved).expect("rename");
+                std::os::unix::fs::symlink("outside", &inside).expect("symlink");
+            };
+            if number % 2 == 1 {
+                swap();
+            }
+            let mut names = CreateDeleteNames::new(what, file).expect("a file in it");
+            if number % 2 == 0 {
+                swap();
+            }
+            assert_eq!((names.run(3), in_it(&outside)), (0, Some(0)), "{what:?}");
+            drop(names);
+            assert_eq!((in_it(&outside), in_it(&moved)), (Some(0), Some(0)), "{what:?}");
+            std::fs::remove_file(&inside).expect("the link");
+        }
     }
 
     #[test]
     fn a_failing_call_yields_its_errno() {
         let folder = tempfile::tempdir().expect("a temporary folder");
-        let mut names = CreateDeleteNames::new(Lookup::Stat, &folder.path().join("f")).expect("a file in it");
+        let mut names =
+            CreateDeleteNames::new(Lookup::Stat, on(folder.path().join("f"))).expect("a file in it");
         folder.close().expect("removable");
         assert_eq!(names.run(1), libc::ENOENT);
     }

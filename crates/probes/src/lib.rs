@@ -47,6 +47,7 @@ pub use measure::{Instruments, MeasureSettings, Measured, Observation, measure};
 pub use memory::{LINE, Pass};
 pub use net::{ANSWER_OF_AN_ECHO, Transport};
 pub use noise::noise;
+pub use own_file::OwnFile;
 pub use request::{Request, build};
 pub use sharing::AtomicKind;
 pub use tour::{RungObservations, Tour, TourProgress, tour};

@@ -3,8 +3,18 @@
 use std::collections::hash_map::RandomState;
 use std::ffi::CStr;
 use std::hash::{BuildHasher, Hasher};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The file of a kernel: by its path, or by its name in a directory that is held, whatever the directory is called by then.
+#[derive(Debug, Default)]
+pub struct OwnFile {
+    /// As it was drawn.
+    pub path: PathBuf,
+    /// Its directory.
+    pub held: Option<OwnedFd>,
+}
 
 /// A name in `directory` that no other kernel uses, in this process, in another rank or on another host that
 /// shares the directory. It contains the host, the process, a counter and 64 random bits, since containers

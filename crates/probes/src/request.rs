@@ -8,7 +8,7 @@ use crate::kernel::Kernel;
 use crate::loaded::{LoadedChase, NodeChase};
 use crate::memory::{Chase, MemoryStream, Pass, Poke, Touch};
 use crate::net::{NetPingPong, Transport};
-use crate::own_file::own_file;
+use crate::own_file::{OwnFile, own_file};
 use crate::processes::{Fork, PingPong, Spawn, Thread};
 use crate::sharing::{AtomicKind, AtomicWord, CorePingPong, MutexHandover, SelfSignal};
 
@@ -90,13 +90,13 @@ pub enum Request {
 
 /// Builds the kernel of `request`, with its memory touched and its file created.
 pub fn build(request: &Request) -> Result<Box<dyn Kernel>, Error> {
-    build_on(request, request.own_file())
+    build_on(request, request.own_file().map(|path| OwnFile { path, held: None }))
 }
 
 /// As [`build`], with the file that [`Request::own_file`] gave.
-pub(crate) fn build_on(request: &Request, file: Option<PathBuf>) -> Result<Box<dyn Kernel>, Error> {
-    let file = file.unwrap_or_default();
-    let names = |what| CreateDeleteNames::new(what, &file);
+pub(crate) fn build_on(request: &Request, file: Option<OwnFile>) -> Result<Box<dyn Kernel>, Error> {
+    let mut file = file.unwrap_or_default();
+    let mut names = |what| CreateDeleteNames::new(what, std::mem::take(&mut file));
     let small = |bytes: u64| usize::try_from(bytes).unwrap_or(usize::MAX).max(1);
     Ok(match request {
         Request::Empty => Box::new(calls::Empty),

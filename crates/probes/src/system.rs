@@ -1,7 +1,7 @@
 //! Converts paths, opens files and reads errno for the kernels.
 
 use std::ffi::{CStr, CString};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 
 use rustix::fs::{Mode, OFlags};
@@ -24,6 +24,17 @@ pub(crate) fn c_path(path: &Path) -> Result<CString, Error> {
 pub(crate) fn open(path: &CStr, flags: OFlags) -> Result<OwnedFd, Error> {
     rustix::fs::open(path, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
         .map_err(|error| Error::Open { path: path.to_string_lossy().into_owned(), source: error.into() })
+}
+
+/// As [`open`], of a `name` in the directory `held`, or in the working directory; errors say `path`.
+pub(crate) fn open_in(
+    held: Option<&OwnedFd>,
+    (name, path): (&CStr, &Path),
+    flags: OFlags,
+) -> Result<OwnedFd, Error> {
+    let directory = held.map_or(rustix::fs::CWD, AsFd::as_fd);
+    rustix::fs::openat(directory, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)
+        .map_err(|error| Error::Open { path: path.display().to_string(), source: error.into() })
 }
 
 /// A failed system call.

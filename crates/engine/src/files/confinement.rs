@@ -1,12 +1,15 @@
 //! The places that a program may touch.
 
+mod held;
+mod links;
+
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use confine::{Held, Rules};
+use confine::Rules;
 
 use super::entry::{is_there_and_no_link, look};
 use super::owned::Ownership;
@@ -264,39 +267,6 @@ impl Confinement {
         }
     }
 
-    fn reach_held<'p>(
-        &self,
-        what: &'static str,
-        path: &'p CStr,
-        around: ParentFacts,
-    ) -> Result<Reached<'p>, Refusal> {
-        let bytes = path.to_bytes();
-        let bytes = bytes.strip_suffix(b"/").filter(|rest| !rest.is_empty()).unwrap_or(bytes);
-        let directory = directory_of(bytes);
-        let real = real_path(here(directory));
-        let name = CString::new(&bytes[directory.len()..]).unwrap_or_default();
-        let held = real.as_deref().map(|real| {
-            let whole = real.join(OsStr::from_bytes(name.to_bytes()));
-            let place = self.allowing(real).or_else(|| self.allowing(&whole));
-            match place.and_then(|place| place.anchor.as_ref()) {
-                Some(anchor) => anchor.hold(real),
-                None => Err(std::io::ErrorKind::NotFound.into()),
-            }
-        });
-        match held {
-            Some(Ok(held)) if held.is_directory() => {
-                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held) })
-            }
-            Some(Err(error)) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
-                let real = real.unwrap_or_default();
-                Err(self.refuse(what, path, Reason::Changed, &real))
-            }
-            // Calls answer as they would: one of these names has nothing in it, the other is no directory.
-            Some(Ok(_)) => Ok(Reached { path: Cow::Borrowed(c"/dev/null/none"), around, held: None }),
-            _ => Ok(Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, held: None }),
-        }
-    }
-
     /// As [`Confinement::reach`], for a call that opens to read, and follows a link at the end.
     ///
     /// # Errors
@@ -353,44 +323,6 @@ impl Confinement {
         self.by_descriptor
     }
 
-    /// A path by which a call reaches exactly what `path` leads to now, links at its end followed, and its mode. None
-    /// where there is nothing; the call then fails under its own name.
-    ///
-    /// # Errors
-    /// Where it leads outside.
-    pub fn hold(&mut self, what: &'static str, path: &CStr) -> Result<Option<(CString, u32, Held)>, Refusal> {
-        if let Some(held) = self.hold_as_written(path) {
-            return Ok(Some(held));
-        }
-        let real = self.check_followed(what, path)?;
-        if !self.free {
-            let inside = CString::new(real.as_os_str().as_bytes()).unwrap_or_default();
-            self.check(what, &inside)?;
-        }
-        let place = self.allowing(&real);
-        let held = place.and_then(|place| place.anchor.as_ref()?.hold(&real).ok());
-        let Some(held) = held else { return Ok(None) };
-        let mode = held.mode().unwrap_or(0);
-        if mode & libc::S_IFMT == libc::S_IFLNK {
-            return Err(self.refuse(what, path, Reason::Changed, &real));
-        }
-        Ok(Some((held.path_of(c""), mode, held)))
-    }
-
-    /// As [`Confinement::hold`], of a path without links: where it leads is where it says, and only the call that holds it
-    /// looks. None where it has a link, or where what it says is not allowed.
-    fn hold_as_written(&self, path: &CStr) -> Option<(CString, u32, Held)> {
-        let written = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let whole = match written.is_absolute() {
-            true => Cow::Borrowed(written),
-            false => Cow::Owned(std::env::current_dir().ok()?.join(written)),
-        };
-        self.allowing(&whole)?;
-        let held = Held::without_links(path).ok()?;
-        let mode = held.mode().ok()?;
-        Some((held.path_of(c""), mode, held))
-    }
-
     /// A refusal for another reason than where `path` lies.
     pub fn refusal(&self, what: &'static str, path: &CStr, reason: Reason) -> Refusal {
         // The name of a program is no path.
@@ -405,22 +337,6 @@ impl Confinement {
             Some(real) if self.free || self.allowing(&real).is_some() => Ok(real),
             Some(real) => Err(self.refuse(what, path, self.reason_against(&real), &real)),
             None => Err(self.refuse(what, path, Reason::Outside, written)),
-        }
-    }
-
-    /// Checks what the new link `path` is to lead to, for an early message: the link may be moved, so what lies behind it is
-    /// judged when it is opened.
-    pub fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
-        const WHAT: &str = "make a link to";
-        let written = Path::new(OsStr::from_bytes(target.to_bytes()));
-        if self.free {
-            return Ok(());
-        }
-        let base = Path::new(OsStr::from_bytes(path.to_bytes())).parent().unwrap_or(Path::new(""));
-        let leads = base.join(written);
-        match real_path(&leads) {
-            Some(real) if self.allowing(&real).is_some() => Ok(()),
-            real => Err(self.refuse(WHAT, target, Reason::Outside, &real.unwrap_or(leads))),
         }
     }
 

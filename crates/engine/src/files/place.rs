@@ -82,6 +82,11 @@ impl<'p> Reached<'p> {
         Self { path: Cow::Borrowed(path), around, held: None }
     }
 
+    /// Its directory, where that is held.
+    pub fn into_held(self) -> Option<Held> {
+        self.held
+    }
+
     /// Is its directory held, so that the path leads to the same one as long as this is kept?
     pub fn is_held(&self) -> bool {
         self.held.is_some()

@@ -1,5 +1,6 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
+mod room;
 mod together;
 
 use std::ffi::{CStr, CString, OsStr};
@@ -9,7 +10,6 @@ use std::path::{Path, PathBuf};
 use confine::Held;
 
 use super::judge::OpenJudge;
-use super::space_watch::Free;
 use crate::driver::Handle;
 use crate::files::{
     Confinement, EarlierNames, Evidence, FoundFile, Moment, Object, Ownership, ParentFacts, READ, Reached,
@@ -140,9 +140,10 @@ impl Guard {
         self.local && !self.confinement.is_free()
     }
 
-    /// May this be changed, which `path` names?
-    fn may_change(&self, path: &CStr, around: ParentFacts, object: &Object) -> bool {
-        around.trusted || self.own.is_ours(object) || self.confinement.is_named(path)
+    /// May this be removed, renamed, replaced or given another name or attributes? What the user named as a place may only
+    /// be written to.
+    fn may_change(&self, around: ParentFacts, object: &Object) -> bool {
+        around.trusted || self.own.is_ours(object)
     }
 
     /// Opens files of this directory, and lets through what the program may change.
@@ -174,7 +175,7 @@ impl Guard {
             return Ok(None);
         }
         match look(&reached.path) {
-            Some(found) if !self.may_change(path, reached.around, found.object()) => {
+            Some(found) if !self.may_change(reached.around, found.object()) => {
                 Err(self.confinement.refusal(what, path, Reason::NotMade))
             }
             found => Ok(found),
@@ -220,9 +221,7 @@ impl Guard {
         }
         let trusted = self.confinement.clone().check(what, path).is_ok_and(|around| around.trusted);
         match look_at(descriptor) {
-            Some(found)
-                if !trusted && !self.own.is_ours(found.object()) && !self.confinement.is_named(path) =>
-            {
+            Some(found) if !trusted && !self.own.is_ours(found.object()) => {
                 Err(self.confinement.refusal(what, path, Reason::NotMade))
             }
             _ => Ok(()),
@@ -303,32 +302,6 @@ impl Guard {
         if self.local && !self.confinement.is_free() { self.confinement.hold(what, path) } else { Ok(None) }
     }
 
-    /// What is free for the file `path`, which may be new; `None` where it may be filled, where nobody can say, and of
-    /// devices.
-    pub(super) fn room_at(&self, path: &CStr) -> Option<Free> {
-        if self.confinement.fills() { None } else { self.free_at(path) }
-    }
-
-    /// What is free for the file `path`, which may be new; `None` where nobody can say, and of devices.
-    pub(super) fn free_at(&self, path: &CStr) -> Option<Free> {
-        if !self.local {
-            return None;
-        }
-        let path = Path::new(OsStr::from_bytes(path.to_bytes()));
-        let place = match path.metadata() {
-            Ok(found) if !found.is_file() => return None,
-            Ok(_) => path,
-            Err(_) => path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new(".")),
-        };
-        let found = rustix::fs::statvfs(place).ok()?;
-        Some(Free {
-            file_system: found.f_fsid,
-            bytes: found.f_bavail.saturating_mul(found.f_frsize),
-            // Where inodes are made as they are needed, their number is 0.
-            files: (found.f_files > 0).then_some(found.f_favail),
-        })
-    }
-
     /// May a program be started?
     pub(super) fn may_start(&self, program: &CStr) -> Result<(), Refusal> {
         match self.confinement.spawns() {
@@ -352,9 +325,9 @@ impl Guard {
         if self.local { self.confinement.check_followed(what, path).map(Some) } else { Ok(None) }
     }
 
-    /// As [`Guard::check`], of what is on this machine whatever the driver: the directory of a kernel's files.
-    pub(super) fn check_local_directory(&mut self, what: &'static str, path: &CStr) -> Result<(), Refusal> {
-        self.confinement.check(what, path).map(drop)
+    /// Where a kernel may make files, which are on this machine whatever the driver: a path in that directory.
+    pub(super) fn reach_for_kernel<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        self.confinement.reach_for_long("make files in", path)
     }
 
     /// A kernel will make `path` on this machine, whatever the driver, and nobody else.

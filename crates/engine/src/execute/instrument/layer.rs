@@ -1,9 +1,6 @@
 //! The layer around a driver: its state, and what needs no call of the driver.
 
-use std::ffi::CString;
-use std::os::unix::ffi::OsStrExt;
-
-use samples::{Outcome, VerifiedFacts, Warning};
+use samples::{VerifiedFacts, Warning};
 
 use super::bracket::Bracket;
 use super::guard::Guard;
@@ -16,10 +13,9 @@ use crate::buffers::Scratch;
 use crate::collective::{HintsReadBack, MessageMemory, Preparations};
 use crate::content::{Author, Catalogue, LastRead, Wrong};
 use crate::driver::{Capabilities, Driver};
-use crate::execute::call::{Meaning, NoKernel, Timed};
 use crate::files::{Confinement, Ownership, Registry};
 use clock::Clock;
-use probes::{Kernels, Request};
+use probes::Kernels;
 use ranks::StopFlag;
 
 /// What a rank's instrument is made of, besides its driver.
@@ -70,7 +66,7 @@ pub(super) struct Layer {
     /// and of all verified reads since anybody asked.
     pub(super) verified: VerifiedFacts,
     /// Why the last write that was not begun would have taken too much.
-    pub(super) kept_free: Option<String>,
+    pub(super) kept_free: Option<(u64, String)>,
     pub(super) hints: HintsReadBack,
     pub(super) preparations: Preparations,
     pub(super) messages: MessageMemory,
@@ -132,38 +128,5 @@ impl Layer {
         for (handle, position) in self.files.take_moved() {
             driver.seek(handle, position as i64, libc::SEEK_SET);
         }
-    }
-
-    pub(super) fn kernel(
-        &mut self,
-        driver: &mut dyn Driver,
-        request: Request,
-        count: u32,
-    ) -> Result<Timed, NoKernel> {
-        if self.bracket.is_virtual() {
-            return Ok(self.bracket.draw(driver, count));
-        }
-        if !self.kernels.is_ready(&request) {
-            self.may_use(&request).map_err(NoKernel::Refused)?;
-            let file = request.own_file();
-            if let Some(file) = &file {
-                let path = CString::new(file.as_os_str().as_bytes()).unwrap_or_default();
-                self.guard.register_local(&path);
-            }
-            self.kernels.build(&request, file, self.bracket.clock).map_err(NoKernel::Failed)?;
-        }
-        let (kernels, stop) = (&mut self.kernels, self.stop);
-        let (done, seen) = self.bracket.watched(request.faults(), |clock| {
-            kernels.time(clock, (&request, count), || stop.why().is_some())
-        });
-        let Some(done) = done else { return Ok(self.bracket.failed(driver, libc::ENOSYS)) };
-        let (begin, end) = (done.timed.begin, done.timed.end);
-        // The value of a kernel that moves nothing is what its last operation gave.
-        let (value, meaning) = match done.bytes {
-            0 => (done.value, Meaning::Value),
-            bytes => (bytes, Meaning::Bytes),
-        };
-        let outcome = Outcome { value, errno: done.timed.errno, ..Outcome::default() };
-        Ok(Timed { begin, end, outcome, meaning, seen, batch: done.batch })
     }
 }

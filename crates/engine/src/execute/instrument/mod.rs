@@ -1,7 +1,7 @@
 //! What stands around every driver: timing, causes, confinement, the registry of created files, buffers, content.
 //!
 //! [`Instrument`] holds a driver and a [`Layer`], whose methods take the driver they work with. `perform` says which
-//! calls make up an operation, `transfer` moves bytes, `copy` has the kernel move them, `names` makes, changes and removes what has a name, `jobs`
+//! calls make up an operation, `transfer` moves bytes, `copy` has the kernel move them, `names` makes, changes and removes what has a name, `kernels` times native kernels, `jobs`
 //! keeps what is under way, `sparse` looks for files without data, `together` is what a group does to one file, `worker` what a thread takes over, `space_watch` the
 //! space that is left.
 
@@ -13,6 +13,7 @@ mod counted;
 mod guard;
 mod jobs;
 mod judge;
+mod kernels;
 mod keys;
 mod layer;
 mod names;
@@ -248,8 +249,10 @@ impl Instrument {
 
     /// Bytes that are free for the file `path`, and why they may not be taken, where a write was not begun for that.
     pub fn free_for(&mut self, path: &CStr) -> (Option<u64>, Option<String>) {
-        let free = self.layer.guard.free_at(path).map(|free| free.bytes);
-        (free, self.layer.kept_free.take())
+        match self.layer.kept_free.take() {
+            Some((free, why)) => (Some(free), Some(why)),
+            None => (self.layer.guard.free_at(path), None),
+        }
     }
 
     /// What verified reads came to since the last call.

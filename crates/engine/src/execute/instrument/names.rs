@@ -2,7 +2,6 @@
 
 use std::ffi::{CStr, CString};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
 
 use samples::Outcome;
 
@@ -15,7 +14,6 @@ use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
 use crate::files::{FoundFile, MAKE, Moment, Refusal};
 use crate::flags;
-use probes::Request;
 
 impl Layer {
     /// Checks and registers what surrounds a call that opens `path` to write, and may make it, and times it. `call` gets the
@@ -256,6 +254,9 @@ impl Layer {
         let how = ("write to", Meaning::Value, Makes::Nothing);
         if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
             let reached = self.guard.reach("write to", path)?;
+            if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+                return Ok(self.bracket.failed(driver, libc::ENOSPC));
+            }
             let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around) };
             let open = |driver: &mut D| judge.open(driver, &reached.path, open_flags, mode);
             return Ok(self.bracket.time(driver, Meaning::Value, open));
@@ -300,6 +301,9 @@ impl Layer {
             let is_same = |one: &FoundFile| moved.as_ref().is_some_and(|moved| moved.is(one));
             self.guard.gone(replaced.as_ref().filter(|one| !is_same(one)));
             self.content_renamed(from, to);
+            if moved.as_ref().is_some_and(|moved| moved.is_directory() || moved.is_link()) {
+                self.kernels.drop_files();
+            }
             self.guard.renamed(from, to, around);
         } else if intended {
             self.guard.removed(to);
@@ -362,18 +366,6 @@ impl Layer {
         }
         self.guard.settle(path, around, Makes::Keeps, outcome.errno);
         Ok(Timed { outcome, ..timed })
-    }
-
-    /// A kernel that makes a file, or starts a program, may do so where the program may.
-    pub(super) fn may_use(&mut self, request: &Request) -> Result<(), Refusal> {
-        let named = |path: PathBuf| CString::new(path.as_os_str().as_bytes()).unwrap_or_default();
-        if let Some(directory) = request.writes_in() {
-            self.guard.check_local_directory("make files in", &named(directory.join("x")))?;
-        }
-        if let Request::Spawn { program } = request {
-            self.guard.may_start(&CString::new(program.as_bytes()).unwrap_or_default())?;
-        }
-        Ok(())
     }
 
     /// Gives `path` other attributes. What it leads to is held meanwhile, so that no link in its place is followed.

@@ -1,13 +1,14 @@
 //! Watches the space that is left where a program writes, so that a loop of writes does not fill the disk.
 //!
 //! A tenth of what was free at the first look stays free. Between two looks a rank may take half of its share of the
-//! rest, so looks come closer together the less is left. None lies between two clock reads.
+//! rest, so looks come closer together the less is left. None lies between two clock reads. What ranks begin to write at the
+//! same time none of them sees, so the tenth may be less by one write of each.
 
 use std::collections::HashMap;
 
-/// Bytes that are taken before the first look.
+/// Bytes that all take before the first look.
 const FIRST: u64 = 16 << 20;
-/// Bytes that are taken between two looks, at least.
+/// Bytes that all take between two looks, at least.
 const LEAST: u64 = 4 << 20;
 /// What a name takes: an entry, an inode, perhaps a block.
 pub(super) const OF_A_NAME: u64 = 4096;
@@ -21,6 +22,30 @@ pub(super) struct Free {
     pub(super) bytes: u64,
     /// Files that can still be made; `None` where it has no such limit.
     pub(super) files: Option<u64>,
+}
+
+impl Free {
+    pub(super) fn of(found: &rustix::fs::StatVfs) -> Self {
+        Self {
+            file_system: found.f_fsid,
+            bytes: found.f_bavail.saturating_mul(found.f_frsize),
+            // Where inodes are made as they are needed, their number is 0.
+            files: (found.f_files > 0).then_some(found.f_favail),
+        }
+    }
+}
+
+/// What may be taken for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Spare {
+    /// Some of what its file system has left.
+    Free(Free),
+    /// It is a device or a pipe: whatever is written to it, no file system has less.
+    TakesNone,
+    /// Nobody can say.
+    Unknown,
+    /// The program may fill what it writes to, or it is not of this machine.
+    Unwatched,
 }
 
 /// What a rank, or a worker of it, may take before it looks again.
@@ -42,7 +67,8 @@ impl Default for SpaceWatch {
 impl SpaceWatch {
     /// That of one of so many ranks.
     pub(super) fn of(ranks: u32) -> Self {
-        Self { takers: u64::from(ranks.max(1)), ..Self::default() }
+        let takers = u64::from(ranks.max(1));
+        Self { left: FIRST / takers, takers, ..Self::default() }
     }
 
     /// That of one of `count` workers.
@@ -70,15 +96,19 @@ impl SpaceWatch {
         let rest = now.bytes.checked_sub(first.bytes / 10).and_then(|rest| rest.checked_sub(bytes));
         match rest {
             Some(rest) if !few_files => {
-                self.left = (rest / (2 * self.takers)).max(LEAST);
+                let share = |rest: u64| rest / self.takers.saturating_mul(2);
+                let names = first.files.zip(now.files).map_or(u64::MAX, |(first, now)| {
+                    share(now.saturating_sub(first / 10)).saturating_mul(OF_A_NAME)
+                });
+                self.left = share(rest).max(LEAST / self.takers).min(names);
                 Ok(())
             }
             _ => Err(first),
         }
     }
 
-    /// Nobody can say what is left there.
-    pub(super) fn unknown(&mut self) {
+    /// Nobody need look.
+    pub(super) fn unwatched(&mut self) {
         self.left = FIRST;
     }
 }
@@ -109,13 +139,38 @@ mod tests {
 
     #[test]
     fn a_tenth_stays_free_however_many_write_in_whatever_pieces() {
-        for takers in [1, 2, 16] {
+        for takers in [1, 2, 16, 64] {
             for piece in [4096, MIB, 300 * MIB] {
                 let disk = 64 << 30;
                 let share = filled(disk, takers, piece) as f64 / disk as f64;
                 assert!((0.8..0.91).contains(&share), "{takers} in pieces of {piece}: {share}");
             }
         }
+    }
+
+    #[test]
+    fn many_who_write_to_a_small_disk_take_little_more_than_they_may() {
+        let disk = 300 * MIB;
+        for (takers, piece) in [(1, MIB), (4, 4096), (32, 64 << 10), (512, 4096)] {
+            let over = filled(disk, takers, piece).saturating_sub(disk / 10 * 9);
+            assert!(over <= LEAST + u64::from(takers) * piece, "{takers} in pieces of {piece}: {over}");
+        }
+    }
+
+    #[test]
+    fn names_do_not_run_out_where_there_is_plenty_of_room_for_bytes() {
+        let mut rooms = vec![SpaceWatch::of(4); 4];
+        let (all, mut made) = (1_000_000, 0);
+        'full: loop {
+            for room in &mut rooms {
+                let now = Free { files: Some(all - made), ..free(1 << 50) };
+                if room.must_look(OF_A_NAME) && room.look(now, OF_A_NAME).is_err() {
+                    break 'full;
+                }
+                made += 1;
+            }
+        }
+        assert!((all / 2..=all / 10 * 9 + 2000).contains(&made), "{made}");
     }
 
     #[test]
@@ -141,7 +196,7 @@ mod tests {
     fn workers_share_what_their_rank_may_take() {
         let room = SpaceWatch::of(2);
         let mut worker = room.of_worker(8);
-        assert!(!worker.must_look(FIRST / 8) && worker.must_look(1));
+        assert!(!worker.must_look(FIRST / 16) && worker.must_look(1));
         worker.look(free(1 << 40), 1).expect("plenty");
         assert!(worker.left * 16 <= 1 << 40);
     }

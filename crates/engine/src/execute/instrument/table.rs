@@ -28,6 +28,8 @@ pub(super) struct OpenFile {
     pub(super) copied: Option<bool>,
     /// Other workers have it open too: each keeps its own position.
     pub(super) shared: bool,
+    /// It was found to be a device or a pipe, which no write makes fuller.
+    pub(super) takes_no_room: bool,
     pub(super) group: Option<Box<GroupFile>>,
 }
 
@@ -45,6 +47,7 @@ impl OpenFile {
             appends: false,
             copied: None,
             shared: false,
+            takes_no_room: false,
             group: None,
         }
     }

@@ -1,7 +1,6 @@
 //! What the ranks of a group do to one file, timed.
 
 use std::ffi::{CStr, CString};
-use std::sync::Arc;
 
 use samples::{Outcome, VerifiedFacts};
 
@@ -19,6 +18,12 @@ use ranks::layout::{Direction, Layout, ParallelMode};
 /// Does the MPI library get the name?
 fn announced(driver: &dyn Driver, comm: &dyn Comm) -> bool {
     collective::is_of_library(driver, comm)
+}
+
+/// A file of a group that may be used: its directory, which stays held where it must be as long as the name is used.
+struct Admitted<'p> {
+    reached: Reached<'p>,
+    named: CString,
 }
 
 impl Layer {
@@ -119,7 +124,8 @@ impl Layer {
         mode: ParallelMode,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        let (around, named) = self.admit(path, (mode.write || mode.create, announced(driver, comm)))?;
+        let admitted = self.admit(path, (mode.write || mode.create, announced(driver, comm)))?;
+        let (around, named) = (admitted.reached.around, &admitted.named);
         let mut opened = None;
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
             Ok(prepared) => prepared,
@@ -129,7 +135,7 @@ impl Layer {
             }
         };
         let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
-            match collective::open(driver, comm, (&named, mode), &prepared) {
+            match collective::open(driver, comm, (named, mode), &prepared) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -153,11 +159,7 @@ impl Layer {
     }
 
     /// May this file be touched? One that may be made is registered. Under which name it is to be opened.
-    fn admit(
-        &mut self,
-        path: &CStr,
-        (write, library): (bool, bool),
-    ) -> Result<(ParentFacts, CString), Refusal> {
+    fn admit<'p>(&mut self, path: &'p CStr, (write, library): (bool, bool)) -> Result<Admitted<'p>, Refusal> {
         if write {
             let reached = self.guard.reach("write to", path)?;
             let around = reached.around;
@@ -165,12 +167,18 @@ impl Layer {
             self.guard.own_followed("write to", path, around)?;
             let named = self.guard.for_library("write to", path, (library, &reached))?;
             self.guard.intend(path, around, Makes::Keeps);
-            return Ok((around, named));
+            return Ok(Admitted { reached, named });
         }
-        self.guard.may_read_followed(path)?;
-        let around = ParentFacts { birth_times: true, place: 0, trusted: false, replaceable: false };
-        let named = self.guard.for_library(READ, path, (library, &Reached::unchecked(path, around)))?;
-        Ok((around, named))
+        let reached = match library {
+            true => {
+                self.guard.may_read_followed(path)?;
+                let around = ParentFacts { birth_times: true, place: 0, trusted: false, replaceable: false };
+                Reached::unchecked(path, around)
+            }
+            false => self.guard.reach_to_read(path)?,
+        };
+        let named = self.guard.for_library(READ, path, (library, &reached))?;
+        Ok(Admitted { reached, named })
     }
 
     fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
@@ -225,12 +233,13 @@ impl Layer {
             },
             Target::Path(path) => {
                 let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
-                let Some((around, named)) = admitted else {
+                let Some(Admitted { reached, named }) = &admitted else {
                     return Ok(self.bracket.failed(driver, libc::EINVAL));
                 };
+                let around = reached.around;
                 let (guard, mut refused) = (&self.guard, None);
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    match collective::open(driver, comm, (&named, mode), &prepared) {
+                    match collective::open(driver, comm, (named, mode), &prepared) {
                         Ok(mut file) => {
                             if let Some(descriptor) = file.descriptor().filter(|_| write)
                                 && let Err(refusal) = guard.own_group("write to", path, (around, descriptor))
@@ -252,7 +261,7 @@ impl Layer {
                     return Err(refusal);
                 }
                 self.settle(path, around, write, timed.outcome.errno);
-                self.read_hints_back(driver, (path, &named), comm);
+                self.read_hints_back(driver, (path, named), comm);
                 timed
             }
         };
@@ -282,11 +291,10 @@ impl Layer {
         if !self.room.must_look(layout.bytes()) {
             return false;
         }
-        let path: Option<Arc<CStr>> = match target {
-            Target::Path(path) => Some(path.into()),
-            Target::File(file) => self.files.get(file).map(|open| Arc::clone(&open.path)),
-        };
-        path.is_some_and(|path| self.would_fill(&path, layout.bytes()))
+        match target {
+            Target::Path(path) => self.would_fill(path, layout.bytes()),
+            Target::File(file) => self.would_fill_file(file, layout.bytes()),
+        }
     }
 
     /// A file that was closed within the timing: its hints are asked for outside of it.

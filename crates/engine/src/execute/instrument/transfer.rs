@@ -7,6 +7,7 @@ use samples::{Outcome, Warning, units};
 
 use super::guard::Makes;
 use super::layer::Layer;
+use super::space_watch::Spare;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::{Destined, FileName, LastRead};
 use crate::driver::{Driver, Handle};
@@ -273,17 +274,38 @@ impl Layer {
     /// As [`Layer::would_fill`], of an open file.
     #[cold]
     pub(super) fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
-        let Some(path) = self.files.get(file).map(|open| Arc::clone(&open.path)) else { return false };
-        self.would_fill(&path, length)
+        let Some(open) = self.files.get_mut(file) else { return false };
+        let descriptor = match (&open.handle, &open.group) {
+            _ if open.takes_no_room => return false,
+            (Some(handle), _) => Some(handle.0 as i32),
+            (None, group) => group.as_ref().and_then(|group| group.descriptor()),
+        };
+        // What an MPI library opened is known by its name alone.
+        let room = match descriptor {
+            Some(descriptor) => self.guard.room_of(descriptor),
+            None => self.guard.room_at(&open.path),
+        };
+        open.takes_no_room = room == Spare::TakesNone && descriptor.is_some();
+        let path = Arc::clone(&open.path);
+        self.would_take(&path, room, length)
     }
 
     /// Looks what is free for `path`: would so many bytes leave less than a tenth of what was free at the first look? A
     /// note says so.
     #[cold]
     pub(super) fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
-        let Some(now) = self.guard.room_at(path) else {
-            self.room.unknown();
-            return false;
+        self.would_take(path, self.guard.room_at(path), length)
+    }
+
+    fn would_take(&mut self, path: &CStr, room: Spare, length: u64) -> bool {
+        let now = match room {
+            Spare::Free(now) => now,
+            // The next write looks again: it may be to a file.
+            Spare::TakesNone | Spare::Unknown => return false,
+            Spare::Unwatched => {
+                self.room.unwatched();
+                return false;
+            }
         };
         let Err(first) = self.room.look(now, length) else { return false };
         let few_files = match now.files {
@@ -292,8 +314,8 @@ impl Layer {
             }
             _ => String::new(),
         };
-        self.kept_free =
-            Some(format!("{few_files}; a tenth of {} stays free without --fill", units::bytes(first.bytes)));
+        let why = format!("{few_files}; a tenth of {} stays free without --fill", units::bytes(first.bytes));
+        self.kept_free = Some((now.bytes, why));
         self.notes.push(Warning {
             code: "would-fill".into(),
             text: format!(

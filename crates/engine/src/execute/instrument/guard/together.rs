@@ -23,7 +23,7 @@ impl Guard {
         let is_expected = self.own.expects(&real);
         let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
         match found {
-            Some(found) if !self.may_change(path, around, found.object()) => {
+            Some(found) if !self.may_change(around, found.object()) && !self.confinement.is_named(path) => {
                 // Another rank of the group is just making it.
                 let just_made = match around.birth_times {
                     true => is_expected && found.is_born_since(self.registry.begun()),
@@ -60,6 +60,7 @@ impl Guard {
             Some(found) if found.is_born_since(self.registry.begun()) && is_expected() => Ok(()),
             // Nothing had the name before.
             Some(_) if !around.birth_times && self.registry.knows(path) => Ok(()),
+            _ if self.confinement.is_named(path) => Ok(()),
             _ => self.own_open(what, path, descriptor),
         }
     }

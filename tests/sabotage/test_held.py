@@ -1,0 +1,129 @@
+"""What is checked is what is used: files of kernels, of groups, and the space of files whatever they are called by then."""
+
+import os
+import subprocess
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from filesystems.measured import Lastrank
+from mpi.launchers import launcher
+
+from .without import without_landlock
+
+
+def says(lastrank: Lastrank, folder: Path, text: str, *options: str, landlock: bool = True) -> subprocess.CompletedProcess:
+    (folder / "a.ppl").write_text(text)
+    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "30", *options]
+    return subprocess.run(
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        preexec_fn=None if landlock else without_landlock,
+    )  # fmt: skip
+
+
+SWAPPED = """
+on_error continue;
+if $$rank == 0 mkdir("a");
+if $$rank == 0 symlink("b", "l");
+barrier;
+if $$rank == 0 { sleep(20ms); rename("a", "t"); rename("l", "a"); sleep(200ms); rename("a", "l"); rename("t", "a"); }
+if $$rank == 1 repeat 20 { fopen_fclose("a", 2000); create_delete("a", 500); open_close("a", 500); }
+"""
+
+
+@pytest.mark.parametrize("name", ["", "without Landlock", "debian-mpich", "debian-openmpi"])
+def test_files_of_kernels_stay_in_the_directory_that_was_checked(lastrank: Lastrank, name: str) -> None:
+    """`b` is of the user, whom no file of a kernel may remain with, nor be seen at."""
+    folder = lastrank.folder
+    (folder / "b").mkdir()
+    (folder / "a.ppl").write_text(SWAPPED)
+    words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60")
+    command, environment = [str(word) for word in (lastrank.program, "run", *words, "-n", "2")], dict(os.environ)
+    if name.startswith("debian"):
+        command, environment = launcher(name).command(2, [lastrank.program, "run"], words)
+    limit = without_landlock if name == "without Landlock" else None
+    with subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=limit
+    ) as running:
+        while running.poll() is None:
+            # A name that was there when it was asked for is gone in the next moment.
+            time.sleep(0.001)
+    left = [path for path in folder.rglob(".lastrank-*") if path.is_file()]
+    assert not left and not os.listdir(folder / "b")
+
+
+def test_a_kernel_looks_again_where_a_name_leads_after_a_renaming(lastrank: Lastrank) -> None:
+    """Of one rank: the kernel is kept from its first use, and the directory is another one at the second."""
+    folder = lastrank.folder
+    (folder / "b").mkdir()
+    (folder / "b").chmod(0o500)
+    text = (
+        'mkdir("a"); mkdir("c"); symlink("b", "l");\nstat_file("a", 10);\nrename("a", "t"); rename("c", "a");\nstat_file("a", 10);\n'
+        'rmdir("t"); rename("a", "c"); rmdir("c"); delete("l");\n'
+    ).replace("stat_file", "open_close")
+    done = says(lastrank, folder, text)
+    # Directories of kernels are not empty while one is kept: those of the first name are.
+    assert "rmdir" not in done.stderr or "line 5" in done.stderr, done.stderr
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".lastrank")) == []
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+def test_files_of_groups_open_where_directories_are_held(lastrank: Lastrank, landlock: bool) -> None:
+    (lastrank.folder / "sub").mkdir()
+    text = (
+        'define pattern {"p", 2, 10, 1};\n$f = pfopen("sub/x", "cw"); pfclose($f);\npwrite("sub/y", "p"); pread("sub/y", "p");\n'
+        '$g = fopen("sub/y", "r"); pwrite("sub/y", "p"); fclose($g);\npdelete("sub/y"); barrier;\nif $$rank == 0 delete("sub/x");\n'
+    )
+    done = says(lastrank, lastrank.folder, text, "-n", "2", landlock=landlock)
+    assert done.returncode == 0 and not os.listdir(lastrank.folder / "sub"), (done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+def test_a_file_that_is_a_place_may_be_written_to_and_nothing_else(lastrank: Lastrank, landlock: bool) -> None:
+    for number, (body, done_well) in enumerate([
+        ("write($f, 3);", True),
+        ('$g = fopen($f, "r+"); fwrite($g, 3); fclose($g); read($f);', True),
+        ('rename($f, "zz");', False),
+        ("delete($f);", False),
+        ("chmod($f, 0);", False),
+        ('link($f, "zz");', False),
+        ('write("mine", 1); rename("mine", $f);', False),
+    ]):  # fmt: skip
+        folder = lastrank.folder / f"{number}"
+        folder.mkdir()
+        (folder / "thesis.txt").write_text("the user's")
+        had = os.stat(folder / "thesis.txt")
+        done = says(lastrank, folder, f'define place "f" $f "x";\n{body}', "--set", "f=thesis.txt", landlock=landlock)
+        has = os.stat(folder / "thesis.txt")
+        assert (has.st_ino, has.st_mode, has.st_nlink) == (had.st_ino, had.st_mode, 1), body
+        assert (done.returncode == 0) == done_well and ("did not make it" in done.stderr) != done_well, (body, done.stderr)
+        assert done_well or (folder / "thesis.txt").read_text() == "the user's", body
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of 64 MiB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    if os.geteuid() != 0 or subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64M", "none", disk], check=False).returncode:
+        pytest.skip("no file system can be mounted here")
+    yield disk
+    subprocess.run(["umount", "-l", disk], check=True)
+
+
+FILLS = {
+    "its name is gone": 'mkdir("d"); $f = fcreat("d/f"); rename("d", "e"); for 10s fwrite($f, 1MiB);',
+    "its name is a directory's": '$f = fcreat("f"); rename("f", "g"); mkdir("f"); for 10s fwrite($f, 1MiB);',
+    "it never had a name": '$f = fopen(".", "O_TMPFILE|O_RDWR"); for 10s fwrite($f, 1MiB);',
+    "all at once": 'mkdir("d"); $f = fcreat("d/f"); rename("d", "e"); fallocate($f, 63MiB);',
+    "between writes to a device": '$f = fcreat("f"); for 10s { write("/dev/null", 1); fwrite($f, 16MiB); }',
+    "an open device": '$f = fcreat("f"); $n = fopen("/dev/null", "w"); for 10s { fwrite($n, 1); fwrite($f, 16MiB); }',
+}
+
+
+@pytest.mark.parametrize("way", FILLS)
+def test_a_tenth_of_the_disk_stays_free_whatever_the_file_is_called(lastrank: Lastrank, small_disk: Path, way: str) -> None:
+    done = says(lastrank, small_disk, FILLS[way])
+    assert done.returncode != 0 and "stays free" in done.stderr, (way, done.stderr)
