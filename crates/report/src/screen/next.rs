@@ -21,6 +21,7 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
         return words(&["report", &file, "-v"]);
     }
     match answer::subject(report) {
+        Some(main) if main.subject.values().len() < tail::assess::FEWEST => words(&["report", &file, "-v"]),
         Some(_) => words(&["fit", &file]),
         None => match busiest(report) {
             Some(name) if name.starts_with('-') => words(&["fit", &file, &format!("--of={name}")]),
