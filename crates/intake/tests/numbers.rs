@@ -283,3 +283,40 @@ fn json_is_read_by_its_path() {
     let pairs = r#"{"values": [[1, "0.5"], [2, "0.6"]]}"#;
     assert_eq!(of(pairs, Some("values.#2")).unwrap(), [0.5, 0.6]);
 }
+
+#[test]
+fn columns_of_any_parquet_file_are_read() {
+    use parquet::data_type::{ByteArrayType, DoubleType};
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.parquet");
+    let schema = "message t { optional double seconds; required binary node (UTF8); }";
+    let schema = std::sync::Arc::new(parquet::schema::parser::parse_message_type(schema).unwrap());
+    let file = std::fs::File::create(&path).unwrap();
+    let mut writer =
+        parquet::file::writer::SerializedFileWriter::new(file, schema, Default::default()).unwrap();
+    let mut group = writer.next_row_group().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    column.typed::<DoubleType>().write_batch(&[1.5, 2.5, 3.5], Some(&[1, 0, 1, 1]), None).unwrap();
+    column.close().unwrap();
+    let mut column = group.next_column().unwrap().unwrap();
+    let nodes = ["a", "a", "b", "a"].map(Into::into);
+    column.typed::<ByteArrayType>().write_batch(&nodes, None, None).unwrap();
+    column.close().unwrap();
+    group.close().unwrap();
+    writer.close().unwrap();
+    let of = |wanted: &Wanted| intake::read(&path, wanted).map_err(|error| error.to_string());
+    let wanted =
+        Wanted { drop_missing: true, beside: Some("node".into()), ..Wanted::column(Some("seconds")) };
+    let taken = of(&wanted).unwrap();
+    assert_eq!((taken.values, taken.beside), (vec![1.5, 2.5, 3.5], vec!["a".into(), "b".into(), "a".into()]));
+    assert_eq!(taken.told.unwrap(), "Parquet: seconds, 3 of 4 rows (1 without a value left out)");
+    let of_a = Wanted { filters: vec!["node=a".parse().unwrap()], ..wanted.clone() };
+    assert_eq!(of(&of_a).unwrap().values, [1.5, 3.5]);
+    assert!(of(&Wanted::default()).unwrap_err().contains("choose one of its columns: `seconds`, `node`"));
+    assert!(of(&Wanted::column(Some("seconds"))).unwrap_err().contains("--missing drop"));
+    assert!(
+        of(&Wanted { beside: None, ..Wanted::column(Some("node")) })
+            .unwrap_err()
+            .contains("`a` is not a number")
+    );
+}
