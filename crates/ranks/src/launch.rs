@@ -29,7 +29,7 @@ pub enum LaunchError {
     #[error("a run needs at least one rank")]
     NoRanks,
     /// No shared memory for the ranks to meet in.
-    #[error("cannot map shared memory for {ranks} ranks: {error}")]
+    #[error("cannot map shared memory for {ranks} ranks: {error}; start fewer, or raise `ulimit -v`")]
     Memory {
         /// Ranks that were asked for.
         ranks: u32,
