@@ -64,14 +64,22 @@ def between(lines: list[str], begin: str, end: str) -> list[str]:
 
 def judge(trace: str, unconfined: bool = False) -> None:
     """Only the program's own calls, in its order; where it is confined, one look at each descriptor, which says whose
-    object it is, and one at each name before it is removed. None at a name before it is made."""
+    object it is, and one at each name before it is removed. None at a name before it is made; see `first`."""
     lines = trace.splitlines()
     look = [] if unconfined else ["statx "]
+
+    def first(name: str) -> list[str]:
+        """Only O_EXCL tells who made a file: where the name before was new and this one is there, or the other way round, it
+        is opened twice."""
+        return [] if unconfined else [f"openat {name}"]
+
     wanted = []
     wanted += [call for i in range(20) for call in (f"openat new-{i}", *look, "close")]
     for name in ("new", "more"):
+        wanted += first(f"{name}-0")
         wanted += [call for i in range(20) for call in (f"openat {name}-{i}", *look, "write", "close")]
-    wanted += ["openat there", *look, "close"]
+    wanted += [*first("there"), "openat there", *look, "close"]
+    wanted += first("open-0")
     wanted += [call for i in range(20) for call in (f"openat open-{i}", *look, "close")]
     before = [] if unconfined else ["statx "]
     wanted += [call for i in range(20) for call in (*(f"{one}new-{i}" for one in before), f"unlink new-{i}")]

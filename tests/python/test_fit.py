@@ -164,7 +164,7 @@ def test_compare_says_by_what_factor(lr: ModuleType) -> None:
     found = lr.compare(old, new, unit="ms")
     assert found.verdict.code == "slower" and found.factor.lower < 1.3 < found.factor.upper
     assert repr(found).startswith("⚠ 1.30 times as slow")
-    assert found.document["source"] == {"quiet": "old", "new": "new", "unit": "s"}
+    assert found.document["source"] == {"quiet": "old", "new": "new", "unit": "s", "took": [None, None]}
     assert lr.compare(old, old).verdict.code == "no-difference"
     few = lr.compare(old, new[:3])
     assert few.verdict.code == "single-runs" and len(few.document["runs"]) == 3

@@ -224,6 +224,15 @@ impl LeftFolder {
         Ok(Found::Left(Self { path: path.into(), folder, manifest, _lock: file }))
     }
 
+    /// Removes the folder `path`, of this user and in memory that no archive can write to, where all that is in it are files
+    /// of a run without their manifest: who removed it did not live to finish. Is it gone?
+    pub fn remove_rest(path: &Path) -> bool {
+        let Ok(mut listed) = own_folder(path).and_then(|folder| Ok(Dir::new(folder)?)) else { return false };
+        // The manifest is there before anything else, and removed last.
+        let is_rest = names_in(&mut listed).iter().all(|name| is_of_a_run(name));
+        is_rest && remove(path).is_ok() && !path.exists()
+    }
+
     /// What was written when the run began.
     pub fn manifest(&self) -> &[u8] {
         &self.manifest

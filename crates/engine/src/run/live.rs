@@ -184,6 +184,7 @@ fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns
         Ok(Found::Left(folder)) => folder,
         Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path)),
         Ok(Found::Gone) => return None,
+        Err(_) if is_in(&memory_folders(), &path) && LeftFolder::remove_rest(&path) => return None,
         Err(error) => return Some(LeftRuns::Strange(path, error.to_string())),
     };
     match serde_json::from_slice::<Manifest>(folder.manifest()) {

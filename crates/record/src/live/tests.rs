@@ -165,3 +165,17 @@ fn folders_of_others_are_left_alone() {
     assert!(LeftFolder::look(&path).is_err());
     assert!(remove(&path).is_err() && path.join("rank-0.live").exists());
 }
+
+#[test]
+fn what_a_removal_left_that_was_cut_short_is_removed_and_nothing_else() {
+    let home = tempfile::tempdir().expect("a folder");
+    let path = home.path().join("live");
+    let made = LiveFolder::make(&path, home.path(), b"{}").expect("made");
+    made.objects().expect("made");
+    assert!(!LeftFolder::remove_rest(&path), "it has its manifest");
+    std::fs::remove_file(path.join(MANIFEST)).expect("there");
+    std::fs::write(path.join("thesis.txt"), "mine").expect("written");
+    assert!(!LeftFolder::remove_rest(&path) && path.join(OBJECTS).exists());
+    std::fs::remove_file(path.join("thesis.txt")).expect("there");
+    assert!(LeftFolder::remove_rest(&path) && !path.exists());
+}
