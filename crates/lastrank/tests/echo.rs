@@ -151,7 +151,7 @@ fn a_forged_address_of_a_chatty_service_gets_one_message_and_no_more() {
     service.send_to(&asked(7), &echo.address).unwrap();
     assert_eq!(service.recv(&mut got).unwrap(), 40);
     assert_ne!(got[24..40], [7; 16], "let in without a proof");
-    for text in [b" !\"#$%&ABCDEF".as_slice(), &got[..40].to_vec(), &asked(7)] {
+    for text in [b" !\"#$%&ABCDEF".as_slice(), &got[..40], &asked(7)] {
         service.send_to(text, &echo.address).unwrap();
     }
     // The token alone is answered by the word again, what the service says by nothing.

@@ -113,7 +113,8 @@ fn plain(name: &str) -> String {
     if plain.starts_with('-') {
         plain.insert(0, '_');
     }
-    plain.truncate(plain.floor_char_boundary(LONGEST));
+    let end = (0..=LONGEST).rev().find(|at| plain.is_char_boundary(*at)).unwrap_or(0);
+    plain.truncate(end);
     plain
 }
 
