@@ -6,7 +6,7 @@ extreme-value statistics::
     import lastrank as lr
 
     run = lr.run("parallel_write", backend="simulate:gev(10ms,1ms,0.1)")
-    run                                # the first screen: the verdict, then what holds all the same
+    run                                # the first screen: the verdict, then the table
     run["write"].summary()             # counts, rates, quantiles with their intervals
     run.frame.to_pandas()              # every operation; Polars, DuckDB and Arrow take run.frame as it is
     lr.fit(run).return_levels([100])   # the level that one in 100 steps exceeds

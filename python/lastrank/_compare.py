@@ -35,7 +35,7 @@ class Comparison:
     def factor(self) -> Estimate:
         """The number to quote: new = factor times old, with its interval.
 
-        :raises Error: of fewer than ten new values, each of which is judged by itself: see ``document["runs"]``.
+        :raises Error: with fewer than ten new values; each is then judged alone: see ``document["runs"]``.
         """
         if "headline" not in self.document:
             raise Error("there are fewer than ten new values: each is judged by itself, see document['runs']")
@@ -220,11 +220,11 @@ def ab(
 
     :param a: a command line, a program or experiment, or with ``program`` a directory.
     :param b: the other one.
-    :param until: call them equal within so many percent: ``"1%"``, which is also the default.
+    :param until: call them equal within this share: ``"1%"``, which is also the default.
     :param program: run this program, with A and B as its parameter ``dir``.
     :param value: what of a program's run is compared: ``median``, ``p90``, ``p99``, ``mean``, ``max``.
     :param of: the samples of this label or operation of a program.
-    :param seconds: give up after so long.
+    :param seconds: give up after this time.
     :param seed: of the order, and of programs.
     :param options: further options of ``lastrank ab``.
     :param parameters: of both programs.

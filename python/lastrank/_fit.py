@@ -84,7 +84,7 @@ class Group(_Fields):
 
 
 class Fit:
-    """A fitted law with its tests and its verdict; made by :func:`fit`.
+    """A fitted distribution with its tests and its verdict; made by :func:`fit`.
 
     :ivar document: what ``lastrank fit --json`` prints (schema lastrank.fit/1, docs/fit-json.md).
     :ivar data: what was given.
@@ -109,7 +109,7 @@ class Fit:
 
     @property
     def model(self) -> str:
-        """The law: ``gev``, ``gumbel``, ``gpd``, ``r_largest`` or ``point_process``."""
+        """The distribution: ``gev``, ``gumbel``, ``gpd``, ``r_largest`` or ``point_process``."""
         return str(self.document["model"])
 
     @property
@@ -143,24 +143,24 @@ class Fit:
 
     @property
     def location(self) -> Estimate:
-        """Location of the law, in the unit of the data."""
+        """Location of the distribution, in the unit of the data."""
         return self._estimate("location")
 
     @property
     def scale(self) -> Estimate:
-        """Scale of the law, in the unit of the data."""
+        """Scale of the distribution, in the unit of the data."""
         return self._estimate("scale")
 
     @property
     def shape(self) -> Estimate:
-        """Shape of the law, positive for a heavy tail (SciPy's ``genextreme`` has the opposite sign)."""
+        """Shape of the distribution, positive for a heavy tail (SciPy's ``genextreme`` has the opposite sign)."""
         return self._estimate("shape")
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the law may be used.
+        """Whether the distribution may be used.
 
-        :raises Error: of a law of exceedances, which has no verdict.
+        :raises Error: of a distribution of exceedances, which has no verdict.
         """
         if "verdict" not in self.document:
             raise Error(f"--model {self.model} has no verdict: see `document`")
@@ -173,8 +173,8 @@ class Fit:
         return list(self.document["unsound"])
 
     def return_levels(self, periods: float | Iterable[float] | None = None) -> ReturnLevels:
-        """The levels that are exceeded once in so many values or blocks, each with its interval: those at ``at`` where the
-        fit has covariates and was told at which, else those of the law of all values.
+        """The levels that one value or block in N exceeds, each with its interval. If the fit has covariates, they are the
+        levels at ``at`` if that was given, else the levels of the distribution of all values.
 
         :param periods: numbers above 1, or one; those of the fit where none are given. Others are computed by the same fit.
         """
@@ -247,7 +247,7 @@ class ReturnLevels(list[ReturnLevel]):
     """A list of return levels that shows itself as a table, below what they are of and the verdict where the law must not
     be used.
 
-    :ivar caution: that verdict; empty where the law may be used.
+    :ivar caution: that verdict; empty where the distribution may be used.
     :ivar at: the values at which the covariates stay; empty where the levels take no account of the fit's covariates, None
         of a fit without any.
     """
@@ -343,22 +343,22 @@ def fit(
     seed: int = 1,
     nan: Nan = "raise",
 ) -> Fit:
-    """Fits a law of extreme values, as ``lastrank fit`` does.
+    """Fits a distribution of extreme values, as ``lastrank fit`` does.
 
     Missing values (NaN, None) are refused, since an analysis of slow operations must not lose the slowest; ``nan="drop"``
     leaves them out, and ``document["dropped"]["nan"]`` says how many. Infinite values are always refused.
 
-    Every estimate, interval and test has its source in docs/statistics-methods.md; the laws are those of Coles, *An
+    Every estimate, interval and test has its source in docs/statistics-methods.md; the distributions are those of Coles, *An
     Introduction to Statistical Modeling of Extreme Values* (2001), with his sign of the shape.
 
-    :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), a data frame with ``value``, a run or a
-        place of it (``run["fsync"]``), or the path of a run, CSV or text file, or of a Parquet table (PyArrow reads it).
-        Durations of pandas are seconds.
+    :param data: numbers in time order (a list, NumPy, pandas, Polars, Arrow), or a data frame with ``value``. Also a run,
+        a block of it (``run["fsync"]``), or the path of a run, CSV or text file, or of a Parquet table (PyArrow reads
+        it). Durations of pandas are seconds.
     :param value: the column of a data frame, CSV file or Parquet table.
     :param by: the column that names groups, for :meth:`Fit.groups`; ``"rank"`` of a run.
     :param unit: ``s``, ``ms``, ``us`` or ``ns`` of plain numbers, which the results have in seconds.
-    :param model: the law; ``auto`` is the law of maxima.
-    :param block: fit the maxima of blocks of so many values, or of so much time (``"10s"``) of a run.
+    :param model: the distribution; ``auto`` is the GEV distribution of maxima.
+    :param block: fit the maxima of blocks: of a number of values, or of a time (``"10s"``) of a run.
     :param threshold: where the tail begins, for ``gpd`` and ``point-process``: a value, ``"99%"``, ``"12ms"``, ``"auto"``.
     :param r: largest values of each block, for ``r-largest``.
     :param covariates: what the location follows: names (``"trend"``, ``"hour"``, ``"load"``, a column), or columns.

@@ -173,7 +173,7 @@ def figure(
     :param kind: one of ``KINDS``, or the id of any figure of the page (``kinds(source)``).
     :param width: ``acm`` (3.33 and 7.0 inches), ``ieee`` (3.5 and 7.16), ``elsevier`` (3.54 and 7.48), or inches.
     :param columns: 1 or 2; two for ``diagnostic`` and for rows with long names, else one.
-    :param fonts: ``sans`` (DejaVu Sans) or ``serif`` (STIX, beside the fonts of LaTeX).
+    :param fonts: ``sans`` (DejaVu Sans) or ``serif`` (STIX, which goes with the fonts of LaTeX).
     :raises ValueError: where there is no such figure, width or fonts; the message lists what there is.
     :raises ModuleNotFoundError: where matplotlib is not installed.
     """

@@ -34,10 +34,11 @@ _FEW = 2
 class Summary(Mapping[str, Any]):
     """Counts, rates and quantiles of one operation or block: a mapping whose entries are attributes too.
 
-    ``n`` timings that succeeded, ``errors``, ``iops`` and ``mib_per_second`` over wall time of all ranks together (None
-    where there is no wall time, as of a ``ctime`` block), ``mean``, ``sd`` (standard deviation), ``min``, ``p50``, ``p90``, ``p99``, ``p999``,
-    ``p9999``, ``max`` in seconds (None where the values do not reach so far), and ``intervals``: the distribution-free
-    95 % interval of each quantile, ``(lower, upper)``, None where too few values are above it.
+    ``n`` counts the timings that succeeded, ``errors`` those that failed. ``iops`` and ``mib_per_second`` are over the
+    wall time of all ranks together (None without a wall time, as in a ``ctime`` block). ``mean``, ``sd`` (standard
+    deviation), ``min``, ``p50``, ``p90``, ``p99``, ``p999``, ``p9999`` and ``max`` are in seconds (None if the values do
+    not reach that far). ``intervals`` has the distribution-free 95 % interval of each quantile, ``(lower, upper)``, or
+    None if too few values are above it.
 
     :ivar row: the row of ``results`` in the document of the run (docs/json.md).
     """
@@ -154,7 +155,7 @@ class Place:
         return series
 
     def fit(self, **options: Any) -> Fit:
-        """Fits a law of extremes; options as of :func:`lastrank.fit`."""
+        """Fits a distribution of extremes; options as of :func:`lastrank.fit`."""
         return fit(self, **options)
 
     @property
@@ -172,7 +173,7 @@ class Place:
 class Run:
     """A run: its samples, its results, its report. Made by :func:`run` and :func:`load`.
 
-    A run shows itself by its first screen: the verdict first, then what holds all the same, then a table.
+    A run shows itself by its first screen: the verdict first, then a table.
 
     :ivar path: the run file, or the directory of its parts.
     :ivar notes: what the program said besides its result, line by line; empty of a run that was loaded.
@@ -244,7 +245,7 @@ class Run:
         return _values(self.path, None, None)
 
     def fit(self, **options: Any) -> Fit:
-        """Fits a law of extremes to what the run is about; options as of :func:`lastrank.fit`."""
+        """Fits a distribution of extremes to what the run is about; options as of :func:`lastrank.fit`."""
         return fit(self, **options)
 
     @cached_property
@@ -431,8 +432,8 @@ def run(
 
     :param n: number of ranks.
     :param groups: sizes of groups of ranks.
-    :param seconds: end the run after so long.
-    :param until: end the run when its answer stands: ``"width(p99) < 5%"``.
+    :param seconds: end the run after this time.
+    :param until: end the run when its answer is precise enough: ``"width(p99) < 5%"``.
     :param steady: leave out what comes before the load is steady: ``"iops 5% over 30s"``.
     :param out: the run file; by default a name with the time, in the working directory.
     :param backend: ``"simulate:gev(10ms,1ms,0.1)"`` draws durations on a virtual clock.

@@ -29,7 +29,7 @@ class Event(_Fields):
 class Watch:
     """Thresholds from quiet values, and what came since; made by :func:`watch`.
 
-    :ivar baseline: what the thresholds rest on, with the stated rates of false alarms (``text`` has them in words).
+    :ivar baseline: what the thresholds rely on, with the stated rates of false alarms (``text`` has them in words).
     :ivar level: ``quiet``, ``slow`` or ``fast``.
     :ivar alarmed: whether the level is slow, or the last value was a spike.
     :ivar runs: how many values it has seen.

@@ -8,7 +8,7 @@ is what lastrank does otherwise, and each is an error with its reason where it c
 - Above a threshold, all exceedances are fitted, and errors allow for clusters; ``r`` only says which peaks ``extremes``
   lists.
 - Intervals are profile likelihoods, not a bootstrap, so ``n_samples`` is not needed. Missing values are refused.
-- Data without times have blocks of so many values (``block_size=100``).
+- Data without times have blocks of a number of values (``block_size=100``).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _pandas() -> Any:
 
 
 class EVA:
-    """Extreme-value analysis step by step: extremes, a law, return values.
+    """Extreme-value analysis step by step: extremes, a distribution, return values.
 
     :param data: values in time order: a pandas Series, whose index may be times, or any numbers.
     :param unit: ``s``, ``ms``, ``us`` or ``ns`` of the values, which the results then have in seconds.
@@ -94,7 +94,7 @@ class EVA:
         :param block_size: a duration as pandas knows it (``"1h"``), or a number of values.
         :param errors: what is done with a block of time without a value: ``raise`` or ``ignore``.
         :param threshold: of ``POT``, in the unit of the data.
-        :param r: peaks nearer to each other than this (a duration or a number of values) count as one in ``extremes``.
+        :param r: peaks nearer to each other than this (a duration or a number of values) are one peak in ``extremes``.
         :raises Error: minima are asked for, or a block has no value.
         """
         if extremes_type != "high":
@@ -179,7 +179,7 @@ class EVA:
     # The law.
 
     def fit_model(self, model: str = "MLE", distribution: str | None = None) -> None:
-        """Fits the law by maximum likelihood: the GEV to maxima of blocks, the Pareto law to peaks.
+        """Fits the distribution by maximum likelihood: the GEV to maxima of blocks, the Pareto distribution to peaks.
 
         :param distribution: ``genextreme`` or ``gumbel_r`` of maxima, ``genpareto`` of peaks.
         :raises Error: with the words of the command line, or the reason why there is no such fit.
@@ -213,7 +213,7 @@ class EVA:
 
     @property
     def verdict(self) -> Verdict:
-        """Whether the law may be used: look here first."""
+        """Whether the distribution may be used: look here first."""
         return self.model.verdict
 
     @property
@@ -240,7 +240,7 @@ class EVA:
         :param return_period_size: a duration where the data have times (pyextremes: a year), else a number of values; a block,
             or one value of ``POT``, where it is left out.
         :param alpha: coverage of the interval (0.95); without it the ends are None.
-        :returns: value, lower end, upper end; three lists for several periods. An end that does not exist is None.
+        :returns: value, lower limit, upper limit; three lists for several periods. A limit that does not exist is None.
         """
         several = isinstance(return_period, Iterable)
         periods = [float(each) for each in (return_period if several else [return_period])]
@@ -299,11 +299,11 @@ class EVA:
         return ax.figure, ax
 
     def plot_return_values(self, ax: Any = None) -> tuple[Any, Any]:
-        """Return levels with their band; above a threshold, the tail with its law."""
+        """Return levels with their band; above a threshold, the tail with its distribution."""
         return self._drawn("far_tail" if self._law == "gpd" else "return_levels", ax)
 
     def plot_probability(self, plot_type: Literal["PP", "QQ"], ax: Any = None) -> tuple[Any, Any]:
-        """Probabilities (``PP``) or quantiles (``QQ``) against those of the law of maxima."""
+        """Probabilities (``PP``) or quantiles (``QQ``) against those of the GEV distribution."""
         return self._drawn({"PP": "probability", "QQ": "quantiles"}[plot_type], ax)
 
     def plot_diagnostic(self) -> tuple[Any, Any]:
