@@ -46,6 +46,23 @@ def test_links_of_the_readme_lead_somewhere() -> None:
     assert [link for link in links if not (ROOT / link).exists()] == []
 
 
+def test_the_screen_of_the_readme_is_what_its_command_prints(program: Path, tmp_path: Path) -> None:
+    page = ROOT / "README.md"
+    begin = "```console\n$ lastrank "
+    before, block = page.read_text().split(begin)
+    shown, _, after = block.partition("```\n")
+    command, _, screen = shown.partition("\n")
+    said = subprocess.run(
+        [program, *shlex.split(command)], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE,
+        env=os.environ | {"COLUMNS": "80"},
+    )
+    assert said.returncode == 0, said.stderr
+    if os.environ.get("LASTRANK_REWRITE_SCREENS"):
+        page.write_text(f"{before}{begin}{command}\n{said.stdout}```\n{after}")
+        return
+    assert screen == said.stdout, "LASTRANK_REWRITE_SCREENS=1 writes it again"
+
+
 @pytest.mark.parametrize("page", PLAYED)
 def test_the_commands_of_a_page_run(page: str, program: Path, tmp_path: Path) -> None:
     commands = blocks(page)

@@ -1,0 +1,152 @@
+"""The words of the README, the changelog and the documentation: short sentences, one term for one thing, no turn that a reader
+has to decode.
+
+Code, screens and generated pages are left out: their words belong to the program.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+# Written by the tests of the language, from its tables; and two pages of safety, whose words are exact rather than short.
+LEFT_OUT = {"docs/language-reference.md", "docs/language-diagnostics.md", "docs/safety.md", "SECURITY.md"}
+PAGES = sorted(
+    {
+        *(f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE", "SECURITY")),
+        *(str(page.relative_to(ROOT)) for page in (ROOT / "docs").rglob("*.md")),
+    }
+    - LEFT_OUT
+)
+WORDS_OF_A_SENTENCE = 28
+CHARACTERS_OF_A_CHANGE = 120
+
+# What a reader stumbles over, and what to write.
+INSTEAD = {
+    r"\bstands?\b(?! out| by)": "is, means",
+    r"\bcomes? to\b": "is, makes",
+    r"\bsays so\b": "reports it",
+    r"\bof which\b": "a noun, or a new sentence",
+    r"\bso (?:many|much|long)\b(?! (?:as|that|for))": "N, a number, a time",
+    r"\bcount as\b|\bcounts as \d": "are; effective sample size",
+    r"\bcreeps?\b": "becomes slower or faster",
+    r"\bslow ones\b": "slow steps, slow writes",
+    r"\bcome together\b": "cluster",
+    r"\bdue once\b": "14 of 100 healthy runs have one",
+    r"\bDo not extrapolate\b": "cannot predict rarer steps",
+    r"\bmore reasons?\b": "leave it out",
+    r"\b(?:Without any|The) law\b|\blaw of maxima\b": "distribution",
+    r"\bholds all the same\b": "leave it out",
+    r"\bunattributed\b": "no cause seen",
+    r"\bput down to\b": "caused by",
+    r"\bwaiting for a processor\b": "CPU wait",
+    r"\bunder way\b": "in flight, running",
+    r"\banew\b": "again",
+    r"\bwould settle\b": "gives p99 an upper limit",
+    r"\b(?:upper|lower) end\b": "upper limit, lower limit",
+    r"\blay(?:s|ing)? out\b": "fill",
+    r"\bnot told (?:apart|from)\b": "fits as well as",
+    r"\bresembles? (?:each|one)\b": "cluster, are correlated",
+    r"\bof its own accord\b": "leave it out",
+    r"\bspeaks against\b": "no sign of",
+    r"\bbeside\b": "next to, with",
+    r"\bbehind\b(?! a (?:lock|proxy|firewall))": "after",
+    r"\bin place of\b": "instead of",
+    r"\brests? on\b": "relies on, needs",
+    r"\bfor good\b": "permanently",
+    r"\bwas told\b": "a noun",
+    r"\bwhole of\b": "all of",
+    r"\bwhat is common to\b": "name it",
+    r"\bof somebody else\b": "of another user",
+    r"\bthere is not\b": "leave it out",
+}
+# Their tables are made by the code, or hold the labels of its screens.
+TABLES_OF_THE_CODE = {"docs/formats.md", "docs/statistics-calibration.md", "docs/safety.md", "SECURITY.md"}
+
+
+def paragraphs(text: str) -> Iterator[tuple[int, str]]:
+    """Paragraphs and items of lists, each with its first line, without code, tables and headings, whose cells are no sentences."""
+    lines: list[str] = []
+    first, code = 0, False
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        fence = line.lstrip().startswith("```")
+        item = re.match(r"\s*(?:[-*]|\d+\.) ", line)
+        if lines and (code or fence or item or not line.strip() or line.startswith(("|", "#", "<!--"))):
+            yield first, " ".join(lines)
+            lines = []
+        if fence:
+            code = not code
+        elif line.strip() and not code and not line.startswith(("|", "#", "<!--")):
+            first = first if lines else number
+            lines.append(line.strip())
+
+
+def plain(paragraph: str) -> str:
+    """A paragraph in which each piece of code, quotation and link is one word."""
+    return re.sub(r'`[^`]*`|"[^"]*"|“[^”]*”|\[[^]]*\]\([^)]*\)', "X", paragraph)
+
+
+def turns(line: int, words: str) -> Iterator[str]:
+    for turn, better in INSTEAD.items():
+        if stumbled := re.search(turn, words):
+            yield f"line {line}: “{stumbled[0]}”: write “{better}”"
+
+
+def complaints(text: str, *, tables: bool = True) -> list[str]:
+    found = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if tables and line.startswith(("|", "#")):
+            found += turns(number, plain(line))
+    for line, paragraph in paragraphs(text):
+        words = plain(paragraph)
+        found += turns(line, words)
+        for sentence in re.split(r"(?<=[.:;?!·])\s", words):
+            if (length := len(sentence.split())) > WORDS_OF_A_SENTENCE:
+                found.append(f"line {line}: {length} words: {sentence[:70]} …")
+    return found
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_is_in_plain_words(page: str) -> None:
+    found = complaints((ROOT / page).read_text(), tables=page not in TABLES_OF_THE_CODE)
+    assert found == [], "\n".join([page, *found])
+
+
+def test_a_change_is_one_short_line() -> None:
+    changes = (ROOT / "CHANGELOG.md").read_text().splitlines()
+    assert len(changes) > 100
+    long = [line for line in changes if len(line) >= CHARACTERS_OF_A_CHANGE]
+    assert long == [], "\n".join(long)
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ("The slow ones are caught.", "slow ones"),
+        ("- The file is kept beside\n  the page.", "beside"),
+        ("| a | table |\n\nNine of them\ncome together here.", "come together"),
+        ("| row | kept beside it |", "beside"),
+        ("```text\nbeside\n```\nIt was told at once.", "was told"),
+        ("A short one. " + "word " * 29 + "end.", "30 words"),
+        (f"[a link]({'x' * 99}) " + "word " * 28, "29 words"),
+    ],
+)
+def test_a_bad_sentence_is_found(bad: str, complaint: str) -> None:
+    (found,) = complaints(bad)
+    assert complaint in found
+
+
+@pytest.mark.parametrize(
+    "good",
+    [
+        "The slow writes cluster.",
+        "`lastrank` quotes \"slow ones\" and [beside](behind.md).",
+        "```text\nThe slow ones lay out beside\n```",
+        "word " * 27 + "end; " + "word " * 27 + "end.",
+        "# Words\n\n| `beside` |\n|---|\n| " + "word " * 40 + "|",
+    ],
+)
+def test_code_quotations_and_short_sentences_pass(good: str) -> None:
+    assert complaints(good) == []
