@@ -127,3 +127,23 @@ FILLS = {
 def test_a_tenth_of_the_disk_stays_free_whatever_the_file_is_called(lastrank: Lastrank, small_disk: Path, way: str) -> None:
     done = says(lastrank, small_disk, FILLS[way])
     assert done.returncode != 0 and "stays free" in done.stderr, (way, done.stderr)
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+def test_no_link_is_moved_to_where_it_leads_outside(lastrank: Lastrank, landlock: bool) -> None:
+    """A shell of the user that writes to such a link would write outside, long after the run."""
+    makes = 'mkdir("a"); mkdir("a/b"); mkdir("outside"); symlink("../outside", "a/b/l");'
+    for number, (body, done_well) in enumerate([
+        ('rename("a/b/l", "up");', False),
+        ('link("a/b/l", "up");', False),
+        ('rename("a/b/l", "a/l"); delete("a/l");', True),
+        ('mkdir("a/b/c"); symlink("../../../x", "a/b/c/m"); rename("a/b", "b");', False),
+        ('mkdir("s"); write("f.1", 3); symlink("../f.1", "s/l"); rename("s", "t"); read("t/l"); rename("t", "a/t");', True),
+        ('mkdir("a/b/c"); symlink("c/../../../outside", "a/b/m");', False),
+    ]):  # fmt: skip
+        folder = lastrank.folder / f"{number}/work"
+        folder.mkdir(parents=True)
+        done = says(lastrank, folder, makes + body, landlock=landlock)
+        outside = [link for link in folder.rglob("*") if link.is_symlink() and not (link.resolve()).is_relative_to(folder.resolve())]
+        assert not outside, (body, outside, done.stderr)
+        assert (done.returncode == 0) == done_well and ("may only touch" in done.stderr) != done_well, (body, done.stderr)

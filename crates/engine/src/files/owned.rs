@@ -148,6 +148,16 @@ impl Ownership {
         self.tables().any(|table| table.find(&expected).is_some())
     }
 
+    /// A call of this run is about to make a link that leads up from its directory.
+    pub fn expect_link_up(&self) {
+        self.made(&expected(Path::new("")));
+    }
+
+    /// May the run have made links that lead up from their directories?
+    pub fn has_links_up(&self) -> bool {
+        self.expects(Path::new("")) || self.elsewhere_since.is_some()
+    }
+
     /// That call is over, and what it made is owned.
     pub fn settled(&self, real: &Path) {
         self.gone(&expected(real));

@@ -378,14 +378,37 @@ fn a_link_may_lead_up_but_not_outside() {
     let inside = home.path().join("inside");
     std::fs::create_dir_all(inside.join("a/b")).expect("mkdir");
     let rule = confinement(&inside);
-    for target in [c"../../..", c"../../../x", c"/etc", c"/etc/passwd"] {
+    for target in [c"../../..", c"../../../x", c"/etc", c"/etc/passwd", c"x/.."] {
         let refused = rule.check_target(target, &c(&inside.join("a/b/link")));
         assert!(refused.is_err(), "{target:?} was allowed");
     }
-    for target in [c"x", c".", c"x../y", c"../x", c".."] {
+    for target in [c"x", c".", c"x../y", c"../x", c"..", c"../.."] {
         assert!(rule.check_target(target, &c(&inside.join("a/b/link"))).is_ok(), "{target:?} was refused");
     }
     assert!(rule.check_target(&c(&inside.join("a")), &c(&inside.join("a/b/link"))).is_ok());
+}
+
+#[test]
+fn a_link_that_is_moved_leads_inside_from_there_too() {
+    use std::os::unix::fs::symlink;
+    let home = tempfile::tempdir().expect("a directory");
+    let inside = home.path().join("inside");
+    std::fs::create_dir_all(inside.join("a/b/c")).expect("mkdir");
+    symlink("../outside", inside.join("a/l")).expect("symlink");
+    let rule = confinement(&inside);
+    let link = |to: &str| rule.check_moved_link(&c(&inside.join("a/l")), &c(&inside.join(to)));
+    assert!(link("a/b/l").is_ok() && link("l").is_err());
+    let moved =
+        |from: &str, to: &str| rule.check_moved_directory(&c(&inside.join(from)), &c(&inside.join(to)));
+    // It still leads to a neighbour of its directory.
+    assert!(moved("a", "z").is_ok());
+    symlink("../../x", inside.join("a/b/c/m")).expect("symlink");
+    assert!(moved("a/b", "b").is_ok(), "what stays in the tree goes with it");
+    symlink("../../../x", inside.join("a/b/c/n")).expect("symlink");
+    assert!(moved("a/b", "b").is_err() && moved("a", "z").is_ok());
+    std::fs::remove_file(inside.join("a/b/c/n")).expect("unlink");
+    symlink("../../x", inside.join("a/b/o")).expect("symlink");
+    assert!(moved("a/b", "b").is_err() && moved("a/b", "a/z").is_ok());
 }
 
 #[test]

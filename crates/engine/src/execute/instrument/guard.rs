@@ -1,5 +1,6 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
+mod links;
 mod room;
 mod together;
 
@@ -334,10 +335,6 @@ impl Guard {
     pub(super) fn register_local(&mut self, path: &CStr) {
         // Nobody looks at what it made: to the end of the run it is what a call may have made.
         self.registry.intend(path, Evidence::Birth);
-    }
-
-    pub(super) fn check_target(&self, target: &CStr, path: &CStr) -> Result<(), Refusal> {
-        if self.local { self.confinement.check_target(target, path) } else { Ok(()) }
     }
 
     /// May the program ask about anything? That opens nothing.

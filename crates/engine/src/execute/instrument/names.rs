@@ -278,6 +278,7 @@ impl Layer {
         let old = self.guard.reach_fixed("rename", from)?;
         let moved = self.guard.own("rename", from, &old)?;
         self.guard.own_whole("rename", (from, &old), moved.as_ref())?;
+        self.guard.check_moved(moved.as_ref(), &old, to)?;
         let new = self.guard.reach_fixed("rename to", to)?;
         let around = new.around;
         let intended = self.guard.intend_rename(from, to);

@@ -79,7 +79,8 @@ impl Layer {
             Call::Rename { from, to } => self.rename(driver, from, to)?,
             Call::Link { from, to } => {
                 let old = self.guard.reach_fixed("link", from)?;
-                self.guard.own("link", from, &old)?;
+                let linked = self.guard.own("link", from, &old)?;
+                self.guard.check_moved(linked.as_ref(), &old, to)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
                     self.guard.linked(from, to);
