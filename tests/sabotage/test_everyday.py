@@ -83,6 +83,20 @@ def test_only_a_place_grants(lastrank: Lastrank, home: Path) -> None:
     assert (outside / "f").exists()
 
 
+def test_a_replay_makes_the_links_that_the_application_made(lastrank: Lastrank, home: Path) -> None:
+    """Also those that a program could not make: `..` behind a name, and what leads out of the directory."""
+    script = "mkdir res lib; echo x > res/x; ln -s ../lib/../res/x res/l; ln -s ../../up res/h; mv res moved; cat moved/h"
+    say(lastrank, home, "record", "-o", "app.parquet", "--", "sh", "-c", script, status=1)
+    say(lastrank, home, "replay", "app.parquet", "-o", lastrank.folder / "replay.parquet")
+    made = {path.name: path for path in (lastrank.folder / "work/imported").rglob("*") if path.is_symlink()}
+    assert {name: str(path.readlink()) for name, path in made.items()} == {"l": "../lib/../res/x", "h": "../../up"}
+    # A program is another matter: anybody may have written it.
+    for target in ("../lib/../res/x", "../../up", "/etc/passwd"):
+        (lastrank.folder / "work/p.ppl").write_text(f'symlink("{target}", "l");')
+        said = say(lastrank, home, "replay", "p.ppl", "-o", lastrank.folder / "p.parquet", status=2)
+        assert "make a link to" in said and not (lastrank.folder / "work/l").is_symlink(), said
+
+
 def test_ior_writes_and_then_reads(lastrank: Lastrank, home: Path) -> None:
     """And thirty students do so in one directory, each in a file of his own."""
     words = ("ior", "-b", "64k", "-t", "16k", "--report", "none", "-o")

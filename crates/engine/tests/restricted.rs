@@ -138,3 +138,84 @@ fn an_open_to_read_follows_a_link_inside_and_none_that_leads_out() {
     let read = "(0, 0), (1024, 0), (0, 0)";
     assert_eq!(said, format!("(0, [(1024, 0), {read}, {read}, (0, 2), (0, 2)])\n[]"));
 }
+
+/// What a replay may make: links that lead anywhere. Nothing is changed or read through them, and they may be moved.
+#[test]
+fn a_link_that_leads_anywhere_gives_nothing_that_lies_there() {
+    let said = alone("a_link_that_leads_anywhere_gives_nothing_that_lies_there", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let (here, user) = (home.path().join("here"), home.path().join("user"));
+        std::fs::create_dir(&here).expect("mkdir");
+        std::fs::create_dir(&user).expect("mkdir");
+        std::fs::write(user.join("f"), "the user's").expect("write");
+        std::env::set_current_dir(&here).expect("the directory");
+        let f = user.join("f");
+        let before = (f.metadata().expect("there"), std::fs::read(&f).expect("readable"));
+        let links = format!(
+            r#"mkdir("d"); mkdir("e"); symlink("{0}/f", "f1"); symlink("{0}", "dir"); symlink("{0}/new", "new1");
+            symlink("e/../../user/f", "f2"); symlink("../../user/f", "d/f3"); rename("d", "e/d"); rename("dir", "d");
+            symlink("../user", "e/up"); rename("e", "d1"); symlink("..", "d1/d2"); "#,
+            user.display()
+        );
+        let by_link = |name: &str| {
+            [
+                "write(@, 1)",
+                "append(@, 1)",
+                "$f = fopen(@, \"r+\"); fwrite($f, 1)",
+                "$f = fopen(@, \"O_WRONLY|O_TRUNC\")",
+            ]
+            .into_iter()
+            .chain(["chmod(@, 0)", "utimes(@)", "setxattr(@, \"user.k\")", "read(@)", "$f = fopen(@, \"r\")"])
+            .map(|call| call.replace('@', &format!("\"{name}\"")))
+            .collect::<Vec<_>>()
+        };
+        let mut calls: Vec<String> =
+            ["f1", "d/f", "d1/d2/../user/f"].iter().flat_map(|name| by_link(name)).collect();
+        calls.extend(
+            [
+                "create(\"d/x\")",
+                "create(\"new1\")",
+                "mkdir(\"d/x\")",
+                "delete(\"d/f\")",
+                "rename(\"d/f\", \"mine\")",
+            ]
+            .into_iter()
+            .chain([
+                "link(\"d/f\", \"mine\")",
+                "write(\"m\", 1); rename(\"m\", \"d/m\")",
+                "for $f in glob(\"d/*\") delete($f)",
+            ])
+            .map(str::to_owned),
+        );
+        let mut gave = Vec::new();
+        for (number, call) in calls.iter().enumerate() {
+            // The kernel confines to what exists; a directory that is made later is watched by descriptors.
+            let allow = if number % 2 == 0 { vec![home.path().join("later")] } else { Vec::new() };
+            let options =
+                Options { links: true, allow, clean: engine::run::Clean::Always, ..Options::new(1) };
+            let outcome =
+                engine::run(&plan(&format!("{links}{call};"), 1, 1), &options, |_| ()).expect("a run");
+            let made = outcome.run.samples.iter().filter(|sample| sample.errno == 0).count();
+            if made < 12 {
+                gave.push(format!("{made} before {call}: {:?}", outcome.failures()));
+            }
+            let same = std::fs::read(&f).is_ok_and(|text| text == before.1)
+                && f.symlink_metadata().is_ok_and(|now| {
+                    use std::os::unix::fs::MetadataExt;
+                    (now.mode(), now.mtime_nsec(), now.ino(), now.nlink())
+                        == (before.0.mode(), before.0.mtime_nsec(), before.0.ino(), 1)
+                });
+            let is_alone = std::fs::read_dir(&user).is_ok_and(|names| names.count() == 1);
+            let is_refused = outcome.exit_status() != 0 || call.starts_with("for");
+            if !same
+                || !is_alone
+                || !is_refused
+                || std::fs::read_dir(&here).is_ok_and(|names| names.count() > 0)
+            {
+                gave.push(format!("{call}: {same} {is_alone} {is_refused} {:?}", outcome.failures()));
+            }
+        }
+        format!("{gave:?}")
+    });
+    assert_eq!(said, "[]");
+}

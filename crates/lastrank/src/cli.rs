@@ -130,6 +130,9 @@ pub struct RunArgs {
     /// The text of the program, where lastrank made it and `program` is its name
     #[arg(skip)]
     pub made: Option<String>,
+    /// It may make links that lead elsewhere: those that an application made
+    #[arg(skip)]
+    pub links: bool,
     /// Where the command was given, where the program works elsewhere
     #[arg(skip)]
     pub began_in: Option<PathBuf>,

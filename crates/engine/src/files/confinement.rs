@@ -35,6 +35,8 @@ pub struct Confinement {
     spawns: bool,
     /// May one write fill the file system?
     fills: bool,
+    /// May links lead anywhere?
+    links: bool,
     /// Hold what is checked by descriptor until it is used: the kernel does not confine this rank.
     by_descriptor: bool,
     known: HashMap<Box<[u8]>, Result<ParentFacts, PathBuf>>,
@@ -64,6 +66,7 @@ impl Confinement {
             free: false,
             spawns: false,
             fills: false,
+            links: false,
             by_descriptor: false,
             known: HashMap::new(),
             recent: RecentDirectories::default(),
@@ -133,6 +136,12 @@ impl Confinement {
     #[must_use]
     pub fn filling(self, fills: bool) -> Self {
         Self { fills, ..self }
+    }
+
+    /// Links may lead anywhere; what lies behind one is judged when it is opened.
+    #[must_use]
+    pub fn linking(self, links: bool) -> Self {
+        Self { links, ..self }
     }
 
     /// May one write fill the file system?

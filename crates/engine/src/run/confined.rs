@@ -134,7 +134,7 @@ pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
         (None, _) => Confinement::new(&options.named, &options.allow),
     };
     let confinement = confinement.spawning(options.allow_spawn).filling(options.fill).in_room(decided.room);
-    let confinement = confinement.beside(&options.results);
+    let confinement = confinement.beside(&options.results).linking(options.links && !decided.room);
     confinement.by_descriptor(decided.facts.by != ConfinedBy::Kernel || decided.beside_mpi || decided.room)
 }
 

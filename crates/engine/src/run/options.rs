@@ -73,6 +73,8 @@ pub struct Options {
     pub connect: Vec<u16>,
     /// May one write take more than nine tenths of what is free?
     pub fill: bool,
+    /// May it make links to what lies elsewhere? What is behind a link is judged when it is opened.
+    pub links: bool,
     /// Who confines the program.
     pub confine: Confine,
     /// The only directory below which the program may read and write.
@@ -121,6 +123,7 @@ impl Options {
             allow_spawn: false,
             connect: Vec::new(),
             fill: false,
+            links: false,
             confine: Confine::default(),
             root: None,
             room: false,

@@ -10,7 +10,7 @@ use store::HeldFolder;
 use trace::import::Options;
 
 use super::{import, run};
-use crate::cli::{Cli, Command, LEAST_GAP_US, ReplayArgs};
+use crate::cli::{self, Cli, Command, LEAST_GAP_US, ReplayArgs};
 use crate::exit::Status;
 use crate::{output, written};
 
@@ -68,7 +68,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
         words.push("-c".into());
     }
     let done = match Cli::try_parse_from(words)?.command {
-        Command::Run(args) => run::run(&args),
+        // What lies behind a link is judged when it is opened. A program may have been written by anybody.
+        Command::Run(args) => run::run(&cli::RunArgs { links: !is_program, ..args }),
         _ => bail!("the arguments of `run` were not understood"),
     };
     if let Some(directory) = directory.filter(|_| is_made && args.clean) {

@@ -44,7 +44,15 @@ pub fn run_made(name: &str, text: String, options: RunOptions) -> anyhow::Result
     if options.room.is_some() {
         bail!("--room is for a program that somebody else wrote: `lastrank run --room FILE.ppl`");
     }
-    run(&RunArgs { program, parameters: Vec::new(), time: None, options, made: Some(text), began_in: None })
+    run(&RunArgs {
+        program,
+        parameters: Vec::new(),
+        time: None,
+        options,
+        made: Some(text),
+        links: false,
+        began_in: None,
+    })
 }
 
 /// Samples of each rank that the live line looks at ten times a second, the newest.
@@ -361,6 +369,7 @@ fn options(args: &RunArgs, planned: &Planned, backend: BackendKind) -> Options {
     // An experiment that ships inside the binary is no stranger's.
     options.allow_spawn = args.allow_spawn || planned.shipped;
     options.fill = args.fill;
+    options.links = args.links;
     options.confine = match (args.unconfined, args.require_confinement) {
         (true, _) => Confine::Nobody,
         (false, true) => Confine::Required,
