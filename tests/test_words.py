@@ -22,6 +22,8 @@ PAGES = sorted(
 )
 WORDS_OF_A_SENTENCE = 28
 CHARACTERS_OF_A_CHANGE = 120
+LINES_OF_A_TASK = 60
+BYTES_OF_THE_MAP = 30_000
 
 # What a reader stumbles over, and what to write.
 INSTEAD = {
@@ -119,6 +121,15 @@ def test_a_change_is_one_short_line() -> None:
     assert len(changes) > 100
     long = [line for line in changes if len(line) >= CHARACTERS_OF_A_CHANGE]
     assert long == [], "\n".join(long)
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.startswith("docs/howto/")])
+def test_a_task_is_explained_on_one_page(page: str) -> None:
+    assert len((ROOT / page).read_text().splitlines()) <= LINES_OF_A_TASK
+
+
+def test_the_map_for_engineers_stays_short() -> None:
+    assert (ROOT / "ARCHITECTURE.md").stat().st_size <= BYTES_OF_THE_MAP
 
 
 @pytest.mark.parametrize(
