@@ -1,7 +1,7 @@
 """The words of the README, the changelog and the documentation: short sentences, one term for one thing, no turn that a reader
 has to decode.
 
-Code, screens and generated pages are left out: their words belong to the program.
+Words of code, screens and generated pages are left out: they belong to the program. Screens fit a terminal.
 """
 
 import re
@@ -21,6 +21,7 @@ PAGES = sorted(
     - LEFT_OUT
 )
 WORDS_OF_A_SENTENCE = 28
+COLUMNS_OF_A_SCREEN, LINES_OF_A_SCREEN = 80, 24
 CHARACTERS_OF_A_CHANGE = 120
 LINES_OF_A_TASK = 60
 BYTES_OF_THE_MAP = 30_000
@@ -96,6 +97,15 @@ def turns(line: int, words: str) -> Iterator[str]:
             yield f"line {line}: “{stumbled[0]}”: write “{better}”"
 
 
+def screens(text: str) -> Iterator[str]:
+    """Blocks of `text` that are no first screen: too wide, or too tall."""
+    for block in re.finditer(r"^```text\n(.*?)^```", text, re.MULTILINE | re.DOTALL):
+        line, lines = text[: block.start()].count("\n") + 1, block[1].splitlines()
+        if len(lines) > LINES_OF_A_SCREEN:
+            yield f"line {line}: {len(lines)} lines"
+        yield from (f"line {line}: {len(wide)} columns: {wide}" for wide in lines if len(wide) > COLUMNS_OF_A_SCREEN)
+
+
 def complaints(text: str, *, tables: bool = True) -> list[str]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -107,7 +117,7 @@ def complaints(text: str, *, tables: bool = True) -> list[str]:
         for sentence in re.split(r"(?<=[.:;?!·])\s", words):
             if (length := len(sentence.split())) > WORDS_OF_A_SENTENCE:
                 found.append(f"line {line}: {length} words: {sentence[:70]} …")
-    return found
+    return [*found, *screens(text)]
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -140,6 +150,8 @@ def test_the_map_for_engineers_stays_short() -> None:
         ("| a | table |\n\nNine of them\ncome together here.", "come together"),
         ("| row | kept beside it |", "beside"),
         ("```text\nbeside\n```\nIt was told at once.", "was told"),
+        ("```text\n" + "x" * 81 + "\n```\n", "81 columns"),
+        ("```text\n" + "x\n" * 25 + "```\n", "25 lines"),
         ("A short one. " + "word " * 29 + "end.", "30 words"),
         (f"[a link]({'x' * 99}) " + "word " * 28, "29 words"),
     ],
@@ -155,6 +167,7 @@ def test_a_bad_sentence_is_found(bad: str, complaint: str) -> None:
         "The slow writes cluster.",
         "`lastrank` quotes \"slow ones\" and [beside](behind.md).",
         "```text\nThe slow ones lay out beside\n```",
+        "```console\n" + "x" * 200 + "\n```\n",
         "word " * 27 + "end; " + "word " * 27 + "end.",
         "# Words\n\n| `beside` |\n|---|\n| " + "word " * 40 + "|",
     ],
