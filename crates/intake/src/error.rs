@@ -2,6 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::Wanted;
+use crate::histogram::Histogram;
+
 /// Why the numbers of a file could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -41,9 +44,26 @@ pub enum Error {
         /// What it is, and the way out.
         what: String,
     },
+    /// Counts of bins, which are no single values; what can be said of them is in here.
+    #[error(
+        "{name} is {}: it holds counts of bins, no single values: `lastrank fit` shows the bounds of its quantiles; {}",
+        histogram.format,
+        histogram.out
+    )]
+    Binned {
+        /// The file, or `standard input`.
+        name: String,
+        /// Its bins.
+        histogram: Box<Histogram>,
+    },
 }
 
 impl Error {
+    /// A histogram, which the callers that want single values refuse.
+    pub(crate) fn binned(name: &str, histogram: Histogram) -> Self {
+        Self::Binned { name: name.into(), histogram: Box::new(histogram) }
+    }
+
     pub(crate) fn io(name: &str, source: std::io::Error) -> Self {
         Self::Io { path: Path::new(name).into(), source }
     }
@@ -81,11 +101,18 @@ pub enum LineError {
 /// Text of a file as an error shows it: one short line without control characters.
 pub(crate) fn shown(text: &str) -> String {
     const LONGEST: usize = 60;
-    let mut short: String = text.chars().take(LONGEST).flat_map(char::escape_debug).collect();
+    let mut short: String = text.chars().take(LONGEST).flat_map(escaped).collect();
     if text.chars().count() > LONGEST {
         short.push('…');
     }
     short
+}
+
+/// A sign as it is typed, where it can be.
+fn escaped(sign: char) -> impl Iterator<Item = char> {
+    let is_plain = matches!(sign, '"' | '\'' | '\\');
+    let escaped = (!is_plain).then(|| sign.escape_debug());
+    is_plain.then_some(sign).into_iter().chain(escaped.into_iter().flatten())
 }
 
 /// Names as an error lists them.
@@ -97,4 +124,15 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Strin
         quoted.push(format!("… ({} in all)", samples::units::count(all as u64)));
     }
     quoted.join(", ")
+}
+
+/// Refuses conditions and columns of a file that has no columns.
+pub(crate) fn refuse_columns(wanted: &Wanted, name: &str) -> Result<(), Error> {
+    if wanted.filters.is_empty() && wanted.beside.is_none() {
+        return Ok(());
+    }
+    Err(Error::Table {
+        name: name.into(),
+        what: "it has no columns, which --where and --by choose by".into(),
+    })
 }

@@ -1,107 +1,20 @@
 //! The table of formats: a row says how a format is recognised, where its values are, in which unit, and what failed.
 //!
-//! A new format is a row here, an example in `tests/formats` with its right values in `tests/formats.rs`, and the page
-//! that `docs/formats.md` then is. Code is only for text that is no table (`text.rs`).
+//! A new format is a row here, or of histograms and system tools in `formats/`, an example in `tests/formats` with its
+//! right values in `tests/formats.rs`, and the page that `docs/formats.md` then is. Code is only for text that is no table.
+
+mod histograms;
+mod systems;
 
 use crate::Unit;
-use crate::row::Row;
+use crate::format::{Column, Format, Json, LineTake, Mark, NONE, Take, UnitOf};
 use crate::text;
 use crate::wanted::How;
 
-/// A format.
-#[derive(Debug)]
-pub(crate) struct Format {
-    /// What it is called.
-    pub name: &'static str,
-    /// How such a file is made.
-    pub made_by: &'static str,
-    pub(crate) mark: Mark,
-    pub(crate) take: Take,
+/// All formats; the first one that fits is taken.
+pub(crate) fn all() -> impl Iterator<Item = &'static Format> {
+    [histograms::ROWS, systems::ROWS, ROWS].into_iter().flatten()
 }
-
-/// How a format is recognised.
-#[derive(Debug)]
-pub(crate) enum Mark {
-    /// Columns that the header names.
-    Columns(&'static [&'static str]),
-    /// Paths that a JSON value has.
-    Paths(&'static [&'static str]),
-    /// By the first lines and the name of the file.
-    Lines(fn(&[&str], &str) -> bool),
-}
-
-/// Where the values are.
-#[derive(Debug)]
-pub(crate) enum Take {
-    Column(Column),
-    Json(Json),
-    Lines(LineTake),
-    /// It holds no single values, or none that are read here: the way out.
-    Refused(&'static str),
-}
-
-/// The values of a table with a header.
-#[derive(Debug)]
-pub(crate) struct Column {
-    pub value: &'static str,
-    /// The column that names the series.
-    pub series: Option<&'static str>,
-    pub default: Option<&'static str>,
-    pub unit: UnitOf,
-    /// What a row that failed has; the first whose column is there counts.
-    pub failed: &'static [(&'static str, How, &'static str)],
-}
-
-/// The values of JSON. Keys are separated by points; arrays are gone through.
-#[derive(Debug)]
-pub(crate) struct Json {
-    /// The items, each with its values.
-    pub each: &'static str,
-    /// Other items say nothing.
-    pub only: Option<(&'static str, &'static str)>,
-    /// Paths in an item whose texts name its series.
-    pub series: &'static [&'static str],
-    pub default: Option<&'static str>,
-    pub values: &'static str,
-    /// What each value is divided by.
-    pub per: Option<&'static str>,
-    pub unit: UnitOf,
-    pub failed: Option<(&'static str, How, &'static str)>,
-    /// What to do where an item of this format has no values.
-    pub without: &'static str,
-}
-
-/// Lines of a text, each with a value or nothing.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LineTake {
-    pub read: for<'a> fn(&'a str, &str) -> Option<Row<'a>>,
-    /// What is taken, for the page.
-    pub what: &'static str,
-}
-
-/// The unit of values.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum UnitOf {
-    Fixed(Unit),
-    /// By the name of the series.
-    Series(fn(&str) -> Option<Unit>),
-    /// A field of the item names it.
-    Field(&'static str),
-    /// No time.
-    Other(&'static str),
-}
-
-const NONE: Json = Json {
-    each: "",
-    only: None,
-    series: &[],
-    default: None,
-    values: "",
-    per: None,
-    unit: UnitOf::Other("no unit"),
-    failed: None,
-    without: "this file holds no single values",
-};
 
 /// The unit of a metric of k6, by its name.
 fn of_k6(metric: &str) -> Option<Unit> {
@@ -120,8 +33,8 @@ fn of_k6(metric: &str) -> Option<Unit> {
 
 const SERVER_SAYS_ERROR: (&str, How, &str) = ("status-code", How::AtLeast, "400");
 
-/// All formats; the first one that fits is taken.
-pub(crate) const FORMATS: &[Format] = &[
+/// Tools that measure commands, requests, functions and files.
+const ROWS: &[Format] = &[
     Format {
         name: "hyperfine JSON",
         made_by: "hyperfine --export-json FILE",
@@ -457,15 +370,6 @@ pub(crate) const FORMATS: &[Format] = &[
         mark: Mark::Lines(text::is_mdtest),
         take: Take::Refused(
             "it holds rates of whole phases only; `lastrank mdtest` with the same options keeps each operation",
-        ),
-    },
-    Format {
-        name: "HdrHistogram percentiles",
-        made_by: "HdrHistogram outputPercentileDistribution, wrk2 --latency",
-        mark: Mark::Lines(text::is_hgrm),
-        take: Take::Refused(
-            "it holds quantiles of a histogram, and fits of counted values are not read yet: record the single values, \
-             or give them one a line",
         ),
     },
 ];

@@ -79,6 +79,9 @@ impl<'w> Gather<'w> {
     /// One more row.
     pub fn push(&mut self, row: &Row) -> Result<(), LineError> {
         self.taken.rows += 1;
+        if row.fate == Fate::Broken {
+            return finite(row).map(|_| ());
+        }
         if self.by_series && !self.is_chosen(row.series)? {
             self.others += 1;
             return Ok(());
@@ -87,6 +90,7 @@ impl<'w> Gather<'w> {
             Fate::Failed => self.failed += 1,
             Fate::Filtered => self.filtered += 1,
             Fate::Taken if row.value == Value::Missing && self.wanted.drop_missing => self.missing += 1,
+            Fate::Broken => {}
             Fate::Taken => self.take(row)?,
         }
         Ok(())

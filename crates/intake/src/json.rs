@@ -6,8 +6,10 @@ use std::rc::Rc;
 
 use serde_json::Value as Json;
 
-use crate::error::{LineError, listed};
-use crate::formats::{FORMATS, Format, Json as Rule, Mark, Take, UnitOf};
+use crate::bins::Collected;
+use crate::error::{LineError, listed, refuse_columns};
+use crate::format::{Format, Json as Rule, Mark, Take, UnitOf};
+use crate::formats;
 use crate::gather::{Gather, Taken};
 use crate::row::{Fate, Row};
 use crate::value;
@@ -43,13 +45,42 @@ pub(crate) fn read(reader: impl BufRead, name: &str, wanted: &Wanted) -> Result<
     let mut values = serde_json::Deserializer::from_reader(limited).into_iter::<Json>();
     let Some(first) = values.next() else { return Err(table("it holds no numbers".into())) };
     let first = first.map_err(|error| table(format!("it begins as JSON and is none: {error}")))?;
-    let format = FORMATS.iter().find(|format| match format.mark {
+    let format = formats::all().find(|format| match format.mark {
         Mark::Paths(paths) => paths.iter().all(|path| !walk(&first, path).is_empty()),
         _ => false,
     });
     let rule = match format.map(|format| &format.take) {
         Some(Take::Refused(why)) => {
             return Err(Error::Refused { name: name.into(), what: format!("{}: {why}", known(format)) });
+        }
+        Some(Take::JsonBins(take)) => {
+            let format = known(format);
+            let mut to = Collected::default();
+            for (index, value) in std::iter::once(Ok(first)).chain(values).enumerate() {
+                let in_value =
+                    |what: String| table(format!("{format}: in value {} of the file, {what}", index + 1));
+                let value = value.map_err(|error| in_value(error.to_string()))?;
+                (take.read)(&value, &mut to).map_err(in_value)?;
+                read.set(0);
+            }
+            refuse_columns(wanted, name)?;
+            return Err(Error::binned(name, to.finish(wanted, format, take.out).map_err(table)?));
+        }
+        Some(Take::JsonRows(take)) => {
+            refuse_columns(wanted, name)?;
+            let mut gather = Gather::new(wanted, true, None);
+            gather.note = take.note.map(Into::into);
+            for (index, value) in std::iter::once(Ok(first)).chain(values).enumerate() {
+                let in_value = |what: String| table(format!("in value {} of the file, {what}", index + 1));
+                let value = value.map_err(|error| in_value(error.to_string()))?;
+                (take.read)(&value, &mut |row| gather.push(row))
+                    .map_err(|error| in_value(error.to_string()))?;
+                read.set(0);
+            }
+            if gather.is_empty() {
+                return Err(table(format!("it is {} {}", known(format), take.without)));
+            }
+            return gather.finish(format.map(|format| format.name), "").map_err(table);
         }
         Some(Take::Json(rule)) => Some(rule),
         _ => None,

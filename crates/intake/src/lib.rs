@@ -14,15 +14,26 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod bins;
+mod bpf;
+mod calls;
+mod documents;
+mod elbencho;
 mod error;
+mod fio_bins;
+mod format;
 mod formats;
 mod gather;
+mod hdr;
+mod histogram;
 mod json;
 mod lines;
+mod metrics;
 mod page;
 mod pairs;
 mod parquet;
 mod read;
+mod reports;
 mod row;
 mod source;
 mod split;
@@ -34,6 +45,7 @@ mod wanted;
 
 pub use error::{Error, LineError};
 pub use gather::Taken;
+pub use histogram::{Bin, Histogram};
 pub use lines::NumberLines;
 pub use page::page;
 pub use read::{read, read_from};

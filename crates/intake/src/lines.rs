@@ -1,7 +1,8 @@
 //! Reads a text a line at a time, for instance while it grows.
 
 use crate::error::{LineError, shown};
-use crate::formats::{FORMATS, Format, LineTake, Mark, Take};
+use crate::format::{Bins, Format, LineTake, Mark, Sections, Take};
+use crate::formats;
 use crate::pairs;
 use crate::row::{Fate, Row};
 use crate::split::is_rule;
@@ -17,6 +18,9 @@ pub(crate) enum Layout {
     /// Lines that name their numbers: the wanted name.
     Pairs(String),
     Text(&'static Format, LineTake),
+    /// Lines that are read together, from the first to the last.
+    Sections(&'static Format, Sections),
+    Bins(&'static Format, Bins),
 }
 
 /// The rows of a text, line by line.
@@ -55,12 +59,17 @@ impl Lines {
     fn layout_of(&self, first: &str, rest: &[&str]) -> Result<Layout, LineError> {
         let lines: Vec<&str> = std::iter::once(first).chain(rest.iter().copied()).collect();
         let is = |format: &&Format| matches!(format.mark, Mark::Lines(is) if is(&lines, &self.file));
-        match FORMATS.iter().find(is) {
+        match formats::all().find(is) {
             Some(Format { take: Take::Refused(why), name, .. }) => {
                 return Err(LineError::Refused(format!("{name}: {why}")));
             }
-            Some(format) if let Take::Lines(take) = &format.take => return Ok(Layout::Text(format, *take)),
-            _ => {}
+            Some(format) => match &format.take {
+                Take::Lines(take) => return Ok(Layout::Text(format, *take)),
+                Take::Sections(take) => return Ok(Layout::Sections(format, *take)),
+                Take::Bins(take) => return Ok(Layout::Bins(format, *take)),
+                _ => {}
+            },
+            None => {}
         }
         if let Some(pairs) = pairs::of(first) {
             let found = pairs::choose(&pairs, self.wanted.column.as_deref()).map_err(LineError::Layout)?;
@@ -81,6 +90,10 @@ impl Lines {
         }
         match &mut self.layout {
             Layout::Unknown => Ok(None),
+            Layout::Sections(format, _) | Layout::Bins(format, _) => Err(LineError::Refused(format!(
+                "{}, which is read as a whole: give the finished file to `lastrank fit`",
+                format.name
+            ))),
             Layout::Table(table) => table.row(line),
             Layout::Text(_, LineTake { read, .. }) => Ok(read(line, &self.file).map(|mut row| {
                 if self.wanted.failed && row.fate == Fate::Failed {
@@ -115,7 +128,7 @@ impl Lines {
     pub fn format(&self) -> Option<&'static Format> {
         match &self.layout {
             Layout::Table(table) => table.format,
-            Layout::Text(format, _) => Some(format),
+            Layout::Text(format, _) | Layout::Sections(format, _) | Layout::Bins(format, _) => Some(format),
             _ => None,
         }
     }
@@ -170,6 +183,9 @@ impl NumberLines {
             }
             return Ok(None);
         };
+        if row.fate == Fate::Broken {
+            return finite(&row).map(|_| None);
+        }
         if row.fate != Fate::Taken || (drop_missing && row.value == Value::Missing) {
             return Ok(None);
         }

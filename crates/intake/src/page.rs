@@ -1,20 +1,31 @@
 //! The page of formats, made from the table.
 
-use crate::formats::{FORMATS, Format, Take, UnitOf};
+use crate::format::{Format, Take, UnitOf};
+use crate::formats;
 
 /// `docs/formats.md`: what is read, and what is refused with which way out.
 pub fn page() -> String {
     let mut page = BEGINNING.to_owned();
     page += "\n## Formats that are read\n\n| format | made by | values | left out |\n|---|---|---|---|\n";
-    for format in FORMATS {
+    for format in formats::all() {
         if let Some((values, failed)) = told(format) {
             page += &format!("| {} | `{}` | {values} | {failed} |\n", format.name, format.made_by);
         }
     }
     page += "\nWhat failed is left out, and how many rows did is said; `--failed` keeps them.\n";
+    page += BINNED;
+    page += "\n| format | made by | bins | what keeps the values |\n|---|---|---|---|\n";
+    for format in formats::all() {
+        let (what, out) = match &format.take {
+            Take::Bins(bins) => (bins.what, bins.out),
+            Take::JsonBins(bins) => (bins.what, bins.out),
+            _ => continue,
+        };
+        page += &format!("| {} | `{}` | {what} | {out} |\n", format.name, format.made_by);
+    }
     page += "\n## Formats without single values\n\nA law is fitted to single values. These files hold summaries:\n\n";
     page += "| format | made by | way out |\n|---|---|---|\n";
-    for format in FORMATS {
+    for format in formats::all() {
         if let Take::Refused(why) = format.take {
             page += &format!("| {} | `{}` | {why} |\n", format.name, format.made_by);
         }
@@ -23,6 +34,8 @@ pub fn page() -> String {
 }
 
 const BEGINNING: &str = include_str!("page.md");
+
+const BINNED: &str = include_str!("binned.md");
 
 fn told(format: &Format) -> Option<(String, String)> {
     let unit = |unit: UnitOf| match unit {
@@ -60,6 +73,8 @@ fn told(format: &Format) -> Option<(String, String)> {
             (format!("`{}`{per}{}{by}", path.join("."), unit(json.unit)), failed)
         }
         Take::Lines(lines) => (lines.what.into(), String::new()),
-        Take::Refused(_) => return None,
+        Take::Sections(sections) => (sections.what.into(), String::new()),
+        Take::JsonRows(rows) => (rows.what.into(), String::new()),
+        Take::Bins(_) | Take::JsonBins(_) | Take::Refused(_) => return None,
     })
 }

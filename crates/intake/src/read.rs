@@ -4,9 +4,12 @@ use std::fs::File;
 use std::io::{BufRead, Read};
 use std::path::Path;
 
-use crate::error::LineError;
+use crate::bins::Collected;
+use crate::error::{LineError, refuse_columns};
+use crate::format::{Bins, Format, Sections};
 use crate::gather::{Gather, Taken};
 use crate::lines::{Layout, Lines};
+use crate::row::{Fate, Row};
 use crate::source::{self, Source};
 use crate::{Error, Wanted, json, parquet};
 
@@ -34,7 +37,8 @@ pub fn read(path: &Path, wanted: &Wanted) -> Result<Taken, Error> {
 ///
 /// # Errors
 /// [`Error::Value`] names line and value of what is no finite number; [`Error::Table`] lists the columns or series where
-/// the choice is unclear; [`Error::Refused`] says what a file is that holds no values, and which option keeps them.
+/// the choice is unclear; [`Error::Refused`] says what a file is that holds no values, and which option keeps them;
+/// [`Error::Binned`] has the bins of one that counted its values.
 pub fn read_from(reader: impl Read, name: &str, wanted: &Wanted) -> Result<Taken, Error> {
     match source::open(reader, name)? {
         Source::Parquet => Err(Error::Refused {
@@ -129,29 +133,73 @@ fn is_open(line: &[u8]) -> bool {
     quotes % 2 == 1 && begins()
 }
 
-fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Result<Taken, Error> {
-    let mut input = Numbered { reader, line: Vec::new(), number: 0, name: name.into() };
-    let mut head: Vec<String> = Vec::new();
-    let mut later = None;
-    while head.len() < HEAD_LINES + wanted.skip {
-        match input.next() {
-            Ok(Some(line)) => head.push(line.into()),
-            Ok(None) => break,
-            // What is before a bad line is read first.
-            Err(error) => {
-                later = Some(error);
-                break;
+/// A text of which the first lines were seen.
+struct Seen<'r> {
+    head: Vec<String>,
+    /// What is wrong with the line after them.
+    later: Option<Error>,
+    input: Numbered<Box<dyn BufRead + 'r>>,
+}
+
+impl<'r> Seen<'r> {
+    fn of(reader: Box<dyn BufRead + 'r>, name: &str, most: usize) -> Seen<'r> {
+        let mut input = Numbered { reader, line: Vec::new(), number: 0, name: name.into() };
+        let (mut head, mut later) = (Vec::new(), None);
+        while head.len() < most {
+            match input.next() {
+                Ok(Some(line)) => head.push(line.into()),
+                Ok(None) => break,
+                // What is before a bad line is read first.
+                Err(error) => {
+                    later = Some(error);
+                    break;
+                }
             }
         }
+        Seen { head, later, input }
     }
+
+    /// All lines, with their numbers.
+    fn each(mut self, mut take: impl FnMut(&str, usize) -> Result<(), Error>) -> Result<(), Error> {
+        for (index, line) in self.head.iter().enumerate() {
+            take(line, index + 1)?;
+        }
+        if let Some(error) = self.later {
+            return Err(error);
+        }
+        loop {
+            let number = self.input.number + 1;
+            let Some(line) = self.input.next()? else { return Ok(()) };
+            take(line, number)?;
+        }
+    }
+
+    /// All lines but those that are left out before the table.
+    fn each_after(
+        self,
+        skip: usize,
+        mut take: impl FnMut(&str, usize) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        self.each(
+            |line, number| {
+                if number > skip { take(line.trim_start_matches('\u{feff}'), number) } else { Ok(()) }
+            },
+        )
+    }
+}
+
+fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Result<Taken, Error> {
+    let mut seen = Seen::of(reader, name, HEAD_LINES + wanted.skip);
     let mut lines = Lines::new(wanted, name);
-    let borrowed: Vec<&str> = head.iter().map(String::as_str).collect();
+    let borrowed: Vec<&str> = seen.head.iter().map(String::as_str).collect();
     if let Err(error) = lines.learn(&borrowed) {
-        return Err(later.unwrap_or_else(|| explained(error, name, 1)));
+        return Err(seen.later.take().unwrap_or_else(|| explained(error, name, 1)));
     }
     let by_series = match &lines.layout {
         Layout::Text(..) => true,
         Layout::Table(table) => table.has_series(),
+        Layout::Sections(format, take) => return of_sections(seen, (format, take), name, wanted),
+        Layout::Bins(format, take) => return of_bins(seen, (format, take), name, wanted),
         _ => false,
     };
     let mut gather = Gather::new(wanted, by_series, lines.default_series());
@@ -160,28 +208,13 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
     {
         gather.note = Some("its first line names the columns: --no-header takes it as values".into());
     }
-    let has_columns = !matches!(lines.layout, Layout::Text(..));
-    if !has_columns && (!wanted.filters.is_empty() || wanted.beside.is_some()) {
-        return Err(Error::Table {
-            name: name.into(),
-            what: "it has no columns, which --where and --by choose by".into(),
-        });
+    if matches!(lines.layout, Layout::Text(..)) {
+        refuse_columns(wanted, name)?;
     }
-    let mut take = |lines: &mut Lines, line: &str, number: usize| {
+    seen.each(|line, number| {
         let row = lines.row(line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
         row.map_err(|error| explained(error, name, number))
-    };
-    for (index, line) in borrowed.iter().enumerate() {
-        take(&mut lines, line, index + 1)?;
-    }
-    if let Some(error) = later {
-        return Err(error);
-    }
-    loop {
-        let number = input.number + 1;
-        let Some(line) = input.next()? else { break };
-        take(&mut lines, line, number)?;
-    }
+    })?;
     let column = match &lines.layout {
         Layout::Table(table) => table.name.clone(),
         Layout::Pairs(name) => name.clone(),
@@ -189,6 +222,49 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
     };
     let format = lines.format().map(|format| format.name);
     gather.finish(format, &column).map_err(|what| Error::Table { name: name.into(), what })
+}
+
+/// The rows of lines that are read together.
+fn of_sections(
+    seen: Seen,
+    (format, take): (&Format, &Sections),
+    name: &str,
+    wanted: &Wanted,
+) -> Result<Taken, Error> {
+    refuse_columns(wanted, name)?;
+    let mut gather = Gather::new(wanted, true, None);
+    gather.note = take.note.map(Into::into);
+    let mut reader = (take.make)();
+    seen.each_after(wanted.skip, |line, number| {
+        let mut push = |row: &Row| match wanted.failed {
+            true => gather.push(&Row { fate: Fate::Taken, ..row.clone() }),
+            false => gather.push(row),
+        };
+        reader.line(line, &mut push).map_err(|error| explained(error, name, number))
+    })?;
+    let table = |what: String| Error::Table { name: name.into(), what };
+    if gather.is_empty() {
+        return Err(table(format!("it is {} {}", format.name, take.without)));
+    }
+    gather.finish(Some(format.name), "").map_err(table)
+}
+
+/// The bins of a text, which are no values.
+fn of_bins(
+    seen: Seen,
+    (format, take): (&Format, &Bins),
+    name: &str,
+    wanted: &Wanted,
+) -> Result<Taken, Error> {
+    refuse_columns(wanted, name)?;
+    let table = |what: String| Error::Table { name: name.into(), what };
+    let mut reader = (take.make)();
+    let mut to = Collected::default();
+    seen.each_after(wanted.skip, |line, number| {
+        reader.line(line, &mut to).map_err(|what| table(format!("line {number}: {what}")))
+    })?;
+    reader.end(&mut to).map_err(|what| table(format!("{}: {what}", format.name)))?;
+    Err(Error::binned(name, to.finish(wanted, format.name, take.out).map_err(table)?))
 }
 
 fn explained(error: LineError, name: &str, number: usize) -> Error {

@@ -1,6 +1,7 @@
 //! One row of a file, as every kind of reader gives it.
 
 use crate::Unit;
+use crate::error::LineError;
 use crate::value::Value;
 
 /// Whether a row counts.
@@ -11,6 +12,8 @@ pub(crate) enum Fate {
     Failed,
     /// A condition of the user leaves it out.
     Filtered,
+    /// Its line is no row, and of which series it was is not known: an error whatever was asked for.
+    Broken,
 }
 
 /// A value, the series that it belongs to, and what else was asked of its row.
@@ -30,4 +33,13 @@ impl<'a> Row<'a> {
     pub fn number(series: &'a str, number: f64, unit: Option<Unit>) -> Self {
         Row { series, value: Value::Number(number, None), text: "", unit, beside: "", fate: Fate::Taken }
     }
+}
+
+/// Takes a row.
+pub(crate) type Push<'p> = dyn FnMut(&Row) -> Result<(), LineError> + 'p;
+
+/// Reads lines that say together what their values are.
+pub(crate) trait RowLines {
+    /// The next line, as it is.
+    fn line(&mut self, line: &str, push: &mut Push) -> Result<(), LineError>;
 }

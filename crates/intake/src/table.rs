@@ -2,7 +2,7 @@
 
 use crate::Unit;
 use crate::error::{LineError, listed, shown};
-use crate::formats::{Column, Format, Mark, Take, UnitOf};
+use crate::format::{Column, Format, Mark, Take, UnitOf};
 use crate::pairs::place;
 use crate::row::{Fate, Row};
 use crate::split::{Separator, Splitter, separator};
@@ -160,7 +160,7 @@ fn is_rdb(fields: &[impl AsRef<str>]) -> bool {
 
 /// The format whose columns these are; none where a column of the table itself was asked for.
 fn format_of(names: &[String], column: Option<&str>) -> Option<&'static Format> {
-    let found = crate::formats::FORMATS.iter().find(|format| match format.mark {
+    let found = crate::formats::all().find(|format| match format.mark {
         Mark::Columns(marks) => marks.iter().all(|mark| names.iter().any(|name| name == mark)),
         _ => false,
     })?;

@@ -170,11 +170,3 @@ pub(crate) fn is_mdtest(lines: &[&str], _file: &str) -> bool {
         .iter()
         .any(|line| line.starts_with("mdtest-") || line.contains("mdtest") && line.contains("was launched"))
 }
-
-pub(crate) fn is_hgrm(lines: &[&str], _file: &str) -> bool {
-    let is_head = |line: &&str| {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        words == ["Value", "Percentile", "TotalCount", "1/(1-Percentile)"]
-    };
-    lines.iter().any(is_head)
-}

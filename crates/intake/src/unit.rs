@@ -37,8 +37,8 @@ impl Unit {
     /// The unit that a word means, as tools write it; none of any other word.
     pub fn of_word(word: &str) -> Option<Unit> {
         Some(match word {
-            "ns" | "nsec" | "nanoseconds" => Unit::Ns,
-            "us" | "usec" | "µs" | "μs" | "microseconds" => Unit::Us,
+            "ns" | "nsec" | "nsecs" | "nanoseconds" => Unit::Ns,
+            "us" | "usec" | "usecs" | "µs" | "μs" | "microseconds" => Unit::Us,
             "ms" | "msec" | "msecs" | "milliseconds" => Unit::Ms,
             "s" | "sec" | "secs" | "seconds" => Unit::S,
             _ => return None,

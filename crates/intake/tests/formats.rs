@@ -3,17 +3,19 @@
 
 use std::path::Path;
 
-use intake::{Unit, Wanted, read};
+use intake::{Error as ReadError, Unit, Wanted, read};
 
 /// What is right.
 enum Right {
     /// Series, unit, values of rows, the first value and the last.
     Values(&'static str, Option<Unit>, [u64; 2], [f64; 2]),
+    /// Series, unit, values and bins that hold some, and bounds of the median, p90, p99 and the largest value.
+    Bins(&'static str, Option<Unit>, [u64; 2], [[f64; 2]; 4]),
     /// An error, and words of its way out.
     Error(&'static str),
 }
 
-use Right::{Error, Values};
+use Right::{Bins, Error, Values};
 
 const NS: Option<Unit> = Some(Unit::Ns);
 const US: Option<Unit> = Some(Unit::Us);
@@ -90,8 +92,197 @@ const TABLE: &[(&str, Option<&str>, &str, Right)] = &[
     ("ior.txt", Some("write"), "IOR output", Values("write", S, [3, 6], [0.000833, 0.000870])),
     ("ior.txt", None, "IOR output", Error("choose one with --column: `write`, `read`")),
     ("mdtest.txt", None, "mdtest output", Error("`lastrank mdtest` with the same options")),
-    ("wrk2.hgrm", None, "HdrHistogram percentiles", Error("quantiles of a histogram")),
+    ("ping-fast.txt", None, "ping output", Values("", MS, [12, 12], [0.064, 0.027])),
 ];
+
+/// By the tools themselves: perf 6.1, sysstat 12.6, nfs-utils 2.6, asv 0.6; the others in their documented layout.
+const MORE: &[(&str, Option<&str>, &str, Right)] = &[
+    ("perf-trace.txt", Some("mmap"), "perf trace", Values("mmap", MS, [2, 11], [0.023, 0.014])),
+    ("perf-trace-summary.txt", None, "perf trace summary", Error("`perf trace` without -s")),
+    ("perf-stat.txt", None, "perf stat", Error("counts of events")),
+    ("perf-stat.csv", None, "perf stat", Error("counts of events")),
+    ("perf-script.txt", None, "perf script of system calls", Values("read", NS, [5, 5], [5000.0, 2000.0])),
+    (
+        "perf-script-raw.txt",
+        Some("NR 9"),
+        "perf script of system calls",
+        Values("NR 9", NS, [2, 6], [13500.0, 6890.0]),
+    ),
+    ("dxt.txt", Some("POSIX write"), "Darshan DXT", Values("POSIX write", S, [4, 7], [0.0003, 0.0012])),
+    ("dxt.txt", Some("MPIIO write"), "Darshan DXT", Values("MPIIO write", S, [1, 7], [0.0005, 0.0005])),
+    ("iostat.txt", Some("vda w_await"), "iostat", Values("vda w_await", MS, [3, 10], [0.14, 0.07])),
+    ("iostat.json", Some("vda r_await"), "iostat JSON", Values("vda r_await", MS, [3, 10], [0.26, 0.2])),
+    (
+        "nfsiostat.txt",
+        Some("/mnt/data read RTT"),
+        "nfsiostat",
+        Values("/mnt/data read RTT", MS, [3, 8], [2.05, 2.25]),
+    ),
+    (
+        "nfsiostat.txt",
+        Some("/mnt/data write exe"),
+        "nfsiostat",
+        Values("/mnt/data write exe", MS, [1, 8], [2.6, 2.6]),
+    ),
+    ("biosnoop.txt", None, "biosnoop", Values("LAT(ms)", MS, [3, 3], [0.31, 2.64])),
+    ("jmeter.xml", Some("login & go"), "JMeter XML", Values("login & go", MS, [2, 4], [120.0, 135.0])),
+    ("jmeter.xml", None, "JMeter XML", Error("choose one with --column: `login & go`, `query`")),
+    (
+        "asv.json",
+        Some("b.Suite.time_sum(100, 'a')"),
+        "asv JSON",
+        Values("b.Suite.time_sum(100, 'a')", S, [5, 25], [7.950947107650986e-07, 1.4332859511852788e-06]),
+    ),
+    (
+        "prometheus-range.json",
+        Some("probe_duration_seconds{instance=\"a:9115\"}"),
+        "Prometheus range query",
+        Values("probe_duration_seconds{instance=\"a:9115\"}", S, [3, 4], [0.0125, 0.011]),
+    ),
+    ("elbencho.csv", None, "elbencho CSV", Error("`elbencho --lathisto --jsonfile FILE`")),
+    ("elbencho.json", None, "elbencho JSON", Error("`elbencho --lathisto --jsonfile FILE`")),
+    ("elbencho-operations.json", None, "elbencho log of operations", Error("whole milliseconds")),
+];
+
+/// Bins, and bounds from the values that were recorded: by HdrHistogram of Python, by fio 3.33 (whose own percentiles lie
+/// within), by the clients of Prometheus and OpenTelemetry for Python; of bpftrace, bcc and elbencho as they document it.
+const BINNED: &[(&str, Option<&str>, &str, Right)] = &[
+    (
+        "wrk2.hgrm",
+        None,
+        "HdrHistogram percentiles",
+        Bins("", None, [100, 3], [[0.921, 1.512], [1.512, 4.812], [1.512, 4.812], [1.512, 4.812]]),
+    ),
+    (
+        "wrk2.txt",
+        None,
+        "HdrHistogram percentiles",
+        Bins("", MS, [100, 3], [[0.921, 1.512], [1.512, 4.815], [1.512, 4.815], [1.512, 4.815]]),
+    ),
+    (
+        "hdr.hgrm",
+        None,
+        "HdrHistogram percentiles",
+        Bins("", None, [500, 21], [[949.0, 1286.0], [2647.0, 3027.0], [6319.0, 7379.0], [10007.0, 10327.0]]),
+    ),
+    (
+        "hdr.hgrm.csv",
+        None,
+        "HdrHistogram percentiles",
+        Bins("", None, [500, 21], [[0.949, 1.286], [2.647, 3.027], [6.319, 7.379], [10.007, 10.327]]),
+    ),
+    (
+        "hdr.hlog",
+        None,
+        "HdrHistogram log",
+        Bins(
+            "",
+            None,
+            [350, 330],
+            [[1154.0, 1154.0], [3242.0, 3243.0], [7920.0, 7923.0], [10320.0, 10327.0]],
+        ),
+    ),
+    (
+        "fio-plus.json",
+        Some("mix read clat"),
+        "fio JSON+",
+        Bins(
+            "mix read clat",
+            NS,
+            [60, 53],
+            [[75776.0, 76799.0], [1556480.0, 1572863.0], [4915200.0, 4980735.0], [4915200.0, 4980735.0]],
+        ),
+    ),
+    (
+        "fio-plus.json",
+        None,
+        "fio JSON+",
+        Error("choose one with --column: `mix read clat`, `mix write clat`"),
+    ),
+    (
+        "mix_clat_hist.1.log",
+        Some("write"),
+        "fio histogram log",
+        Bins(
+            "write",
+            NS,
+            [43, 11],
+            [[6144.0, 7167.0], [10240.0, 12287.0], [14336.0, 16383.0], [14336.0, 16383.0]],
+        ),
+    ),
+    (
+        "bpftrace.txt",
+        Some("@read_us[sda]"),
+        "bpftrace histogram",
+        Bins("@read_us[sda]", US, [50, 6], [[2.0, 4.0], [512.0, 1024.0], [1024.0, 2048.0], [1024.0, 2048.0]]),
+    ),
+    (
+        "bpftrace.txt",
+        Some("@size"),
+        "bpftrace histogram",
+        Bins("@size", None, [25, 3], [[0.0, 100.0], [100.0, INF], [100.0, INF], [100.0, INF]]),
+    ),
+    (
+        "biolatency.txt",
+        Some("disk = b'sda'"),
+        "bcc histogram",
+        Bins(
+            "disk = b'sda'",
+            US,
+            [40, 4],
+            [[128.0, 256.0], [128.0, 256.0], [1024.0, 2048.0], [1024.0, 2048.0]],
+        ),
+    ),
+    (
+        "prometheus.txt",
+        Some("read_duration_seconds{device=\"nvme0\"}"),
+        "Prometheus text",
+        Bins(
+            "read_duration_seconds{device=\"nvme0\"}",
+            S,
+            [200, 5],
+            [[0.001, 0.002], [0.005, 0.01], [0.01, 0.05], [0.01, 0.05]],
+        ),
+    ),
+    (
+        "otlp.json",
+        Some("read{device=\"nvme0\"}"),
+        "OTLP JSON",
+        Bins("read{device=\"nvme0\"}", MS, [120, 5], OTLP_READ),
+    ),
+    (
+        "otlp-delta.json",
+        Some("read{device=\"nvme0\"}"),
+        "OTLP JSON",
+        Bins("read{device=\"nvme0\"}", MS, [120, 7], OTLP_READ),
+    ),
+    (
+        "elbencho-histogram.json",
+        Some("WRITE IO"),
+        "elbencho JSON with histograms",
+        Bins("WRITE IO", US, [100, 4], [[22.0, 26.0], [26.0, 32.0], [362.0, 430.0], [362.0, 430.0]]),
+    ),
+    (
+        "elbencho-histogram.json",
+        Some("READ IO"),
+        "elbencho JSON with histograms",
+        Bins(
+            "READ IO",
+            US,
+            [10, 2],
+            [[4.0, 5.0], [268435456.0, INF], [268435456.0, INF], [268435456.0, INF]],
+        ),
+    ),
+];
+
+const INF: f64 = f64::INFINITY;
+
+const OTLP_READ: [[f64; 2]; 4] =
+    [[2.0, 5.0], [5.0, 10.0], [10.0, 14.751921067662515], [10.0, 14.751921067662515]];
+
+fn all() -> impl Iterator<Item = &'static (&'static str, Option<&'static str>, &'static str, Right)> {
+    TABLE.iter().chain(MORE).chain(BINNED)
+}
 
 fn folder() -> std::path::PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/formats")
@@ -103,7 +294,7 @@ fn found(file: &str, column: Option<&str>, wanted: Wanted) -> Result<intake::Tak
 
 #[test]
 fn each_format_gives_its_right_values_or_the_way_out() {
-    for (file, column, format, right) in TABLE {
+    for (file, column, format, right) in all() {
         match (found(file, *column, Wanted::default()), right) {
             (Ok(taken), Values(series, unit, [values, rows], ends)) => {
                 assert_eq!(taken.format, Some(*format), "{file}");
@@ -111,6 +302,16 @@ fn each_format_gives_its_right_values_or_the_way_out() {
                 assert_eq!((taken.values.len() as u64, taken.rows), (*values, *rows), "{file}");
                 assert_eq!([taken.values[0], *taken.values.last().unwrap()], *ends, "{file}");
                 assert!(taken.told.unwrap().starts_with(&format!("{format}: ")), "{file}");
+            }
+            (Err(ReadError::Binned { histogram, .. }), Bins(series, unit, counts, bounds)) => {
+                assert_eq!(histogram.format, *format, "{file}");
+                assert_eq!((histogram.series.as_str(), histogram.unit), (*series, *unit), "{file}");
+                assert_eq!([histogram.count, histogram.bins.len() as u64], *counts, "{file}");
+                let found = [0.5, 0.9, 0.99, 1.0].map(|share| histogram.quantile(share).unwrap());
+                let is_near = |(a, b): (&f64, &f64)| a == b || (a / b - 1.0).abs() < 1e-15;
+                let all = found.as_flattened().iter().zip(bounds.as_flattened());
+                assert!(all.clone().all(is_near), "{file} {series}: {found:?}");
+                assert!(histogram.told.starts_with(&format!("{format}: ")), "{file}");
             }
             (Err(error), Error(words)) => {
                 let said = error.to_string();
@@ -131,11 +332,11 @@ fn each_format_has_an_example_and_each_example_a_row() {
     let named: Vec<String> = names.filter(|name| !name.starts_with('`')).collect();
     assert!(named.len() > 30, "{named:?}");
     for name in &named {
-        assert!(TABLE.iter().any(|(_, _, format, _)| format == name), "{name} has no example");
+        assert!(all().any(|(_, _, format, _)| format == name), "{name} has no example");
     }
     for file in std::fs::read_dir(folder()).unwrap() {
         let file = file.unwrap().file_name();
-        assert!(TABLE.iter().any(|(name, ..)| file == *name), "{file:?} has no right values");
+        assert!(all().any(|(name, ..)| file == *name), "{file:?} has no right values");
     }
 }
 

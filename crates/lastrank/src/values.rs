@@ -352,7 +352,7 @@ impl Values {
     }
 
     fn plain(taken: Taken, name: String, choice: &Choice) -> anyhow::Result<Self> {
-        let unit = unit_of(&taken, &name, choice)?;
+        let unit = unit_of(taken.unit, &name, choice)?;
         let Taken { values: mut numbers, told: took, .. } = taken;
         let negative = unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
         if let Some(at) = negative {
@@ -430,8 +430,8 @@ impl Values {
 }
 
 /// The unit of numbers in seconds, as the file or `--unit` says it.
-fn unit_of(taken: &Taken, name: &str, choice: &Choice) -> anyhow::Result<Option<f64>> {
-    match (taken.unit, choice.unit) {
+pub fn unit_of(known: Option<intake::Unit>, name: &str, choice: &Choice) -> anyhow::Result<Option<f64>> {
+    match (known, choice.unit) {
         (Some(known), Some(asked)) if !asked.is(known) => {
             bail!("--unit: {name} is in {} by itself; leave the option out", known.symbol())
         }

@@ -8,6 +8,7 @@ mod dates;
 mod figure;
 mod file;
 mod groups;
+mod histogram;
 mod models;
 mod page;
 mod part;
@@ -54,7 +55,13 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     check(args)?;
     file::check(args)?;
     let _working = Working::at("fitting");
-    let values = part::of(args, read(&args.file, &args.choice)?)?;
+    let values = match read(&args.file, &args.choice) {
+        Ok(values) => part::of(args, values)?,
+        Err(error) => {
+            let (name, found) = histogram::of(error)?;
+            return histogram::tell(args, &name, &found);
+        }
+    };
     let sample = FittedSample::of(args, &values)?;
     let found = fit(args, values, sample)?;
     if args.json {
