@@ -94,7 +94,7 @@ fn a_large_step_begins_where_it_began() {
 
 #[test]
 fn recovery_is_reported_and_unlatches() {
-    let mut random = Xoshiro::new(3);
+    let mut random = Xoshiro::new(13);
     let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     for _ in 0..60 {
         watch.push(1.05 * law().sample(&mut random));
@@ -102,7 +102,43 @@ fn recovery_is_reported_and_unlatches() {
     assert_eq!(watch.level, Level::Slow);
     let events: Vec<Event> = (0..60).flat_map(|_| watch.push(law().sample(&mut random))).collect();
     assert!(matches!(events[0], Event::Recovered { .. }), "{events:?}");
-    assert_eq!(watch.level, Level::Quiet);
+    assert_eq!(watch.level, Level::Quiet, "{events:?}");
+}
+
+/// How often a stream that stays `by` times as slow for 600 runs is told to be slow, on average, and for how many of ten baselines it
+/// is not at the end.
+fn told_of_a_lasting_level(
+    by: f64,
+    of: impl Fn(usize, &mut Xoshiro) -> Vec<f64>,
+    options: &AlarmOptions,
+) -> (f64, u32) {
+    let (mut told, mut slow, mut kept) = (0, 0, 0);
+    for seed in 0..10 {
+        let mut random = Xoshiro::new(700 + seed);
+        // One in a hundred is refused by chance.
+        let Ok(mut baseline) = Baseline::new(&of(400, &mut random), options) else { continue };
+        kept += 1;
+        assert!(baseline.guarantee());
+        let mut watch = baseline.watch();
+        for value in of(600, &mut random) {
+            let events = watch.push(by * value);
+            told += events.iter().filter(|event| matches!(event, Event::Slow { .. })).count() as u32;
+        }
+        slow += u32::from(watch.level == Level::Slow);
+    }
+    assert!(kept >= 8);
+    (f64::from(told) / f64::from(kept), kept - slow)
+}
+
+#[test]
+fn a_lasting_level_is_told_once_and_stays_to_the_end() {
+    let options = AlarmOptions { bootstrap: 49, ..AlarmOptions::default() };
+    let (told, wrong) = told_of_a_lasting_level(1.03, quiet, &options);
+    assert!(told <= 1.5 && wrong == 0, "{told} {wrong}");
+    // Counted: most runs of a block are beyond the median, and fewer than 90 % of baselines need for an alarm.
+    let options = AlarmOptions { false_alarms: 0.02, run_length: 500.0, ..options };
+    let (told, wrong) = told_of_a_lasting_level(1.1, two_modes, &options);
+    assert!(told <= 1.5 && wrong <= 1, "{told} {wrong}");
 }
 
 #[test]

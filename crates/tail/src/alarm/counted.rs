@@ -44,10 +44,13 @@ pub struct BlockLimit {
 }
 
 impl BlockLimit {
-    /// A level has recovered if at most this many runs of a block lie beyond: midway between half of the
-    /// block and the alarm.
-    pub(super) fn recovered(&self, block: usize) -> usize {
-        (block / 2 + self.count) / 2
+    /// A level has recovered if at most this many runs of a block lie beyond: half, as of a quiet block, and what the error of
+    /// the median of `quiet` runs makes of it. Nearer to the alarm, a level just beyond it would recover and be told anew, above
+    /// all where the alarm is that of 90 % of baselines.
+    pub(super) fn recovered(&self, block: usize, quiet: usize) -> usize {
+        let (runs, quiet) = (block as f64, quiet as f64);
+        let error = 0.5 * runs / quiet.sqrt();
+        ((0.5 * runs + error) as usize).min(self.count.saturating_sub(1))
     }
 }
 

@@ -104,6 +104,11 @@ pub struct Watch {
     in_block: usize,
 }
 
+/// A level has recovered where the evidence for the baseline, and against half of the slow-down that is looked for, is above this
+/// share of the threshold of the alarm. Against all of it a lasting level of about half of it would recover and be told anew
+/// every few runs; so it takes about twice as many runs to recover as to be told.
+const RECOVERED: f64 = 0.5;
+
 /// Most that one run counts for where a new level is dated, in standard deviations of normal scores.
 const FARTHEST: f64 = 3.0;
 
@@ -173,7 +178,8 @@ impl Watch {
         self.in_block = 0;
         self.cusum = [0.0; 3];
         let far = |limit: BlockLimit, count: f64| count >= limit.count as f64;
-        let back = |limit: BlockLimit, count: f64| count <= limit.recovered(block) as f64;
+        let quiet = self.baseline.n;
+        let back = |limit: BlockLimit, count: f64| count <= limit.recovered(block, quiet) as f64;
         match self.level {
             Level::Quiet if far(slow, above) => {
                 let (statistic, threshold) = (above, slow.count as f64);
@@ -228,9 +234,12 @@ impl Watch {
                 None
             }
             Level::Slow | Level::Fast => {
-                let back = if self.level == Level::Slow { -slow } else { -fast };
-                self.step(2, back);
-                if self.cusum[2] > h {
+                let (near, own) = match self.level {
+                    Level::Slow => (factor.sqrt(), h),
+                    _ => (1.0 / factor.sqrt(), h_fast),
+                };
+                self.step(2, -log_ratio(&self.baseline.law, x, near, cap));
+                if self.cusum[2] > RECOVERED * own {
                     return self.recover();
                 }
                 self.rebaseline(self.runs - self.zero[0].max(self.zero[1]))

@@ -64,8 +64,9 @@ const FEWEST_FOR_TWO: usize = 50;
 /// A stretch between two jumps that is shorter than so many times what the values resemble each other for is the longest of
 /// several bursts: bursts of 10 values on average, a tenth of the time, have one of 40 in every fifteenth series of 400.
 const LONGER_THAN_BURSTS: f64 = 20.0;
-/// What they resemble each other for at least, as far as few values tell.
-const LEAST_MEMORY: f64 = 3.0;
+/// No stretch between two jumps that is shorter than a quarter of the series, within these numbers of values, is told from the
+/// longest of several bursts either: without it, the few others tell too little of how long bursts are.
+const SHORTEST_STRETCH: [f64; 2] = [60.0, 100.0];
 
 /// [`LevelTest`] of ranks in time order.
 pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
@@ -105,9 +106,13 @@ pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
         (factor, (far / OF_STATISTICS[0]).min(wide / OF_STATISTICS[1]).min(1.0))
     };
     let (variance_factor, one) = with(&[best.1], ALLOWANCES[0]);
+    // A burst at an end looks like a jump there.
+    let side = best.1.min(n - best.1) as f64;
+    let one = if side < (LONGER_THAN_BURSTS * variance_factor).min(size / 4.0) { 1.0 } else { one };
     let (up, down) = (highest.1.min(lowest.1), highest.1.max(lowest.1));
     let shorter = (down - up).min(n - (down - up)) as f64;
-    let p = match n < FEWEST_FOR_TWO || shorter < LONGER_THAN_BURSTS * LEAST_MEMORY {
+    let shortest = (size / 4.0).clamp(SHORTEST_STRETCH[0], SHORTEST_STRETCH[1]);
+    let p = match n < FEWEST_FOR_TWO || shorter < shortest {
         true => one,
         false => {
             let (factor, two) = with(&[up, down], ALLOWANCES[1]);
