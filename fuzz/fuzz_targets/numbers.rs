@@ -1,7 +1,7 @@
-//! `lastrank fit` reads any file: numbers with their unit, or an error, never a panic.
+//! `lastrank fit` reads any file: numbers with their unit, bins with their bounds, or an error, never a panic.
 #![no_main]
 
-use intake::{NumberLines, Wanted, read_from};
+use intake::{Error, NumberLines, Wanted, read_from};
 use libfuzzer_sys::fuzz_target;
 
 /// Names that tell formats apart whose content does not.
@@ -19,10 +19,20 @@ fuzz_target!(|bytes: &[u8]| {
         ..Wanted::default()
     };
     let name = NAMES[usize::from(first & 3) % NAMES.len()];
-    if let Ok(taken) = read_from(bytes, name, &wanted) {
-        assert!(!taken.values.is_empty() && taken.values.iter().all(|value| value.is_finite()));
-        assert!(taken.rows >= taken.values.len() as u64);
-        assert!(wanted.beside.is_none() || taken.beside.len() == taken.values.len());
+    match read_from(bytes, name, &wanted) {
+        Ok(taken) => {
+            assert!(!taken.values.is_empty() && taken.values.iter().all(|value| value.is_finite()));
+            assert!(taken.rows >= taken.values.len() as u64);
+            assert!(wanted.beside.is_none() || taken.beside.len() == taken.values.len());
+        }
+        Err(Error::Binned { histogram, .. }) => {
+            let count: u64 = histogram.bins.iter().map(|bin| bin.count).sum();
+            assert!(count > 0 && count == histogram.count);
+            let bounds = [1, count / 2 + 1, count].map(|rank| histogram.rank(rank).expect("a rank has bounds"));
+            assert!(bounds.iter().all(|[low, high]| low <= high));
+            assert!(bounds.windows(2).all(|two| two[0][0] <= two[1][0] && two[0][1] <= two[1][1]));
+        }
+        Err(error) => assert!(!error.to_string().is_empty()),
     }
     let mut lines = NumberLines::new(&wanted, name);
     for line in String::from_utf8_lossy(bytes).lines() {

@@ -1,6 +1,6 @@
 //! Reads a text a line at a time, for instance while it grows.
 
-use crate::error::{LineError, shown};
+use crate::error::{LineError, listed, shown};
 use crate::format::{Bins, Format, LineTake, Mark, Sections, Take};
 use crate::formats;
 use crate::pairs;
@@ -150,12 +150,24 @@ pub struct NumberLines {
     lines: Lines,
     header: Option<String>,
     unit: Option<crate::Unit>,
+    /// The series that is taken, once a row showed it.
+    series: Option<String>,
+    /// Whether a number was given, after which it can be told what is taken.
+    is_begun: bool,
+    is_told: bool,
 }
 
 impl NumberLines {
     /// Nothing read yet; `file` is the name of what is read.
     pub fn new(wanted: &Wanted, file: &str) -> Self {
-        Self { lines: Lines::new(wanted, file), header: None, unit: None }
+        Self {
+            lines: Lines::new(wanted, file),
+            header: None,
+            unit: None,
+            series: None,
+            is_begun: false,
+            is_told: false,
+        }
     }
 
     /// Learns from the first lines of a file how all are read; they are given again to [`NumberLines::number`].
@@ -186,14 +198,28 @@ impl NumberLines {
         if row.fate == Fate::Broken {
             return finite(&row).map(|_| None);
         }
+        if !row.series.is_empty() {
+            match wanted.as_deref().or(default) {
+                Some(wanted) if wanted != row.series => return Ok(None),
+                Some(_) => {}
+                None if self.series.as_deref().is_some_and(|series| series != row.series) => {
+                    let series = self.series.as_deref().unwrap_or_default();
+                    return Err(LineError::Layout(format!(
+                        "it holds several series: choose one of them: {}",
+                        listed([series, row.series].into_iter())
+                    )));
+                }
+                None => {}
+            }
+            if self.series.is_none() {
+                self.series = Some(row.series.into());
+            }
+        }
         if row.fate != Fate::Taken || (drop_missing && row.value == Value::Missing) {
             return Ok(None);
         }
-        if !row.series.is_empty() && wanted.as_deref().or(default).is_some_and(|wanted| wanted != row.series)
-        {
-            return Ok(None);
-        }
         let (number, unit) = finite(&row)?;
+        self.is_begun = true;
         match (self.unit, unit) {
             (Some(known), Some(unit)) => Ok(Some(number * (unit.seconds() / known.seconds()))),
             (Some(known), None) => Err(LineError::Value {
@@ -205,6 +231,23 @@ impl NumberLines {
                 Ok(Some(number))
             }
         }
+    }
+
+    /// What is taken of a file of another tool: once, after the first number of it.
+    pub fn took(&mut self) -> Option<String> {
+        if !self.is_begun || std::mem::replace(&mut self.is_told, true) {
+            return None;
+        }
+        let column = match &self.lines.layout {
+            Layout::Table(table) => table.name.as_str(),
+            _ => "",
+        };
+        let format = self.lines.format().map(|format| format.name);
+        let series = self.series.as_deref().unwrap_or(column);
+        let series = if series.is_empty() { "values".into() } else { shown(series) };
+        let unit = self.unit.map_or(String::new(), |unit| format!(" in {}", unit.symbol()));
+        let is_plain = format.is_none() && unit.is_empty();
+        (!is_plain).then(|| format!("{}: {series}{unit}", format.unwrap_or("table")))
     }
 
     /// Whether a line has shown how the lines are split.

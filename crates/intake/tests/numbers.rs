@@ -1,6 +1,6 @@
 //! Numbers come from one-a-line files and from CSV tables; anything else is named with its line.
 
-use intake::{Filter, Unit, Wanted, read_from};
+use intake::{Filter, NumberLines, Unit, Wanted, read_from};
 
 fn read(text: &str, column: Option<&str>) -> Result<Vec<f64>, String> {
     read_from(text.as_bytes(), "t.csv", &Wanted::column(column))
@@ -319,4 +319,36 @@ fn columns_of_any_parquet_file_are_read() {
             .unwrap_err()
             .contains("`a` is not a number")
     );
+}
+
+#[test]
+fn a_stream_says_once_what_it_takes_and_mixes_no_series() {
+    let read = |wanted: Option<&str>, lines: &[&str]| {
+        let mut numbers = NumberLines::new(&Wanted::column(wanted), "results.jtl");
+        let mut told = Vec::new();
+        let all: Result<Vec<_>, _> = lines
+            .iter()
+            .map(|line| {
+                let number = numbers.number(line);
+                told.extend(numbers.took());
+                number
+            })
+            .collect();
+        (all.map(|all| all.into_iter().flatten().collect::<Vec<f64>>()), told)
+    };
+    const LOG: [&str; 5] = [
+        "timeStamp,elapsed,label,success",
+        "1700000000000,120,login,true",
+        "1700000000200,3,login,false",
+        "1700000000300,45,home,true",
+        "1700000000400,135,login,true",
+    ];
+    let (numbers, told) = read(Some("login"), &LOG);
+    assert_eq!((numbers.unwrap(), told), (vec![120.0, 135.0], vec!["JMeter JTL: login in ms".to_owned()]));
+    let (numbers, _) = read(None, &LOG);
+    let said = numbers.unwrap_err().to_string();
+    assert_eq!(said, "it holds several series: choose one of them: `login`, `home`");
+    // Plain numbers need no words.
+    assert_eq!(read(None, &["1", "2"]), (Ok(vec![1.0, 2.0]), vec![]));
+    assert_eq!(read(None, &["t [ms]", "1"]), (Ok(vec![1.0]), vec!["table: t [ms] in ms".to_owned()]));
 }

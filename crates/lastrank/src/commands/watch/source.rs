@@ -160,7 +160,12 @@ fn pipe(
 fn take(line: &[u8], number: u64, lines: &mut NumberLines, session: &mut Session) -> anyhow::Result<()> {
     let had_header = lines.header().is_some();
     match lines.number(&String::from_utf8_lossy(line)) {
-        Ok(Some(value)) => session.push_plain(value, lines.unit())?,
+        Ok(Some(value)) => {
+            if let Some(took) = lines.took() {
+                session.note(&took);
+            }
+            session.push_plain(value, lines.unit())?;
+        }
         Ok(None) => {}
         Err(LineError::Layout(what)) => bail!("{}: {what} (--column)", session.stream()),
         Err(LineError::Refused(what)) => bail!("{} is {what}", session.stream()),
