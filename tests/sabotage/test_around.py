@@ -195,7 +195,7 @@ STRACE = """100 1700000000.000001 execve("/app", ["/app"], 0x0 /* 1 vars */) = 0
 """
 
 
-@pytest.mark.parametrize("opened", [1, 2, 3])
+@pytest.mark.parametrize("opened", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("owner", ["the user's", "another user's"])
 def test_a_replay_is_allowed_no_more_than_the_folder_that_it_looked_at(shared: Lastrank, owner: str, opened: int) -> None:
     folder = shared.folder
@@ -230,6 +230,10 @@ def test_a_folder_that_everybody_may_write_to_is_not_all_the_replay_s(shared: La
     done = says(shared, "replay", "app.strace")
     assert done.returncode == 2 and ".bashrc" in done.stderr, done.stderr
     (shared.folder / "imported").chmod(0o755)
+    # Others can put another folder in its place.
+    done = says(shared, "replay", "app.strace")
+    assert done.returncode == 2 and ".bashrc" in done.stderr and f"chmod go-w {shared.folder}" in done.stderr, done.stderr
+    shared.folder.chmod(0o1777)
     assert says(shared, "replay", "app.strace").returncode in (0, 3)
 
 

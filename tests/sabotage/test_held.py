@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +19,7 @@ def says(lastrank: Lastrank, folder: Path, text: str, *options: str, landlock: b
     (folder / "a.ppl").write_text(text)
     command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "30", *options]
     return subprocess.run(
-        list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=120, check=False,
+        list(map(str, command)), cwd=folder, capture_output=True, text=True, timeout=60, check=False,
         preexec_fn=None if landlock else without_landlock,
     )  # fmt: skip
 
@@ -147,3 +148,116 @@ def test_no_link_is_moved_to_where_it_leads_outside(lastrank: Lastrank, landlock
         outside = [link for link in folder.rglob("*") if link.is_symlink() and not (link.resolve()).is_relative_to(folder.resolve())]
         assert not outside, (body, outside, done.stderr)
         assert (done.returncode == 0) == done_well and ("may only touch" in done.stderr) != done_well, (body, done.stderr)
+
+
+TOGETHER = {
+    "workers": ('mkdir("d"); parallel 8 for 10s append("d/$$worker", 6MiB);', ()),
+    "ranks": ('barrier; for 10s append("f-$$rank", 6MiB);', ("-n", "8")),
+    "under way": ('$f = fcreat("f"); $i = 0; async depth=64 for 10s { fwrite($f, 1MiB, $i * 1MiB); $i = $i + 1; }', ()),
+    "after a wait": ('write("a-$$rank", 1); barrier; if $$rank == 1 for 10s write("f", 1MiB); barrier; '
+                     'if $$rank == 0 for 10s append("g", 256KiB);', ("-n", "2")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", TOGETHER)
+def test_a_tenth_of_the_disk_stays_free_of_those_that_write_at_the_same_time(
+    lastrank: Lastrank, small_disk: Path, way: str
+) -> None:
+    body, options = TOGETHER[way]
+    least = []
+    (small_disk / "a.ppl").write_text(body)
+    done = subprocess.Popen(
+        [str(word) for word in (lastrank.program, "run", "a.ppl", "-s", "-o", lastrank.folder / "a.parquet",
+                                "--report", "none", "--timeout", "30", *options)],
+        cwd=small_disk, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    while done.poll() is None:
+        free = os.statvfs(small_disk)
+        least.append(free.f_bavail * free.f_frsize)
+        time.sleep(0.0005)
+    said = done.stderr.read()
+    free = os.statvfs(small_disk)
+    least.append(free.f_bavail * free.f_frsize)
+    assert min(least) >= (6 << 20), (way, min(least), said)
+    # It is no other limit that keeps it: most of the disk was used.
+    assert "stays free" in said and min(least) < (24 << 20), (way, min(least), said)
+
+
+def test_each_file_system_has_its_own_tenth(lastrank: Lastrank, small_disk: Path) -> None:
+    """The small one is written to when much of the large one was allowed."""
+    for number, body in enumerate([
+        'write("large", 4MiB); for 10s append("$small/f", 1MiB);',
+        '$l = fcreat("large"); $s = fcreat("$small/f"); fwrite($l, 4MiB); for 10s { fwrite($s, 1MiB); fwrite($l, 4k, 0); }',
+    ]):  # fmt: skip
+        text = f'define place "small" $small "x";\n{body}'
+        done = says(lastrank, lastrank.folder, text, "--set", f"small={small_disk}")
+        assert done.returncode != 0 and "stays free" in done.stderr, (number, done.stderr)
+
+
+OPENS = [
+    'write("{}", 3);', 'append("{}", 3);', 'create("{}");', '$f = fopen("{}", "w");', '$f = fopen("{}", "a");',
+    '$f = fopen("{}", "r+");', 'read("{}");', 'read("{}", 3);', '$f = fopen("{}", "r"); fread($f, 3);',
+    '$f = fopen("{}", "O_RDONLY|O_NOFOLLOW"); fread($f, 3);', '$f = fopen("{}", "O_RDWR|O_NONBLOCK"); fread($f, 3);',
+    'symlink("{}", "l"); read("l", 3);', 'symlink("{}", "l"); write("l", 3);', 'async depth=2 {{ read("{}", 3); }}',
+    'async depth=2 {{ write("{}", 3); }}', 'write("plain", 3); read("plain"); read("{}", 3);',
+    'repeat 3 {{ $f = fopen("other", "r"); fclose($f); }} $f = fopen("{}", "r"); fread($f, 3);',
+    'define pattern {{"p", 1, 3, 1}};\npread("{}", "p");', 'define pattern {{"p", 1, 3, 1}};\npwrite("{}", "p");',
+    '$f = pfopen("{}", "r"); pfclose($f);', 'parallel 2 read("{}", 3);', 'if $$rank == 1 read("{}", 3);',
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+def test_pipes_of_the_user_are_not_touched(lastrank: Lastrank, landlock: bool) -> None:
+    """Neither is who waits at one woken, nor is anything taken from one or put into it."""
+    folder = lastrank.folder
+    (folder / "other").write_text("the user's")
+    os.mkfifo(folder / "waited")
+    os.mkfifo(folder / "full")
+    woken = []
+
+    def waits() -> None:
+        with open(folder / "waited", "rb") as pipe:
+            woken.append(pipe.read())
+
+    reader = threading.Thread(target=waits, daemon=True)
+    reader.start()
+    full = os.open(folder / "full", os.O_RDWR | os.O_NONBLOCK)
+    os.write(full, b"the user's")
+    try:
+        # Which of the two is met by which way is another one each time.
+        for number, body in enumerate(OPENS if landlock else OPENS[::3]):
+            name = ("waited", "full")[number // 2 % 2]
+            ranks = ("-n", "2") if "$$rank" in body else ()
+            done = says(lastrank, folder, body.replace('"l"', f'"l{number}"').format(name), *ranks, landlock=landlock)
+            said = "async" in body or "--allow" in done.stderr
+            assert done.returncode not in (0, 101) and said, (body, done.returncode, done.stderr)
+            assert not woken, (body, done.stderr)
+        assert os.read(full, 100) == b"the user's"
+        # What the user names is the program's: no less than before.
+        os.write(full, b"abc")
+        text = 'define place "p" $p "x";\nread($p, 3);'
+        done = says(lastrank, folder, text, "--set", "p=full", landlock=landlock)
+        assert done.returncode == 0, done.stderr
+        done = says(lastrank, folder, 'append("waited", 3);', "--allow", "waited", landlock=landlock)
+        reader.join(10)
+        assert done.returncode == 0 and [len(bytes_) for bytes_ in woken] == [3], (done.stderr, woken)
+        done = says(lastrank, folder, 'write("full", 3);', "--allow", "full", landlock=landlock)
+        assert done.returncode == 0 and len(os.read(full, 100)) == 3, done.stderr
+        done = says(lastrank, folder, 'write("/dev/null", 3); read("/dev/zero", 3);', landlock=landlock)
+        assert done.returncode == 0, done.stderr
+    finally:
+        os.close(full)
+        if reader.is_alive():
+            os.close(os.open(folder / "waited", os.O_RDWR | os.O_NONBLOCK))
+
+
+def test_a_program_that_was_refused_something_neither_waits_nor_prints(lastrank: Lastrank) -> None:
+    (lastrank.folder / "thesis.txt").write_text("the user's")
+    (lastrank.folder / "a.ppl").write_text('write("thesis.txt", 1);\nprint("after it");\nsleep(1h);')
+    # Who waits for an hour does not end in time.
+    done = subprocess.run(
+        [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none"], cwd=lastrank.folder,
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2 and "did not make it" in done.stderr, done.stderr
+    assert "after it" not in done.stdout + done.stderr, done.stdout

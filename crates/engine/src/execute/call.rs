@@ -117,6 +117,18 @@ pub enum Collective<'a> {
     Communicate(Communication, u64),
 }
 
+impl Call<'_> {
+    /// Bytes by which it may make a file system fuller.
+    pub fn bytes_written(&self) -> u64 {
+        match self {
+            Self::Write { length, .. } | Self::WriteFile { length, .. } | Self::Allocate { length, .. } => {
+                *length
+            }
+            _ => 0,
+        }
+    }
+}
+
 impl Collective<'_> {
     /// Does it read what a file holds?
     pub fn reads(&self) -> bool {

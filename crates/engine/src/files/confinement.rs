@@ -13,10 +13,11 @@ use confine::Rules;
 
 use super::entry::{is_there_and_no_link, look};
 use super::owned::Ownership;
-use super::place::{ParentFacts, Place, Reached, has_birth_times, of_place};
+use super::place::{ParentFacts, Place, Reached, device_of, has_birth_times, of_place};
 use super::real_path::real_path;
 use super::refusal::{Reason, Refusal, WayOut};
 use super::results::Results;
+use super::steady::is_steady;
 use crate::recent::RecentDirectories;
 
 use super::written::{READ, directory_of, goes_up, here, is_hidden, is_null, is_option, makes};
@@ -104,9 +105,17 @@ impl Confinement {
                 .is_some_and(|real| self.places.iter().any(|place| place.file && place.path == real))
     }
 
+    /// Did the user name exactly this, a pipe or a device? To write to it, with `--allow`.
+    pub fn is_place(&self, path: &CStr, write: bool) -> bool {
+        let real = real_path(Path::new(OsStr::from_bytes(path.to_bytes())));
+        real.is_some_and(|real| {
+            self.places.iter().any(|place| place.path == real && (place.trusted || !write))
+        })
+    }
+
     /// Must the directory of a name be held while it is looked at and changed?
     pub fn must_hold(&self, around: ParentFacts) -> bool {
-        !self.free && (self.by_descriptor || self.concurrent && around.replaceable)
+        !self.free && (self.by_descriptor || around.replaceable)
     }
 
     /// Allowed is what lies below `root`.
@@ -188,7 +197,13 @@ impl Confinement {
     pub fn check(&mut self, what: &'static str, path: &CStr) -> Result<ParentFacts, Refusal> {
         let bytes = path.to_bytes();
         if is_null(bytes, what) {
-            return Ok(ParentFacts { birth_times: false, place: 0, trusted: true, replaceable: false });
+            return Ok(ParentFacts {
+                birth_times: false,
+                place: 0,
+                device: 0,
+                trusted: true,
+                replaceable: false,
+            });
         }
         self.check_in(what, path, directory_of(bytes))
     }
@@ -224,7 +239,8 @@ impl Confinement {
                     Some(place) => {
                         let trusted = place.trusted;
                         let birth_times = has_birth_times(&directory);
-                        Ok(ParentFacts { birth_times, place: 0, trusted, replaceable: self.concurrent })
+                        let (device, replaceable) = (device_of(&directory), self.concurrent);
+                        Ok(ParentFacts { birth_times, place: 0, device, trusted, replaceable })
                     }
                     None => Err(self.refuse(what, path, self.reason_against(&real), &real)),
                 }
@@ -366,8 +382,9 @@ impl Confinement {
         };
         let names = real.components().filter(|part| matches!(part, Component::Normal(_)));
         let place = names.fold(0, |place, name| of_place(place, name.as_os_str().as_bytes()));
-        let replaceable = self.concurrent && self.is_replaceable(directory);
-        Ok(ParentFacts { birth_times: has_birth_times(&real), place, trusted, replaceable })
+        let replaceable = self.concurrent && self.is_replaceable(directory) || !is_steady(&real);
+        let (birth_times, device) = (has_birth_times(&real), device_of(&real));
+        Ok(ParentFacts { birth_times, place, device, trusted, replaceable })
     }
 
     /// Is there a directory on the way that the run may move away, or a link, or nothing yet? What the run does not own

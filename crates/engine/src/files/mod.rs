@@ -19,6 +19,8 @@ mod real_path;
 mod refusal;
 mod registry;
 mod results;
+mod special;
+mod steady;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -37,4 +39,7 @@ pub use owned::Ownership;
 pub use place::{ParentFacts, Reached};
 pub use refusal::{Reason, Refusal, WayOut};
 pub use registry::{Evidence, Registry};
+pub(crate) use special::special;
+pub use steady::{exchangeable, is_open_to_others, is_steady};
+pub use table::Taken;
 pub use written::{MAKE, READ};

@@ -11,3 +11,10 @@ pub struct Object {
     /// Its last change: not part of what it is.
     pub(super) changed_ns: i64,
 }
+
+impl Object {
+    /// Its device, as stat(2) has it.
+    pub fn device(&self) -> u64 {
+        rustix::fs::makedev(self.device.0, self.device.1)
+    }
+}

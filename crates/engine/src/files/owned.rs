@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use super::earlier_runs::EarlierRuns;
 use super::moment::Moment;
 use super::object::Object;
-use super::table::Table;
+use super::table::{Table, Taken};
 
 /// What belongs to a run: what its ranks made, and what earlier runs of the same user left.
 ///
@@ -113,6 +113,11 @@ impl Ownership {
     /// A call of this run made it.
     pub fn made(&self, object: &Object) {
         self.tables().for_each(|table| table.insert(object));
+    }
+
+    /// What the ranks of this machine take of the file system with this device; `None` where each counts alone.
+    pub fn taken(&self, device: u64) -> Option<&Taken> {
+        self.of_machine.as_ref().or(self.made.as_ref())?.taken(device)
     }
 
     /// It is gone: its number may be another's from now on.

@@ -16,7 +16,7 @@ pub(super) struct Place {
     /// The user named it for that (`--allow`): hidden names, and files that the run did not make, are the program's too.
     pub(super) trusted: bool,
     pub(super) anchor: Option<Anchor>,
-    /// No directory: the user named this file.
+    /// No directory: the user named this file; with `--allow` also a pipe or a device.
     pub(super) file: bool,
 }
 
@@ -30,7 +30,7 @@ impl Place {
         }
         let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
         let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
-        let file = path.is_file();
+        let file = path.is_file() || trusted && path.exists();
         Some(Self { path, trusted, anchor, file })
     }
 
@@ -59,10 +59,12 @@ pub struct ParentFacts {
     pub birth_times: bool,
     /// Which directory it is: a number made of its path, links resolved.
     pub place: u64,
+    /// The device of its file system; 0 where that is not known.
+    pub device: u64,
     /// The user named a directory around it with `--allow`.
     pub trusted: bool,
-    /// Another part of the run may put something else in the place of a directory of the path: one that the run made,
-    /// or a link.
+    /// Another part of the run may put something else in the place of a directory of the path (one that the run made,
+    /// or a link), or another user may.
     pub replaceable: bool,
 }
 
@@ -100,6 +102,11 @@ pub(super) fn of_place(parent: u64, name: &[u8]) -> u64 {
     name.iter()
         .chain(b"/")
         .fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+}
+
+/// The device of what lies there.
+pub(super) fn device_of(real: &Path) -> u64 {
+    rustix::fs::stat(real).map_or(0, |found| found.st_dev)
 }
 
 /// Does this directory's file system keep birth times by this machine's clock?

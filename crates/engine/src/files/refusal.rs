@@ -17,6 +17,8 @@ pub enum Reason {
     Result,
     /// It was there before the run.
     NotMade,
+    /// It is a pipe, a socket or a device that was there before the run.
+    Special,
     /// It would become executable, or run with the rights of its owner.
     Executable,
     /// The MPI library would take a part of the name for that of a file system.
@@ -111,6 +113,9 @@ impl Refusal {
             }
             Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
             Reason::NotMade => format!("this run did not make it, nor did an earlier one of yours; {other}"),
+            Reason::Special => format!(
+                "it is a pipe, a socket or a device of yours: to open it wakes who waits there, and a read takes from it; {other}"
+            ),
             Reason::Result => "lastrank writes the results of this run there; name others with -o FILE".into(),
             Reason::Colon => {
                 "the MPI library takes what stands before a colon for the name of a file system; use names without one"
@@ -131,6 +136,7 @@ impl Refusal {
             Reason::Hidden => "with --room no name may begin with a dot".into(),
             Reason::Dash => "with --room no name may begin with a dash".into(),
             Reason::NotMade => "with --room a program changes only what it made".into(),
+            Reason::Special => "with --room a program opens no pipe, socket or device".into(),
             Reason::Executable | Reason::Starts => {
                 "with --room a program may start no others and make no file executable".into()
             }

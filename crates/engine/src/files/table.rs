@@ -20,6 +20,9 @@ const LEVELS: [usize; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 25];
 const KEY: usize = 1;
 /// The word that says when the run began.
 const BEGUN: usize = 2;
+/// The first of the words that say what the processes take of file systems, and of how many.
+const TAKEN: usize = 3;
+const FILE_SYSTEMS: usize = 4;
 /// Levels that a file keeps, which others read when the run was killed. What is in further ones they do not know, and leave.
 const KEPT: usize = 3;
 
@@ -31,6 +34,21 @@ fn bytes_of(levels: usize) -> usize {
 /// Of which length a file is that keeps a table: whole pages.
 fn kept_bytes() -> usize {
     bytes_of(KEPT).next_multiple_of(rustix::param::page_size())
+}
+
+const _: () = assert!((TAKEN + FILE_SYSTEMS * 3) * size_of::<AtomicU64>() < WINDOW * size_of::<AtomicU64>());
+const _: () = assert!(size_of::<Taken>() == 3 * size_of::<AtomicU64>());
+
+/// What the processes of a run take of one file system together.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Taken {
+    /// Its device; 0: nobody writes to one here.
+    device: AtomicU64,
+    /// Bytes that were free when one of them looked first; 0: nobody did.
+    pub first: AtomicU64,
+    /// Bytes that they may write without a further look, those under way included.
+    pub promised: AtomicU64,
 }
 
 /// The objects that the ranks of a run made.
@@ -151,6 +169,16 @@ impl Table {
     pub(super) fn deepest(&self) -> &AtomicU32 {
         // SAFETY: the first word of the mapping is used for this alone.
         unsafe { self.slots.cast::<AtomicU32>().as_ref() }
+    }
+
+    /// Of the file system with this device; `None` where there are more than the table has room for.
+    pub(super) fn taken(&self, device: u64) -> Option<&Taken> {
+        (0..FILE_SYSTEMS).map(|number| TAKEN + number * 3).find_map(|word| {
+            // SAFETY: three words of the head, which are used for this alone.
+            let taken = unsafe { self.slots.add(word).cast::<Taken>().as_ref() };
+            let claimed = taken.device.compare_exchange(0, device, Ordering::AcqRel, Ordering::Acquire);
+            (claimed.is_ok() || claimed == Err(device)).then_some(taken)
+        })
     }
 
     fn number(&self, object: &Object) -> u64 {

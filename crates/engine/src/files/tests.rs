@@ -46,7 +46,7 @@ fn a_file_that_was_there_before_is_not_removed() {
 fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::write(home.path().join("old"), "mine").expect("write");
-    let around = ParentFacts { birth_times: false, place: 7, trusted: false, replaceable: false };
+    let around = ParentFacts { birth_times: false, place: 7, device: 0, trusted: false, replaceable: false };
     let mut earlier = EarlierNames::default();
     let new = home.path().join("new");
     assert!(earlier.was_free(&c(&new), around));
@@ -57,7 +57,8 @@ fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
     assert!(!earlier.was_free(&c(&home.path().join("old")), around));
     // Of a directory that cannot be read nothing is known; in one that this rank made all is its own.
     let inside = home.path().join("made/inside");
-    let within = |place| ParentFacts { birth_times: false, place, trusted: false, replaceable: false };
+    let within =
+        |place| ParentFacts { birth_times: false, place, device: 0, trusted: false, replaceable: false };
     assert!(!earlier.clone().was_free(&c(&inside), within(9)));
     earlier.made_directory(c"made", around);
     assert!(earlier.was_free(&c(&inside), within(super::place::of_place(7, b"made"))));

@@ -1,6 +1,6 @@
 //! `lastrank replay`: does again what an application did.
 
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -51,7 +51,8 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     }
     make_room(args)?;
     let (directory, is_made) = empty_directory(args);
-    if let Some(directory) = &directory {
+    let in_the_open = directory.as_ref().and_then(in_the_open);
+    if let Some(directory) = directory.as_ref().filter(|_| in_the_open.is_none()) {
         // What is held, whatever its name leads to by then.
         words.extend(["--allow".into(), directory.inside(".").into()]);
     }
@@ -72,6 +73,13 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
         Command::Run(args) => run::run(&cli::RunArgs { links: !is_program, ..args }),
         _ => bail!("the arguments of `run` were not understood"),
     };
+    if let Some(around) = in_the_open.filter(|_| matches!(done, Ok(Status::Usage)) || done.is_err()) {
+        let around = around.display().to_string();
+        output::say(format_args!(
+            "note: others may rename what is in {around}, so that this replay gets no more than any program: run it \
+             elsewhere, or keep them out: `chmod go-w {around}`\n"
+        ));
+    }
     if let Some(directory) = directory.filter(|_| is_made && args.clean) {
         // What is not empty stays: the run did not make it.
         directory.remove_empty();
@@ -117,18 +125,27 @@ fn empty_directory(args: &ReplayArgs) -> (Option<HeldFolder>, bool) {
     if let (Some(_), Ok(real)) = (named, directory.canonicalize()) {
         directory = real;
     }
-    let is_made = std::fs::create_dir(&directory).is_ok();
+    // Whatever the umask: a group that may write to it could exchange what is in it.
+    let is_made = std::fs::DirBuilder::new().mode(0o755).create(&directory).is_ok();
     let held = HeldFolder::open(&directory).ok();
     (held.filter(is_only_mine), is_made)
 }
 
-/// Is nothing in it, and is it of this user, and may not everybody put something there?
+/// Is nothing in it, and is it of this user, and can nobody else put something there?
 fn is_only_mine(directory: &HeldFolder) -> bool {
     let of_user = std::fs::metadata("/proc/self").map(|own| own.uid());
     let (Ok(own), Ok(found), Ok(names)) = (of_user, directory.file().metadata(), directory.names()) else {
         return false;
     };
-    found.uid() == own && found.mode() & 0o002 == 0 && names.is_empty()
+    let is_open = engine::files::is_open_to_others(&directory.inside("."), &found);
+    found.uid() == own && !is_open && names.is_empty()
+}
+
+/// A directory around it in which other users can put another one in its place: what is allowed by name would then be
+/// allowed there.
+fn in_the_open(directory: &HeldFolder) -> Option<PathBuf> {
+    let real = directory.inside(".").canonicalize().unwrap_or_default();
+    engine::files::exchangeable(&real).map(Path::to_owned)
 }
 
 /// By what pauses are multiplied; `None`: as the program says.

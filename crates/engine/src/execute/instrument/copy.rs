@@ -38,13 +38,17 @@ impl Layer {
         if !source.made {
             self.must_have_made("copy from", from, source_handle)?;
         }
-        if self.room.must_look(length) && self.would_fill_file(to, length) {
+        let looked = self.must_look_at(to, length);
+        if looked && self.would_fill_file(to, length) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         let bytes = usize::try_from(length).unwrap_or(usize::MAX);
         let begun = self.bracket.begin(driver);
         let outcome = driver.copy(source_handle, target_handle, bytes, at);
         let mut timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
+        if looked {
+            self.wrote_looked(to, length);
+        }
         let moved = timed.outcome.value;
         if offsets.0.is_none() {
             self.files.set_position(from, positions.0.saturating_add(moved));

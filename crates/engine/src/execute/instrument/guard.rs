@@ -14,7 +14,7 @@ use super::judge::OpenJudge;
 use crate::driver::Handle;
 use crate::files::{
     Confinement, EarlierNames, Evidence, FoundFile, Moment, Object, Ownership, ParentFacts, READ, Reached,
-    Reason, Refusal, Registry, look, look_at, look_without_links,
+    Reason, Refusal, Registry, look, look_at, look_without_links, special,
 };
 
 /// Confinement, ownership and registry. Elsewhere the server's export confines, and nothing is registered.
@@ -32,8 +32,8 @@ pub(super) struct Guard {
     local: bool,
 }
 
-const ELSEWHERE: ParentFacts =
-    ParentFacts { birth_times: false, place: 0, trusted: true, replaceable: false };
+pub(super) const ELSEWHERE: ParentFacts =
+    ParentFacts { birth_times: false, place: 0, device: 0, trusted: true, replaceable: false };
 
 /// What the success of a call says about the name that it was given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -78,7 +78,6 @@ impl Guard {
     }
 
     /// What the run owns.
-    #[cfg(test)]
     pub(super) fn ownership(&self) -> Ownership {
         self.own.clone()
     }
@@ -157,6 +156,7 @@ impl Guard {
             no_follow: self.no_follow(),
             was_there: &self.was_there,
             verdict: std::cell::Cell::default(),
+            device: std::cell::Cell::default(),
         }
     }
 
@@ -335,6 +335,29 @@ impl Guard {
     pub(super) fn register_local(&mut self, path: &CStr) {
         // Nobody looks at what it made: to the end of the run it is what a call may have made.
         self.registry.intend(path, Evidence::Birth);
+    }
+
+    /// Leaves alone what is a pipe, a socket or a device, if neither the run made it nor the user named it. Asked before what is
+    /// called `path` is opened, as `reached`.
+    #[inline]
+    pub(super) fn leave_special(
+        &self,
+        what: &'static str,
+        path: &CStr,
+        (reached, follow): (&Reached<'_>, bool),
+    ) -> Result<(), Refusal> {
+        // A link that the run made may lead to one.
+        let is_own = !follow && self.registry.knows(path);
+        // What the program may start could open them as well.
+        let asks = self.judges() && !is_own && !reached.around.trusted && !self.confinement.spawns();
+        match asks.then(|| special(&reached.path, follow, !reached.is_held())).flatten() {
+            Some(found)
+                if !(self.own.is_ours(found.object()) || self.confinement.is_place(path, what != READ)) =>
+            {
+                Err(self.confinement.refusal(what, path, Reason::Special))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// May the program ask about anything? That opens nothing.

@@ -13,13 +13,13 @@ use super::bracket::SPIN_NS;
 use super::guard::Makes;
 use super::keys::Key;
 use super::layer::Layer;
-use super::space_watch::OF_A_NAME;
+use super::opening::Opening;
 use super::under_way::{After, Again, AsyncJob, Jobs};
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::Destined;
 use crate::driver::{Driver, Handle, Submission};
 use crate::execute::call::{Call, Completed, Meaning, Patience, Started, Timed};
-use crate::files::{MAKE, Moment, ParentFacts, Reached, Refusal};
+use crate::files::{MAKE, Moment, ParentFacts, READ, Reached, Refusal};
 
 /// The flag of an open of what must be new.
 fn exclusive(makes: Makes) -> i32 {
@@ -98,8 +98,10 @@ impl Layer {
         verify: bool,
     ) -> Result<Started, Refusal> {
         let Some(mut jobs) = self.jobs.take() else { return Ok(Started::InOrder) };
+        self.room.set_beside(jobs.bytes);
         let mut job = jobs.jobs[number as usize].take().unwrap_or_default();
         job.reset();
+        job.bytes = call.bytes_written();
         let started = match Key::of(&call) {
             None => Ok(Started::InOrder),
             Some(_) if jobs.broken => Ok(Started::InOrder),
@@ -111,6 +113,7 @@ impl Layer {
         };
         jobs.jobs[number as usize] = Some(job);
         self.jobs = Some(jobs);
+        self.room.set_beside(0);
         started
     }
 
@@ -176,7 +179,7 @@ impl Layer {
         match call {
             // Done in order, it fails with a message.
             Call::Write { length, .. } | Call::Allocate { length, .. }
-                if self.room.must_look(length) && self.would_fill_file(file, length) =>
+                if self.must_look_at(file, length) && self.would_fill_file(file, length) =>
             {
                 None
             }
@@ -225,12 +228,8 @@ impl Layer {
                 if length > limit || (append && self.verifying) {
                     return Ok(None);
                 }
-                // Done in order, it fails with a message.
-                if self.room.must_look(length) && self.would_fill(path, length) {
-                    return Ok(None);
-                }
-                let makes = if append { Makes::Keeps } else { Makes::Perhaps };
-                let Some(makes) = self.may_open(job, ("write to", makes), path)? else { return Ok(None) };
+                let how = Opening::whole(append, length);
+                let Some(makes) = self.may_open(job, how, path)? else { return Ok(None) };
                 job.meaning = Meaning::Bytes;
                 job.again = Some(Again::WriteFile { length, offset, flags, buffer });
                 let file = self.file_name(path);
@@ -246,11 +245,8 @@ impl Layer {
                 Some(Submission::WriteFile { path, flags: how, from, length, offset })
             }
             Call::Create { path } => {
-                if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
-                    return Ok(None);
-                }
-                let makes = self.may_open(job, ("create", Makes::Perhaps), path)?;
-                let Some(makes) = makes else { return Ok(None) };
+                let how = Opening::to_create();
+                let Some(makes) = self.may_open(job, how, path)? else { return Ok(None) };
                 job.again = Some(Again::Create);
                 if self.verifying {
                     let name = self.file_name(path);
@@ -260,7 +256,8 @@ impl Layer {
                 Some(Submission::Create { path, flags })
             }
             Call::ReadFile { path, length, offset, flags } => {
-                self.guard.reach_to_read(path)?;
+                let reached = self.guard.reach_to_read(path)?;
+                self.guard.leave_special(READ, path, (&reached, true))?;
                 let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
                 let asked =
                     if flags & libc::O_DIRECT == 0 { expected } else { expected.next_multiple_of(4096) };
@@ -326,11 +323,16 @@ impl Layer {
     fn may_open(
         &mut self,
         job: &mut AsyncJob,
-        (what, makes): (&'static str, Makes),
+        Opening { what, makes, bytes, .. }: Opening,
         path: &CStr,
     ) -> Result<Option<Makes>, Refusal> {
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
+        let there = self.room.known(around.device);
+        // Done in order, it fails with a message.
+        if self.room.must_look(there, bytes) && self.would_fill(path, bytes) {
+            return Ok(None);
+        }
         let makes = match self.guard.judges() && !around.trusted {
             false => makes,
             true if !self.guard.knows(path) => Makes::Surely,

@@ -66,6 +66,8 @@ pub(super) struct OpenJudge<'g> {
     /// Where the name is there already, asked first whether it is, as it was the last time: saves a call of two.
     pub(super) was_there: &'g Cell<bool>,
     pub(super) verdict: Cell<Verdict>,
+    /// The device on which the file that was opened lies.
+    pub(super) device: Cell<u64>,
 }
 
 impl OpenJudge<'_> {
@@ -94,6 +96,7 @@ impl OpenJudge<'_> {
         }
         let handle = Handle(opened.value);
         let Some(found) = look_at(handle.0 as i32) else { return self.refuse(driver, handle) };
+        self.device.set(found.object().device());
         let only_reads = open_flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
         if made {
             own.made(found.object());
@@ -170,7 +173,8 @@ mod tests {
 
     /// Opens by a judge of a directory that others can write to as well.
     fn open(own: &Ownership, was_there: &Cell<bool>, path: &std::path::Path, how: i32) -> (Outcome, Verdict) {
-        let around = ParentFacts { birth_times: true, place: 0, trusted: false, replaceable: true };
+        let around =
+            ParentFacts { birth_times: true, place: 0, device: 0, trusted: false, replaceable: true };
         let judge = OpenJudge {
             own: Some(own),
             around,
@@ -178,6 +182,7 @@ mod tests {
             no_follow: libc::O_NOFOLLOW,
             was_there,
             verdict: Cell::default(),
+            device: Cell::default(),
         };
         let path = CString::new(path.as_os_str().as_bytes()).expect("no NUL");
         let mut driver = crate::driver::Posix::default();

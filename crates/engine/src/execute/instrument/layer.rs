@@ -4,7 +4,7 @@ use samples::{VerifiedFacts, Warning};
 
 use super::bracket::Bracket;
 use super::guard::Guard;
-use super::space_watch::SpaceWatch;
+use super::space_watch::{FileSystem, SpaceWatch};
 use super::sparse::OpenedToRead;
 use super::table::{Buffers, OpenFiles};
 use super::under_way::Jobs;
@@ -41,6 +41,8 @@ pub(super) struct Layer {
     pub(super) bracket: Bracket,
     pub(super) guard: Guard,
     pub(super) room: SpaceWatch,
+    /// Where the file lies that was opened to write last, until that is kept with it.
+    pub(super) opened_on: FileSystem,
     pub(super) files: OpenFiles,
     pub(super) buffers: Buffers,
     pub(super) scratch: Scratch,
@@ -93,9 +95,10 @@ impl Layer {
     /// Nothing is open.
     pub(super) fn around(bracket: Bracket, guard: Guard, author: Author, content: bool) -> Self {
         Self {
+            room: SpaceWatch::of(author.ranks, guard.ownership()),
             bracket,
             guard,
-            room: SpaceWatch::of(author.ranks),
+            opened_on: FileSystem::NOT_ASKED,
             files: OpenFiles::default(),
             buffers: Buffers::default(),
             scratch: Scratch::new(author.copies),

@@ -17,6 +17,7 @@ mod kernels;
 mod keys;
 mod layer;
 mod names;
+mod opening;
 mod perform;
 mod space_watch;
 mod sparse;

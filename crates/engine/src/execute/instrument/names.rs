@@ -8,11 +8,12 @@ use samples::Outcome;
 use super::guard::Makes;
 use super::judge::{OpenJudge, Verdict};
 use super::layer::Layer;
+use super::opening::Opening;
 use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
 use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
-use crate::files::{FoundFile, MAKE, Moment, Refusal};
+use crate::files::{FoundFile, MAKE, Moment, READ, Reached, Refusal};
 use crate::flags;
 
 impl Layer {
@@ -21,19 +22,19 @@ impl Layer {
     pub(super) fn creating<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
-        (what, meaning, makes): (&'static str, Meaning, Makes),
+        how: Opening,
         path: &CStr,
         call: impl Fn(&mut D, &CStr, &OpenJudge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
-        let timed = self.creating_unfollowed(driver, (what, meaning, makes), path, &call)?;
+        let timed = self.creating_unfollowed(driver, how, path, &call)?;
         if timed.outcome.errno != libc::ELOOP {
             return Ok(timed);
         }
         // A link at the end of the path: where it leads must be allowed as well.
-        let real = self.guard.check_followed(what, path)?;
+        let real = self.guard.check_followed(how.what, path)?;
         let real = real.and_then(|real| CString::new(real.as_os_str().as_bytes()).ok());
         match real {
-            Some(real) => self.creating_unfollowed(driver, (what, meaning, makes), &real, &call),
+            Some(real) => self.creating_unfollowed(driver, how, &real, &call),
             None => Ok(timed),
         }
     }
@@ -42,13 +43,19 @@ impl Layer {
     fn creating_unfollowed<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
-        (what, meaning, makes): (&'static str, Meaning, Makes),
+        how: Opening,
         path: &CStr,
         call: &impl Fn(&mut D, &CStr, &OpenJudge<'_>) -> Outcome,
     ) -> Result<Timed, Refusal> {
+        let Opening { what, meaning, makes, bytes } = how;
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
-        if makes != Makes::Nothing && self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+        if makes != Makes::Surely {
+            self.guard.leave_special(what, path, (&reached, false))?;
+        }
+        let there = self.room.known(around.device);
+        let looked = (makes != Makes::Nothing || bytes > 0) && self.room.must_look(there, bytes);
+        if looked && self.would_fill(path, bytes) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         if makes != Makes::Nothing {
@@ -56,7 +63,11 @@ impl Layer {
         }
         let judge = self.guard.judge(path, around);
         let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, &judge));
-        let verdict = judge.verdict.get();
+        let (verdict, device) = (judge.verdict.get(), judge.device.get());
+        self.opened_on = self.room.known(device);
+        if looked {
+            self.room.wrote(self.room.known(around.device), bytes);
+        }
         if makes != Makes::Nothing {
             // What was there before is not entered as made.
             let settled = if verdict == Verdict::Refused { libc::EEXIST } else { timed.outcome.errno };
@@ -76,7 +87,8 @@ impl Layer {
         call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach_fixed(MAKE, path)?;
-        if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+        let there = self.room.known(reached.around.device);
+        if self.room.must_look(there, OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         self.guard.intend(path, reached.around, Makes::Surely);
@@ -118,6 +130,7 @@ impl Layer {
         call: impl Fn(&mut D, &CStr) -> Outcome,
     ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach_to_read(path)?;
+        self.guard.leave_special(READ, path, (&reached, true))?;
         Ok(self.bracket.time(driver, meaning, |driver| call(driver, &reached.path)))
     }
 
@@ -140,7 +153,7 @@ impl Layer {
             self.guard.may_have_mode(MAKE, path, mode, false)?;
         }
         let mut timed = if open_flags & libc::O_CREAT != 0 && !nameless {
-            let how = ("write to", Meaning::Value, makes);
+            let how = Opening::to_write(makes);
             let call = |driver: &mut D, path: &CStr, judge: &OpenJudge<'_>| {
                 judge.open(driver, path, open_flags, mode)
             };
@@ -152,6 +165,7 @@ impl Layer {
             self.open_to_write(driver, path, (open_flags, mode))?
         } else if open_flags & libc::O_NOFOLLOW != 0 {
             let reached = self.guard.reach_unfollowed(path)?;
+            self.guard.leave_special(READ, path, (&reached, false))?;
             self.bracket.time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags, mode))
         } else {
             self.open_to_read(driver, path, (open_flags, mode))?
@@ -171,6 +185,7 @@ impl Layer {
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
             let open = OpenFile {
                 made: makes == Makes::Surely,
+                file_system: std::mem::take(&mut self.opened_on),
                 nameless,
                 appends: open_flags & libc::O_APPEND != 0,
                 ..OpenFile::new(Some(handle), (kept, name), position)
@@ -188,9 +203,12 @@ impl Layer {
         path: &CStr,
         open_flags: i32,
     ) -> Option<Timed> {
+        // What is a pipe now is refused in the ordinary way.
         if !self.guard.was_read_last(path) {
             return None;
         }
+        let reached = Reached::unchecked(path, self.guard.check(READ, path).ok()?);
+        self.guard.leave_special(READ, path, (&reached, false)).ok()?;
         let begun = self.bracket.begin(driver);
         let outcome = driver.open(path, open_flags | libc::O_NOFOLLOW, 0);
         let mut timed = self.bracket.end(driver, begun, Meaning::Value, outcome);
@@ -234,6 +252,8 @@ impl Layer {
         (open_flags, mode): (i32, u32),
     ) -> Result<Timed, Refusal> {
         if open_flags & libc::O_PATH == 0 && self.guard.may_read_unfollowed(path)? {
+            let reached = Reached::unchecked(path, self.guard.check(READ, path)?);
+            self.guard.leave_special(READ, path, (&reached, false))?;
             let unfollowed = open_flags | libc::O_NOFOLLOW;
             let timed =
                 self.bracket.time(driver, Meaning::Value, |driver| driver.open(path, unfollowed, mode));
@@ -251,10 +271,11 @@ impl Layer {
         path: &CStr,
         (open_flags, mode): (i32, u32),
     ) -> Result<Timed, Refusal> {
-        let how = ("write to", Meaning::Value, Makes::Nothing);
+        let how = Opening::to_write(Makes::Nothing);
         if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
             let reached = self.guard.reach("write to", path)?;
-            if self.room.must_look(OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+            let there = self.room.known(reached.around.device);
+            if self.room.must_look(there, OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
                 return Ok(self.bracket.failed(driver, libc::ENOSPC));
             }
             let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around) };

@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use samples::Outcome;
 
-use super::guard::Makes;
 use super::layer::Layer;
 use super::names::delete;
+use super::opening::Opening;
 use super::table::ProgramBuffer;
 use super::transfer::{Span, WholeFile};
 use crate::buffers::Buffer;
@@ -50,7 +50,7 @@ impl Layer {
             Call::MapFile { path, length, offset } => self.map_file(driver, path, length, offset)?,
             Call::DropCaches => self.bracket.time(driver, VALUE, |driver| driver.drop_caches()),
             Call::Create { path } => {
-                let how = ("create", VALUE, Makes::Perhaps);
+                let how = Opening::to_create();
                 let timed = self.creating(driver, how, path, |driver, path, judge| {
                     let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC;
                     let opened = judge.open(driver, path, flags, 0o666);
@@ -99,11 +99,6 @@ impl Layer {
                 self.on_file(driver, file, |driver, handle| driver.attribute_open(handle, key))
             }
             Call::Truncate { file, length } => self.truncate(driver, file, length),
-            Call::Allocate { file, length, mode, .. }
-                if takes_room(mode) && self.room.must_look(length) && self.would_fill_file(file, length) =>
-            {
-                self.bracket.failed(driver, libc::ENOSPC)
-            }
             Call::Allocate { file, offset, length, mode } => {
                 self.allocate(driver, file, (offset, length), mode)
             }
@@ -138,8 +133,15 @@ impl Layer {
         (offset, length): (u64, u64),
         mode: i32,
     ) -> Timed {
+        let looked = takes_room(mode) && self.must_look_at(file, length);
+        if looked && self.would_fill_file(file, length) {
+            return self.bracket.failed(driver, libc::ENOSPC);
+        }
         let timed =
             self.on_file(driver, file, |driver, handle| driver.allocate(handle, offset, length, mode));
+        if looked {
+            self.wrote_looked(file, length);
+        }
         if timed.outcome.ok() {
             self.allocated(file, (offset, length), mode);
         }

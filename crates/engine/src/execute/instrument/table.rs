@@ -3,6 +3,7 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
+use super::space_watch::FileSystem;
 use crate::buffers::Buffer;
 use crate::collective::GroupFile;
 use crate::content::{ContentStream, FileName};
@@ -28,8 +29,8 @@ pub(super) struct OpenFile {
     pub(super) copied: Option<bool>,
     /// Other workers have it open too: each keeps its own position.
     pub(super) shared: bool,
-    /// It was found to be a device or a pipe, which no write makes fuller.
-    pub(super) takes_no_room: bool,
+    /// In which file system writes to it take room.
+    pub(super) file_system: FileSystem,
     pub(super) group: Option<Box<GroupFile>>,
 }
 
@@ -47,7 +48,7 @@ impl OpenFile {
             appends: false,
             copied: None,
             shared: false,
-            takes_no_room: false,
+            file_system: FileSystem::NOT_ASKED,
             group: None,
         }
     }

@@ -4,8 +4,9 @@ use std::ffi::{CStr, CString};
 
 use samples::{Outcome, VerifiedFacts};
 
-use super::guard::Makes;
+use super::guard::{ELSEWHERE, Makes};
 use super::layer::Layer;
+use super::space_watch::FileSystem;
 use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
 use crate::driver::Driver;
@@ -172,11 +173,12 @@ impl Layer {
         let reached = match library {
             true => {
                 self.guard.may_read_followed(path)?;
-                let around = ParentFacts { birth_times: true, place: 0, trusted: false, replaceable: false };
+                let around = ParentFacts { birth_times: true, trusted: false, ..ELSEWHERE };
                 Reached::unchecked(path, around)
             }
             false => self.guard.reach_to_read(path)?,
         };
+        self.guard.leave_special(READ, path, (&reached, true))?;
         let named = self.guard.for_library(READ, path, (library, &reached))?;
         Ok(Admitted { reached, named })
     }
@@ -288,12 +290,13 @@ impl Layer {
     }
 
     fn would_fill_together(&mut self, target: Target<'_>, layout: &Layout) -> bool {
-        if !self.room.must_look(layout.bytes()) {
-            return false;
-        }
+        let bytes = layout.bytes();
         match target {
-            Target::Path(path) => self.would_fill(path, layout.bytes()),
-            Target::File(file) => self.would_fill_file(file, layout.bytes()),
+            // In which file system it lies is asked each time: a library takes long enough.
+            Target::Path(path) => {
+                self.room.must_look(FileSystem::NOT_ASKED, bytes) && self.would_fill(path, bytes)
+            }
+            Target::File(file) => self.must_look_at(file, bytes) && self.would_fill_file(file, bytes),
         }
     }
 

@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use samples::{Outcome, Warning, units};
 
-use super::guard::Makes;
 use super::layer::Layer;
-use super::space_watch::Spare;
+use super::opening::Opening;
+use super::space_watch::{FileSystem, Free, SpaceWatch, Spare};
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::{Destined, FileName, LastRead};
 use crate::driver::{Driver, Handle};
@@ -49,7 +49,8 @@ impl Layer {
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
         let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
         let whole = self.is_whole(length, buffer);
-        if self.room.must_look(length) && self.would_fill_file(file, length) {
+        let looked = self.room.must_look(open.file_system, length);
+        if looked && self.would_fill_file(file, length) {
             return self.bracket.failed(driver, libc::ENOSPC);
         }
         let from = match self.source(to, length, buffer) {
@@ -76,6 +77,9 @@ impl Layer {
         let timed = self.bracket.end(driver, begun, Meaning::Bytes, outcome);
         if advances {
             self.files.set_position(file, position.saturating_add(timed.outcome.value));
+        }
+        if looked {
+            self.wrote_looked(file, length);
         }
         self.wrote(to, timed.outcome.value, buffer);
         timed
@@ -156,9 +160,6 @@ impl Layer {
             (true, false) => (self.catalogue.append(file, length), true),
         };
         let to = Destined { file, place, appended };
-        if self.room.must_look(length) && self.would_fill(path, length) {
-            return Ok(self.bracket.failed(driver, libc::ENOSPC));
-        }
         let from = match self.source(to, length, buffer) {
             Ok(from) => from,
             Err(errno) => return Ok(self.bracket.failed(driver, errno)),
@@ -166,7 +167,7 @@ impl Layer {
         let how = flags | if append { 0 } else { libc::O_TRUNC } | libc::O_WRONLY | libc::O_CREAT;
         let stop = self.stop;
         let at_once = buffer.is_some() || !self.content;
-        let making = ("write to", Meaning::Bytes, if append { Makes::Keeps } else { Makes::Perhaps });
+        let making = Opening::whole(append, length);
         let timed = self.creating(driver, making, path, |driver, path, judge| {
             let opened = judge.open(driver, path, how, 0o666);
             if !opened.ok() {
@@ -271,43 +272,53 @@ impl Layer {
         })
     }
 
+    /// Must one look before so many bytes are written to this file?
+    #[inline(always)]
+    pub(super) fn must_look_at(&mut self, file: u32, length: u64) -> bool {
+        let there = self.files.get(file).map_or(FileSystem::NOT_ASKED, |open| open.file_system);
+        self.room.must_look(there, length)
+    }
+
+    /// What was looked for is written to this file.
+    #[cold]
+    pub(super) fn wrote_looked(&mut self, file: u32, length: u64) {
+        if let Some(open) = self.files.get(file) {
+            self.room.wrote(open.file_system, length);
+        }
+    }
+
     /// As [`Layer::would_fill`], of an open file.
     #[cold]
     pub(super) fn would_fill_file(&mut self, file: u32, length: u64) -> bool {
-        let Some(open) = self.files.get_mut(file) else { return false };
+        let Some(open) = self.files.get(file) else { return false };
         let descriptor = match (&open.handle, &open.group) {
-            _ if open.takes_no_room => return false,
             (Some(handle), _) => Some(handle.0 as i32),
             (None, group) => group.as_ref().and_then(|group| group.descriptor()),
         };
-        // What an MPI library opened is known by its name alone.
-        let room = match descriptor {
-            Some(descriptor) => self.guard.room_of(descriptor),
-            None => self.guard.room_at(&open.path),
-        };
-        open.takes_no_room = room == Spare::TakesNone && descriptor.is_some();
         let path = Arc::clone(&open.path);
-        self.would_take(&path, room, length)
+        let guard = &self.guard;
+        // What an MPI library opened is known by its name alone.
+        let ask = || descriptor.map_or_else(|| guard.room_at(&path), |descriptor| guard.room_of(descriptor));
+        let (there, found) = asked(&mut self.room, (&ask, length));
+        if let Some(open) = self.files.get_mut(file)
+            && (descriptor.is_some() || there != FileSystem::TAKES_NONE)
+        {
+            open.file_system = there;
+        }
+        self.would_take(&path, found, length)
     }
 
     /// Looks what is free for `path`: would so many bytes leave less than a tenth of what was free at the first look? A
     /// note says so.
     #[cold]
     pub(super) fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
-        self.would_take(path, self.guard.room_at(path), length)
+        let guard = &self.guard;
+        let (_, found) = asked(&mut self.room, (&|| guard.room_at(path), length));
+        self.would_take(path, found, length)
     }
 
-    fn would_take(&mut self, path: &CStr, room: Spare, length: u64) -> bool {
-        let now = match room {
-            Spare::Free(now) => now,
-            // The next write looks again: it may be to a file.
-            Spare::TakesNone | Spare::Unknown => return false,
-            Spare::Unwatched => {
-                self.room.unwatched();
-                return false;
-            }
-        };
-        let Err(first) = self.room.look(now, length) else { return false };
+    fn would_take(&mut self, path: &CStr, found: Result<(), (Free, Free)>, length: u64) -> bool {
+        let Err((now, first)) = found else { return false };
         let few_files = match now.files {
             Some(files) if now.bytes > (first.bytes / 10).saturating_add(length) => {
                 format!(" and {files} files")
@@ -344,6 +355,30 @@ impl Layer {
             return Ok(std::ptr::dangling_mut());
         }
         self.scratch.incoming(length.min(SCRATCH_LIMIT as u64) as usize)
+    }
+}
+
+/// Looks what is free: in which file system, and what the look says of so many bytes.
+#[cold]
+fn asked(
+    room: &mut SpaceWatch,
+    (ask, length): (&dyn Fn() -> Spare, u64),
+) -> (FileSystem, Result<(), (Free, Free)>) {
+    match ask() {
+        Spare::Free(found) => {
+            let there = room.number(found.device);
+            let again = || match ask() {
+                Spare::Free(now) => Some(now),
+                _ => None,
+            };
+            (there, room.look(there, length, again))
+        }
+        Spare::TakesNone => (FileSystem::TAKES_NONE, Ok(())),
+        Spare::Unknown => (FileSystem::NOT_ASKED, Ok(())),
+        Spare::Unwatched => {
+            room.unwatched();
+            (FileSystem::NOT_ASKED, Ok(()))
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub(super) struct AsyncJob {
     pub(super) key: Option<Key>,
     pub(super) under_way: bool,
     pub(super) begin: u64,
+    /// Bytes that it writes.
+    pub(super) bytes: u64,
     pub(super) meaning: Meaning,
     pub(super) after: After,
     pub(super) again: Option<Again>,
@@ -84,6 +86,8 @@ pub(super) struct Jobs {
     pub(super) jobs: Vec<Option<Box<AsyncJob>>>,
     /// How many are under way, and how many of those others may have to wait for.
     pub(super) active: u32,
+    /// Bytes that they write.
+    pub(super) bytes: u64,
     holding: u32,
     /// Jobs so far, and those of them that were done when their submission returned.
     pub(super) total: u64,
@@ -101,6 +105,7 @@ impl Jobs {
             depth,
             jobs: (0..depth).map(|_| Some(Box::default())).collect(),
             active: 0,
+            bytes: 0,
             holding: 0,
             total: 0,
             at_once: 0,
@@ -114,6 +119,7 @@ impl Jobs {
     pub(super) fn started(&mut self, job: &mut AsyncJob) {
         job.under_way = true;
         self.active += 1;
+        self.bytes = self.bytes.saturating_add(job.bytes);
         self.holding += u32::from(job.key.is_some_and(|key| key.orders()));
     }
 
@@ -122,6 +128,7 @@ impl Jobs {
         let Some(job) = &mut self.jobs[number as usize] else { return };
         if std::mem::take(&mut job.under_way) {
             self.active -= 1;
+            self.bytes = self.bytes.saturating_sub(job.bytes);
             self.holding -= u32::from(job.key.is_some_and(|key| key.orders()));
         }
     }

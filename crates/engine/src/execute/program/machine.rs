@@ -167,12 +167,19 @@ impl Machine for Rank<'_, '_> {
     }
 
     fn print(&mut self, text: &str) {
+        if self.stop.is_some() {
+            return;
+        }
         let line = format!("[{}] {text}\n", self.session.rank());
         let printed = self.session.print(line.as_bytes());
         self.note(printed);
     }
 
     fn wait(&mut self, ns: u64, reason: Wait) {
+        // What was refused, or failed, ends the program: before it waits.
+        if self.stop.is_some() {
+            return;
+        }
         let waited = match reason {
             Wait::Sleep => self.session.sleep(ns),
             Wait::Think => self.session.pause(ns),

@@ -51,7 +51,10 @@ fn room_of_name(path: &CStr) -> Spare {
         Ok(_) => path,
         Err(_) => path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new(".")),
     };
-    statvfs(place).map_or(Spare::Unknown, |found| Spare::Free(Free::of(&found)))
+    match (stat(place), statvfs(place)) {
+        (Ok(found), Ok(free)) => Spare::Free(Free::of(found.st_dev, &free)),
+        _ => Spare::Unknown,
+    }
 }
 
 fn room_of_descriptor(descriptor: i32) -> Spare {
@@ -59,7 +62,8 @@ fn room_of_descriptor(descriptor: i32) -> Spare {
     let file = unsafe { BorrowedFd::borrow_raw(descriptor) };
     match fstat(file) {
         Ok(found) if !takes_room(found.st_mode) => Spare::TakesNone,
-        _ => fstatvfs(file).map_or(Spare::Unknown, |found| Spare::Free(Free::of(&found))),
+        Ok(found) => fstatvfs(file).map_or(Spare::Unknown, |free| Spare::Free(Free::of(found.st_dev, &free))),
+        Err(_) => Spare::Unknown,
     }
 }
 
