@@ -29,7 +29,7 @@ fn around(middle: u64) -> Option<Bin> {
     };
     let low = middle.checked_sub(width / 2)?;
     // In the middle of what begins at a multiple of its width.
-    (low % width == 0).then(|| Bin { low: low as f64, high: (low + (width - 1)) as f64, count: 0 })
+    (low % width == 0).then(|| Bin { low: low as f64, high: low.saturating_add(width - 1) as f64, count: 0 })
 }
 
 fn exactly(number: u64) -> Bin {
@@ -114,6 +114,7 @@ mod tests {
             let found = around(middle).unwrap();
             assert_eq!((found.low, found.high), (low as f64, (next - 1) as f64), "{at}");
         }
-        assert!(around(1001).is_none() && around(0).is_some());
+        assert!(around(1001).is_none() && around(0).is_some() && around(u64::MAX).is_none());
+        assert!(around(u64::MAX - (1 << 56) + 1).is_some());
     }
 }

@@ -233,9 +233,9 @@ impl Slots {
         let bucket = slot >> self.half;
         let (shift, within) = match bucket {
             0 | 1 => (self.unit, slot),
-            _ => (u32::try_from(bucket - 1).ok()? + self.unit, (slot & (half - 1)) + half),
+            _ => (u32::try_from(bucket - 1).ok()?.checked_add(self.unit)?, (slot & (half - 1)) + half),
         };
-        let is_in_range = shift + self.half + 1 < 64;
+        let is_in_range = shift.saturating_add(self.half + 1) < 64;
         is_in_range.then(|| (within << shift, (within << shift) + ((1 << shift) - 1)))
     }
 }
@@ -282,6 +282,14 @@ mod tests {
                 assert!((high - low) as f64 <= high as f64 / 10_f64.powi(digits as i32) + lowest as f64);
                 next = high + 1;
             }
+        }
+    }
+
+    #[test]
+    fn slots_beyond_all_numbers_are_none() {
+        let slots = Slots::new(3, 1 << 20);
+        for slot in [u64::MAX, u64::MAX / 2, 1 << 42, 1 << 20] {
+            assert_eq!(slots.bounds(slot), None, "{slot}");
         }
     }
 

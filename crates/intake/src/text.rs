@@ -161,7 +161,7 @@ pub(crate) fn ior<'a>(line: &'a str, _file: &str) -> Option<Row<'a>> {
     let is_row = (9..=11).contains(&fields.len())
         && fields[1..].iter().all(|field| field.parse::<f64>().is_ok() || matches!(*field, "-" | "NA"));
     let repetition: Option<u32> = fields.last()?.parse().ok();
-    let total = fields[fields.len() - 2].parse().ok()?;
+    let total = fields[fields.len().checked_sub(2)?].parse().ok()?;
     (is_row && repetition.is_some()).then(|| Row::number(series, total, Some(Unit::S)))
 }
 

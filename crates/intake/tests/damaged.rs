@@ -135,3 +135,36 @@ fn bins_of_a_scale_are_powers_of_its_base() {
         assert!(low <= value && value <= high && (high / low - 2_f64.powf(1.0 / 32.0)).abs() < 1e-12);
     }
 }
+
+/// Each example, cut short and with single bytes changed: numbers, bins or an error, never a panic.
+#[test]
+fn whatever_is_left_of_an_example_is_answered() {
+    const SIGNS: &[u8] = b"\0\n\"{[(,:=-9eK| \xff";
+    for file in std::fs::read_dir(folder()).unwrap() {
+        let file = file.unwrap().file_name().into_string().unwrap();
+        let whole = std::fs::read(folder().join(&file)).unwrap();
+        let mut seed = 7_u64;
+        let mut draw = |below: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % below
+        };
+        for _ in 0..40 {
+            let mut bytes = whole.clone();
+            if draw(2) == 0 {
+                bytes.truncate(draw(whole.len()) + 1);
+            }
+            for _ in 0..draw(4) {
+                let at = draw(bytes.len());
+                bytes[at] = SIGNS[draw(SIGNS.len())];
+            }
+            match read_from(&bytes[..], &file, &Wanted::default()) {
+                Ok(taken) => assert!(taken.values.iter().all(|value| value.is_finite()), "{file}"),
+                Err(ReadError::Binned { histogram, .. }) => {
+                    let ranks = [1, histogram.count].map(|rank| histogram.rank(rank).unwrap());
+                    assert!(ranks.iter().all(|[low, high]| low <= high), "{file}");
+                }
+                Err(error) => assert!(error.to_string().contains(&file), "{error}"),
+            }
+        }
+    }
+}
