@@ -75,3 +75,40 @@ def test_of_a_quantile(program: Path, tmp_path: Path) -> None:
     [listed] = document(program, tmp_path, "ls")["runs"]
     assert [part["intervals"] for part in listed["numbers"]["parts"]] == intervals
     assert [part["intervals"] for part in document(program, tmp_path, "report", "a.parquet")["numbers"]["parts"]] == intervals
+
+
+#: Each rank sleeps for times that follow an autoregression of its own, so that values of a rank resemble each other.
+IN_TURNS = """define report {"samples": "s"};
+$x = 0.0;
+repeat 150 {
+  $x = 0.9 * $x + normal(0.0, 0.4);
+  time["s"] sleep(int(max(1.0, 1000.0 * (10.0 + $x))) * 1us);
+}
+"""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_of_ranks_that_take_operations_in_turns(seed: int, program: Path, tmp_path: Path) -> None:
+    """Every command looks for dependence in the order of each rank."""
+    (tmp_path / "p.ppl").write_text(IN_TURNS)
+    words = ["--backend", "simulate:constant(1us)", "-n", "4", "--seed", str(seed), "--report", "none", "-o", "p.parquet"]
+    said(program, tmp_path, "run", "p.ppl", *words)
+    report = document(program, tmp_path, "report", "p.parquet")
+    own = report["tail"]["assessment"]
+    fit = document(program, tmp_path, "fit", "p.parquet")
+    assert (fit["n"], own["n"]) == (600, 600) and fit["n_eff"] < 300
+    assert fit["n_eff"] == pytest.approx(own["n_eff"], rel=1e-5)
+    assert fit["diagnostics"]["independence"]["segments"] == own["diagnostics"]["independence"]["segments"]
+    plan = document(program, tmp_path, "plan-runs", "p.parquet", "width(location) < 5%")
+    assert plan["basis"]["variance_inflation"] == pytest.approx(600 / fit["n_eff"])
+    compared = document(program, tmp_path, "compare", "p.parquet", "p.parquet")
+    if not compared["quiet"]["level_moves"]:
+        assert compared["quiet"]["inflation"] == pytest.approx(600 / fit["n_eff"])
+    assert compared["quiet"]["against"] == compared["new"]["against"]
+    # A file of the same values does not know whose they are.
+    said(program, tmp_path, "export", "p.parquet", "--to", "csv", "-o", "p.csv")
+    plain = document(program, tmp_path, "fit", "p.csv", "--column", "duration_ps", "--where", "label=s")
+    assert plain["n"] == 600 and plain["n_eff"] != pytest.approx(fit["n_eff"], rel=0.05)
+    screen, verbose = (said(program, tmp_path, "fit", "p.parquet", *more) for more in ([], ["-v"]))
+    assert worth(verbose) == {round(fit["n_eff"])}, verbose
+    assert "of a rank" in verbose and screen

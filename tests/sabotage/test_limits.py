@@ -1,5 +1,6 @@
 """Resources that run out: each time an error with a sentence, and a documented exit status."""
 
+import json
 import os
 import re
 import resource
@@ -147,6 +148,9 @@ def test_a_program_whose_files_would_fill_the_disk_does_not_begin(lastrank: Last
     assert not list(lastrank.folder.glob("f-*"))
     dry = run(lastrank, program, "--dry-run")
     assert dry.returncode == 0 and "would not begin" in dry.stdout, dry.stdout
+    found = json.loads(run(lastrank, program, "--dry-run", "--json").stdout)
+    assert found["would_not_begin"] in done.stderr and " are free" in done.stderr, found
+    assert json.loads(run(lastrank, 'write("f", 4k);', "--dry-run", "--json").stdout)["would_not_begin"] is None
 
 
 def test_a_loop_of_writes_leaves_a_tenth_of_the_disk(lastrank: Lastrank, place: Path) -> None:

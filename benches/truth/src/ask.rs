@@ -28,6 +28,7 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
         seconds: true,
         subject: None,
         values,
+        takers: &[],
         again: &[],
         found: &found,
         options,

@@ -20,6 +20,7 @@ mod json_text;
 mod live;
 mod output;
 mod program;
+mod soundness;
 mod statistic;
 mod system;
 mod terminal;

@@ -4,18 +4,22 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use intake::Taken;
-use report::words::unsound::{self, Unsound};
+use report::words::unsound::Unsound;
 use report::{PlaceKey, Subject};
 use results::ResultRow;
 use samples::{ConfinedBy, Facts, Run};
+use tail::Series;
 
 use crate::asked::{explained, not_read};
 use crate::cli::{Choice, TimeUnit};
+use crate::soundness::{blamed_on, unsound_of};
 
 /// Numbers, what they are called, and whether they are durations in seconds.
 pub struct Values {
     /// In time order.
     pub numbers: Vec<f64>,
+    /// The rank that took each, where ranks took them in turns; else empty.
+    pub takers: Vec<u32>,
     /// For titles and errors.
     pub name: String,
     /// Durations in seconds: from a run, or because `--unit` said so.
@@ -94,7 +98,7 @@ fn subject(run: &Run, file: &Path, choice: &Choice) -> anyhow::Result<Subject> {
     every_sample(run, file)?;
     let gate = if choice.gate { Some(true) } else { choice.label.as_ref().map(|_| false) };
     Subject::choose(run, choice.label.as_deref(), gate)
-        .map_err(|why| anyhow::anyhow!("{}: {why}", file.display()))
+        .map_err(|why| blamed_on(&unsound_of(run, file), anyhow::anyhow!("{}: {why}", file.display())))
 }
 
 /// The same of two files that are compared. Of two runs, samples are matched by label and operation: what has no
@@ -127,8 +131,11 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         subject(&runs[1], files[1], choice)?
     } else {
         every_sample(&runs[1], files[1])?;
-        Subject::of_keys(&runs[1], one.keys.clone(), gate)
-            .with_context(|| has_none(files[1], &one.name, &files[0].display()))?
+        Subject::of_keys(&runs[1], one.keys.clone(), gate).ok_or_else(|| {
+            let why = has_none(files[1], &one.name, &files[0].display());
+            let unsound = [unsound_of(&runs[0], files[0]), unsound_of(&runs[1], files[1])].concat();
+            blamed_on(&unsound, anyhow::anyhow!(why))
+        })?
     };
     let shared: Vec<PlaceKey> = one.keys.iter().filter(|key| other.keys.contains(key)).cloned().collect();
     for (keys, file, without) in [(&one.keys, files[0], files[1]), (&other.keys, files[1], files[0])] {
@@ -193,8 +200,10 @@ pub fn of_run_like(
         subject(&run, file, choice)?
     } else {
         every_sample(&run, file)?;
-        Subject::of_keys(&run, like.keys.clone(), Some(like.gate))
-            .with_context(|| has_none(file, &like.name, &quiet.name))?
+        Subject::of_keys(&run, like.keys.clone(), Some(like.gate)).ok_or_else(|| {
+            let why = has_none(file, &like.name, &quiet.name);
+            blamed_on(&unsound_of(&run, file), anyhow::anyhow!(why))
+        })?
     };
     if let Some(key) = like.keys.iter().find(|key| !found.keys.contains(key)) {
         bail!(
@@ -268,19 +277,6 @@ pub fn unsound<'a>(of: impl IntoIterator<Item = &'a Values>) -> Vec<Unsound> {
     of.into_iter().flat_map(|values| values.unsound.iter().cloned()).collect()
 }
 
-/// Says in a JSON document which runs are not sound, and that its code is no verdict then.
-pub fn add_unsound(object: &mut serde_json::Value, unsound: &[Unsound]) {
-    object["unsound"] = serde_json::json!(unsound);
-    let Some(headline) = unsound::headline(unsound) else { return };
-    if let Some(code) = object.get("code").cloned() {
-        object["measured_code"] = code;
-        object["code"] = unsound::CODE.into();
-    }
-    if let Some(text) = object.get("text").and_then(|text| text.as_str()) {
-        object["text"] = format!("{headline} Measured all the same: {text}").into();
-    }
-}
-
 /// What disturbed the machine during either run, as its warnings tell.
 pub fn disturbed(one: &Values, other: &Values) -> Option<String> {
     const DISTURBANCES: [&str; 7] = [
@@ -341,6 +337,7 @@ impl Values {
         let facts = Facts { judgements: Some(found), ..run.facts };
         Values {
             numbers: subject.values(),
+            takers: subject.takers(),
             name: format!("{name}, {}", subject.describe()),
             seconds: true,
             subject: Some(subject),
@@ -367,6 +364,7 @@ impl Values {
         numbers.iter_mut().for_each(|number| *number *= factor);
         Ok(Self {
             numbers,
+            takers: Vec::new(),
             name,
             seconds: unit.is_some(),
             subject: None,
@@ -375,6 +373,11 @@ impl Values {
             took,
             unsound: Vec::new(),
         })
+    }
+
+    /// The numbers with who took them: as `report` analyses them.
+    pub fn series(&self) -> Series {
+        Series::taken_by(&self.numbers, &self.takers)
     }
 
     /// The unit in which they read well.
@@ -452,7 +455,18 @@ mod tests {
             let facts = Facts { warnings: codes.iter().map(warning).collect(), ..Facts::default() };
             let (numbers, name) = (Vec::new(), name.to_owned());
             let (facts, unsound) = (Some(facts), Vec::new());
-            Values { numbers, name, seconds: true, subject: None, facts, rows: None, took: None, unsound }
+            let takers = Vec::new();
+            Values {
+                numbers,
+                takers,
+                name,
+                seconds: true,
+                subject: None,
+                facts,
+                rows: None,
+                took: None,
+                unsound,
+            }
         };
         let (idle, busy) = (of("a", &["page-cache"]), of("b", &["processor-busy", "load-changed"]));
         assert_eq!(disturbed(&idle, &idle), None);

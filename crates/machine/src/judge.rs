@@ -270,8 +270,8 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
         found.push(finding(
             "disk-short",
             Severity::Warning,
-            format!("{path} has only {} of {} free", bytes(free), bytes(total)),
-            "nearly full file systems allocate slowly; free space or choose another directory",
+            format!("{path} has {} free, of {} in all", bytes(free), bytes(total)),
+            "nearly full and very small file systems allocate slowly; free space or choose another directory",
         ));
     }
     let has = |option: &str| on.mount.iter().flat_map(|mount| &mount.options).any(|one| one == option);

@@ -1,21 +1,19 @@
 //! Counts what a program would do without executing it: operations, bytes, files and space of a rank.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::Serialize;
 
 use crate::code::{GroupId, SiteId};
 use crate::commands::{Class, Command, CommandSpec, Effect, Kind, Yields, mode};
+use crate::counted_files::NamedFiles;
 use crate::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, run};
 use crate::plan::Plan;
 use crate::value::Value;
 
 /// The number of commands that are counted one by one before the result becomes a lower bound.
 pub const DEFAULT_BUDGET: u64 = 2_000_000;
-
-/// The largest number of distinct names that are tracked to count files.
-const MAX_NAMES: usize = 100_000;
 
 /// The number of created and of removed file names in [`Details`].
 const SHOWN_NAMES: usize = 4;
@@ -66,7 +64,7 @@ pub struct Details {
     pub removed: Vec<String>,
 }
 
-/// Counts what a rank would do. A loop whose iterations do equal work is counted once and multiplied;
+/// Counts what a rank would do. Of a loop whose iterations do equal work the first is counted, and the second for all others;
 /// otherwise at most `budget` operations are counted.
 pub fn count(plan: &Plan, rank: u32, budget: u64) -> WorkCount {
     details(plan, rank, budget).tally
@@ -83,8 +81,9 @@ fn counted(plan: &Plan, rank: u32, mut counter: Counter<'_>) -> Details {
         Err(Halt::Machine(_)) => counter.tally.at_least = true,
         Err(stop) => counter.tally.stopped = Some(stop.to_string()),
     }
-    let Counter { mut tally, sites, created, removed, .. } = counter;
+    let Counter { mut tally, sites, created, removed, named, .. } = counter;
     tally.total = tally.operations.values().sum();
+    tally.space = named.most;
     Details { tally, sites, created, removed }
 }
 
@@ -105,6 +104,8 @@ fn show(list: &mut Vec<String>, name: &str) {
 struct CountedFile {
     name: Arc<str>,
     position: u64,
+    /// The factor where it was opened.
+    factor: u64,
 }
 
 struct Counter<'p> {
@@ -114,15 +115,14 @@ struct Counter<'p> {
     /// Are loops of equal iterations counted once?
     multiplies: bool,
     factor: u64,
-    factors: Vec<u64>,
+    /// Of the loops around: the factor outside, and the rounds.
+    loops: Vec<(u64, u64)>,
     walked: u64,
     budget: u64,
     now: u64,
     /// Whether a command was executed since the time was last read.
     worked: bool,
-    sizes: BTreeMap<Arc<str>, u64>,
-    names: HashSet<Arc<str>>,
-    live: u64,
+    named: NamedFiles,
     files: Vec<Option<CountedFile>>,
     buffers: Vec<u64>,
     memory: u64,
@@ -141,14 +141,12 @@ impl<'p> Counter<'p> {
             tally: WorkCount::default(),
             multiplies: true,
             factor: 1,
-            factors: Vec::new(),
+            loops: Vec::new(),
             walked: 0,
             budget,
             now: 0,
             worked: false,
-            sizes: BTreeMap::new(),
-            names: HashSet::new(),
-            live: 0,
+            named: NamedFiles::default(),
             files: Vec::new(),
             buffers: Vec::new(),
             memory: 0,
@@ -172,38 +170,15 @@ impl<'p> Counter<'p> {
         all
     }
 
-    /// Records the creation of a file. In a multiplied loop the name may change in each iteration, which is
-    /// not known, so it counts once for each.
+    /// Records the creation of a file.
     fn create(&mut self, name: &str, size: u64) {
         show(&mut self.created, name);
-        // Further names all count as new, which gives an upper bound.
-        let full = self.names.len() >= MAX_NAMES;
-        if full || self.names.insert(name.into()) {
-            self.tally.files = self.tally.files.saturating_add(self.factor);
-        }
-        self.grow(name, size);
-    }
-
-    /// Extends a file to at least `size` bytes.
-    fn grow(&mut self, name: &str, size: u64) {
-        let old = self.sizes.get(name).copied().unwrap_or(0);
-        if size > old {
-            if self.sizes.len() < MAX_NAMES || self.sizes.contains_key(name) {
-                self.sizes.insert(name.into(), size);
-            }
-            self.live = self.live.saturating_add((size - old).saturating_mul(self.factor));
-            self.tally.space = self.tally.space.max(self.live);
-        }
+        self.tally.files = self.tally.files.saturating_add(self.named.create(name, size, self.factor));
     }
 
     fn remove(&mut self, name: &str) {
         show(&mut self.removed, name);
-        let size = self.sizes.remove(name).unwrap_or(0);
-        self.live = self.live.saturating_sub(size.saturating_mul(self.factor));
-    }
-
-    fn size_by_name(&self, name: &str) -> u64 {
-        self.sizes.get(name).copied().unwrap_or(0)
+        self.named.remove(name);
     }
 
     /// The open file of the first argument.
@@ -219,7 +194,7 @@ impl<'p> Counter<'p> {
     /// The size of that file.
     fn open_size(&mut self, arguments: &Arguments) -> u64 {
         let name = self.open_at(arguments).map(|file| file.name.clone());
-        name.map_or(0, |name| self.size_by_name(&name))
+        name.map_or(0, |name| self.named.size_of(&name))
     }
 
     /// Applies the transfer and effect of a command, as its row in the table states.
@@ -258,9 +233,7 @@ impl<'p> Counter<'p> {
             }
             Effect::Removes => self.remove(path(0)),
             Effect::Renames => {
-                if let Some(size) = self.sizes.remove(path(0)) {
-                    self.sizes.insert(path(1).into(), size);
-                }
+                self.named.rename(path(0), path(1));
             }
             Effect::Extends => {
                 if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
@@ -269,12 +242,12 @@ impl<'p> Counter<'p> {
                     // Of `fallocate`; nothing else that extends has words.
                     match arguments.text(3) {
                         mode if mode.contains("insert_range") => {
-                            self.grow(&name, self.size_by_name(&name).saturating_add(size));
+                            self.named.lengthen(&name, size, self.factor)
                         }
                         mode if ["keep_size", "punch_hole", "collapse_range"]
                             .iter()
                             .any(|word| mode.contains(word)) => {}
-                        _ => self.grow(&name, end),
+                        _ => self.named.grow(&name, end, self.factor),
                     }
                 }
             }
@@ -292,7 +265,7 @@ impl<'p> Counter<'p> {
                 }
             }
             Effect::AnswersSize if arguments.file(0).is_some() => return self.open_size(arguments) as i64,
-            Effect::AnswersSize => return self.size_by_name(arguments.text(0)) as i64,
+            Effect::AnswersSize => return self.named.size_of(arguments.text(0)) as i64,
             Effect::Frees => {
                 if let Some(bytes) = arguments.buffer(0).and_then(|at| self.buffers.get_mut(at as usize)) {
                     self.memory = self.memory.saturating_sub(std::mem::take(bytes));
@@ -309,7 +282,7 @@ impl<'p> Counter<'p> {
         if mode.is_none_or(|mode| mode::creates(mode, spec.class == Class::Collective)) {
             self.create(name, 0);
         }
-        let open = Some(CountedFile { name: name.into(), position: 0 });
+        let open = Some(CountedFile { name: name.into(), position: 0, factor: self.factor });
         let at = match self.files.iter().position(Option::is_none) {
             Some(at) => {
                 self.files[at] = open;
@@ -335,11 +308,13 @@ impl<'p> Counter<'p> {
             (Some(at), None) => self.pattern_bytes(at, arguments).0,
             (None, Some(path)) => {
                 let bytes = self.transfer_size(spec, arguments, 0);
-                let from = match spec.effect {
-                    Effect::Appends => self.size_by_name(path),
-                    _ => spec.offset().map_or(0, |at| arguments.size(at, 0)),
-                };
-                self.create(path, from.saturating_add(bytes));
+                if let Effect::Appends = spec.effect {
+                    self.create(path, 0);
+                    self.named.lengthen(path, bytes, self.factor);
+                } else {
+                    let from = spec.offset().map_or(0, |at| arguments.size(at, 0));
+                    self.create(path, from.saturating_add(bytes));
+                }
                 bytes
             }
             (None, None) => {
@@ -359,7 +334,7 @@ impl<'p> Counter<'p> {
             Some(at) => self.pattern_bytes(at, arguments).0,
             None => {
                 let whole = match spec.position(Kind::Path) {
-                    Some(at) => self.size_by_name(arguments.text(at)),
+                    Some(at) => self.named.size_of(arguments.text(at)),
                     None => self.open_size(arguments),
                 };
                 self.transfer_size(spec, arguments, whole)
@@ -380,27 +355,27 @@ impl<'p> Counter<'p> {
     }
 
     fn write_open_file(&mut self, bytes: u64, spec: &CommandSpec, arguments: &Arguments) {
-        let factor = self.factor;
         let offset = spec.target_offset().and_then(|at| arguments.int(at));
+        let factor = self.factor;
         let Some(file) = self.open_file_at(arguments, spec.target().unwrap_or(0)) else { return };
+        let rounds = (factor / file.factor.max(1)).max(1);
         let end = match offset {
             Some(offset) => (offset.max(0) as u64).saturating_add(bytes),
-            // Iterations of a multiplied loop write one after the other.
+            // Rounds write one after the other.
             None => {
-                file.position = file.position.saturating_add(bytes.saturating_mul(factor));
+                file.position = file.position.saturating_add(bytes.saturating_mul(rounds));
                 file.position
             }
         };
         let name = file.name.clone();
-        let outer = std::mem::replace(&mut self.factor, 1);
-        self.grow(&name, end);
-        self.factor = outer;
+        self.named.grow(&name, end, self.factor);
         // What a copy takes moves the position of the file that it comes from.
         if spec.target() > Some(0)
             && spec.offset().is_none_or(|at| !arguments.is_given(at))
             && let Some(from) = self.open_at(arguments)
         {
-            from.position = from.position.saturating_add(bytes.saturating_mul(factor));
+            let rounds = (factor / from.factor.max(1)).max(1);
+            from.position = from.position.saturating_add(bytes.saturating_mul(rounds));
         }
     }
 
@@ -482,13 +457,18 @@ impl Machine for Counter<'_> {
         if !constant_body || count <= 1 || !self.multiplies {
             return None;
         }
-        self.factors.push(self.factor);
-        self.factor = self.factor.saturating_mul(count);
-        Some(1)
+        self.loops.push((self.factor, count));
+        Some(2)
+    }
+
+    fn next_round(&mut self) {
+        if let Some((outside, rounds)) = self.loops.last() {
+            self.factor = outside.saturating_mul(rounds - 1);
+        }
     }
 
     fn leave_loop(&mut self) {
-        self.factor = self.factors.pop().unwrap_or(1);
+        self.factor = self.loops.pop().map_or(1, |(outside, _)| outside);
     }
 
     fn statistic(&mut self, _: &str, _: Statistic, _: Times) -> Option<f64> {

@@ -27,6 +27,7 @@ pub mod code;
 pub mod commands;
 pub mod condition;
 pub mod count;
+mod counted_files;
 pub mod diagnostic;
 pub mod errno;
 pub mod explain;

@@ -298,6 +298,26 @@ fn counting_walks_loops_that_differ_and_says_at_least_when_they_are_long() {
 }
 
 #[test]
+fn a_file_that_every_round_of_a_loop_writes_to_is_one_file() {
+    let work = |program: &str| {
+        let tally = count(&plan_of(program), 0, 1_000);
+        assert!(!tally.at_least, "{program}");
+        (tally.total, tally.files, tally.written >> 10, tally.space >> 10)
+    };
+    assert_eq!(work("repeat 100 append(\"a\", 4k); delete(\"a\");"), (101, 1, 400, 400));
+    assert_eq!(work("repeat 10 repeat 10 append(\"a\", 4k);"), (100, 1, 400, 400));
+    assert_eq!(work("repeat 100 write(\"a\", 4k);"), (100, 1, 400, 4));
+    assert_eq!(work("repeat $i 100 write(\"a-$i\", 4k);"), (100, 100, 400, 400));
+    assert_eq!(work("repeat $i 10 repeat 10 append(\"a-$i\", 4k);"), (100, 10, 400, 400));
+    assert_eq!(work("repeat $i 10 { write(\"a-$i\", 4k); append(\"b\", 1k); }"), (20, 11, 50, 50));
+    let opened = "$f = fopen(\"a\", \"w\"); repeat 100 fwrite($f, 4k); fclose($f);";
+    assert_eq!(work(opened), (102, 1, 400, 400));
+    assert_eq!(work(&format!("repeat 10 {{ {opened} }}")), (1_020, 1, 4_000, 400));
+    let named = opened.replace("\"a\"", "\"a-$i\"");
+    assert_eq!(work(&format!("repeat $i 10 {{ {named} }}")), (1_020, 10, 4_000, 4_000));
+}
+
+#[test]
 fn counting_follows_positions_files_and_buffers() {
     let program =
         "$b = alloc(1MiB); $f = fcreat(\"f\"); repeat 8 fwrite($f, $b); fclose($f); free($b); delete(\"f\");";

@@ -56,7 +56,7 @@ impl Analysis {
     /// Analyses all of a subject; `figures` is whether those of its law are drawn.
     pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions, figures: bool) -> Analysis {
         let values = subject.values();
-        let series = series_of(&subject);
+        let series = subject.series();
         let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options, figures));
         let targets = (subject.gate && subject.ranks.len() > 1)
             .then(|| tail::targets::analyse(&subject.of_rank, options.level).ok())
@@ -69,7 +69,7 @@ impl Analysis {
 
     /// Analyses the far tail only, as reports do for single operations.
     pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
-        let series = series_of(&subject);
+        let series = subject.series();
         Analysis::far(subject, &series, options)
     }
 
@@ -88,7 +88,7 @@ impl Analysis {
                 tail::latency::analyse_series(series, &periods, options.level, options.seed).ok()
             })
             .flatten();
-        let (quantiles, intervals) = results::of_values_taken_by(&subject.values(), &takers(&subject));
+        let (quantiles, intervals) = results::of_values_taken_by(&subject.values(), &subject.takers());
         Analysis {
             subject,
             unit,
@@ -104,17 +104,6 @@ impl Analysis {
             groups: None,
         }
     }
-}
-
-/// The rank of each value, where ranks take them in turns; nobody where a value is the slowest of all or one rank takes all.
-fn takers(subject: &Subject) -> Vec<u32> {
-    let in_turns = !subject.gate && subject.ranks.len() > 1;
-    if in_turns { subject.steps.iter().map(|step| step.last).collect() } else { Vec::new() }
-}
-
-/// The values with who took them.
-fn series_of(subject: &Subject) -> Series {
-    Series::taken_by(&subject.values(), &takers(subject))
 }
 
 /// The ranks against each other where each takes its operations for itself; the names of the groups are their numbers.

@@ -66,6 +66,8 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
             warnings.extend(of_subject(&subject));
             Some(first_analysis(run, subject, options))
         }
+        // That nothing was done is the outcome of the run, which every output tells.
+        Err(_) if results.is_empty() && options.site.is_none() => None,
         Err(why) => {
             warnings.push(warning("nothing-to-analyse", &why, "name a site of the program"));
             None
@@ -155,7 +157,9 @@ fn first_analysis(run: &Run, subject: Subject, options: &ReportOptions) -> Analy
     let found = Analysis::of(subject, &options.fit, options.law_figures);
     let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
     let stretches = assessed
-        .map(|assessed| Stretch::all(assessed, &found.subject.values(), &options.fit))
+        .map(|assessed| {
+            Stretch::all(assessed, (&found.subject.values(), &found.subject.takers()), &options.fit)
+        })
         .unwrap_or_default();
     Analysis { by_clock, stretches, ..found }
 }

@@ -119,9 +119,13 @@ impl ComparisonReport {
             Tile::new(
                 "Median, quiet",
                 &self.unit.show(found.quiet.median),
-                &format!("{} values", found.quiet.n),
+                &format!("{} values", samples::units::count(found.quiet.n as u64)),
             ),
-            Tile::new("Median, new", &self.unit.show(found.new.median), &format!("{} values", found.new.n)),
+            Tile::new(
+                "Median, new",
+                &self.unit.show(found.new.median),
+                &format!("{} values", samples::units::count(found.new.n as u64)),
+            ),
         ]);
         let warnings: Vec<_> = unsound::warning(&self.unsound).into_iter().collect();
         let code = match warnings.is_empty() {

@@ -1,5 +1,7 @@
 //! The page of a fit of numbers: the figures and tables that a run's page has of its subject.
 
+use std::collections::BTreeSet;
+
 use tail::assess::AssessOptions;
 use tail::groups::Groups;
 
@@ -22,6 +24,8 @@ pub struct FitPage<'a> {
     pub subject: Option<&'a Subject>,
     /// The fitted values in time order.
     pub values: &'a [f64],
+    /// The rank of each, where ranks took them in turns; else empty.
+    pub takers: &'a [u32],
     /// Groups and what they are groups of.
     pub groups: Option<(&'a Groups, &'a str)>,
     /// With what options.
@@ -34,7 +38,7 @@ impl FitPage<'_> {
     /// What the values say: their law, their far tail, their ranks.
     fn analysis(&self) -> Analysis {
         let own = self.subject.filter(|subject| subject.steps.len() == self.values.len()).cloned();
-        let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values));
+        let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values, self.takers));
         let mut main = Analysis::of(subject, self.options, true);
         if !self.seconds {
             main.unit = Unit::NONE;
@@ -81,14 +85,15 @@ impl FitPage<'_> {
     }
 }
 
-/// Plain numbers in time order, as if each were a sample.
-fn of_numbers(name: &str, values: &[f64]) -> Subject {
+/// Plain numbers in time order, as if each were a sample; `takers` are the ranks of their samples, where several took them.
+fn of_numbers(name: &str, values: &[f64], takers: &[u32]) -> Subject {
+    let ranks: BTreeSet<u32> = if takers.is_empty() { [0].into() } else { takers.iter().copied().collect() };
     let step = |(iteration, value): (usize, &f64)| Step {
         iteration,
         start_s: 0.0,
         seconds: *value,
         corrected: *value,
-        last: 0,
+        last: takers.get(iteration).copied().unwrap_or(0),
     };
     Subject {
         name: name.to_owned(),
@@ -99,7 +104,7 @@ fn of_numbers(name: &str, values: &[f64]) -> Subject {
         runner_up: None,
         gate: false,
         batch: (1, 1),
-        ranks: vec![0],
+        ranks: ranks.into_iter().collect(),
         steps: values.iter().enumerate().map(step).collect(),
         of_rank: Vec::new(),
         failed: 0,
@@ -122,6 +127,7 @@ mod tests {
             seconds: false,
             subject: None,
             values: &values,
+            takers: &[],
             groups: None,
             options: &options,
             unsound: &[],

@@ -2,10 +2,10 @@
 
 use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
-use tail::Gev;
-use tail::assess::{AssessOptions, Assessment, assess};
+use tail::assess::{AssessOptions, Assessment, assess_clean};
 use tail::independence::{Independence, Question};
 use tail::verdict::VerdictCode;
+use tail::{Gev, Series};
 
 /// Fewest values of a stretch that gets a law.
 const FEWEST: usize = 50;
@@ -42,8 +42,13 @@ pub struct Stretch {
 }
 
 impl Stretch {
-    /// The stretches between the changes of the level that `found` names, the newest first; empty where it names none.
-    pub fn all(found: &Assessment, values: &[f64], options: &AssessOptions) -> Vec<Stretch> {
+    /// The stretches between the changes of the level that `found` names, the newest first; empty where it names none. With
+    /// the values goes who took each; nobody where one did.
+    pub fn all(
+        found: &Assessment,
+        (values, takers): (&[f64], &[u32]),
+        options: &AssessOptions,
+    ) -> Vec<Stretch> {
         let segments = found.diagnostics.independence.segments.iter();
         let mut ends: Vec<usize> =
             segments.map(|segment| segment.start).filter(|at| (1..values.len()).contains(at)).collect();
@@ -56,18 +61,21 @@ impl Stretch {
         let options = AssessOptions { bootstrap: REFITS.min(options.bootstrap), ..options.clone() };
         let one = |(age, pair): (usize, &[usize])| {
             let law = (age < FITTED).then_some(&options);
-            Stretch::of(pair[0], &values[pair[0]..pair[1]], law)
+            let part = pair[0]..pair[1];
+            let own = takers.get(part.clone()).unwrap_or_default();
+            Stretch::of(part.start, (&values[part], own), law)
         };
         ends.windows(2).rev().enumerate().map(one).collect()
     }
 
     /// The stretch of values from the index `begin` on, with a law where there are options for one.
-    fn of(begin: usize, values: &[f64], law: Option<&AssessOptions>) -> Stretch {
-        let (quantiles, intervals) = results::of_values(values);
+    fn of(begin: usize, (values, takers): (&[f64], &[u32]), law: Option<&AssessOptions>) -> Stretch {
+        let (quantiles, intervals) = results::of_values_taken_by(values, takers);
+        let series = Series::taken_by(values, takers);
         let law = law.filter(|_| (FEWEST..=MOST).contains(&values.len()));
-        let found = law.and_then(|options| assess(values, options).ok());
+        let found = law.and_then(|options| assess_clean(&series, values, options).ok());
         let own = (found.is_none() && values.len() >= FEWEST)
-            .then(|| tail::independence::check(values, SIGNIFICANCE).ok())
+            .then(|| tail::independence::check_series(&series, SIGNIFICANCE).ok())
             .flatten();
         let tests = found.as_ref().map(|found| &found.diagnostics.independence).or(own.as_ref());
         let changes = |tests: &Independence| {
@@ -87,6 +95,8 @@ impl Stretch {
 
 #[cfg(test)]
 mod tests {
+    use tail::assess::assess;
+
     use super::*;
 
     #[test]
@@ -96,13 +106,13 @@ mod tests {
         let values: Vec<f64> =
             (0..400).map(|n| if n < 150 { 1.0 } else { 1.6 } * law.sample(&mut random)).collect();
         let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
-        let found = Stretch::all(&assess(&values, &options).unwrap(), &values, &options);
+        let found = Stretch::all(&assess(&values, &options).unwrap(), (&values, &[]), &options);
         let shown: Vec<(usize, usize)> = found.iter().map(|one| (one.from, one.n)).collect();
         assert_eq!(found.len(), 2, "{shown:?}");
         assert!(shown[0].0.abs_diff(151) <= 3 && shown[1].0 == 1, "{shown:?}");
         let locations: Vec<f64> = found.iter().map(|one| one.law.unwrap().location).collect();
         assert!((locations[0] / locations[1] - 1.6).abs() < 0.03, "{locations:?}");
         let steady: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
-        assert!(Stretch::all(&assess(&steady, &options).unwrap(), &steady, &options).is_empty());
+        assert!(Stretch::all(&assess(&steady, &options).unwrap(), (&steady, &[]), &options).is_empty());
     }
 }

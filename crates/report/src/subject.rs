@@ -3,8 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 
 use results::ResultRow;
-use samples::{Run, Sample, Site, SiteKind};
+use samples::{Run, Sample, SiteKind};
 use serde::Serialize;
+
+use crate::place_key::PlaceKey;
 
 /// One step of the analysed site: what every rank took, and who was last.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -20,58 +22,6 @@ pub struct Step {
     pub corrected: f64,
     /// The rank that was last.
     pub last: u32,
-}
-
-/// What samples have in common wherever in a program they come from: innermost label, operation, kind of interval.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
-pub struct PlaceKey {
-    label: String,
-    operation: String,
-    kind: SiteKind,
-}
-
-impl PlaceKey {
-    fn of(site: &Site) -> PlaceKey {
-        PlaceKey {
-            label: site.labels.last().cloned().unwrap_or_default(),
-            operation: site.operation.clone(),
-            kind: site.kind,
-        }
-    }
-
-    fn of_row(row: &ResultRow) -> PlaceKey {
-        PlaceKey {
-            label: row.label.clone().unwrap_or_default(),
-            operation: row.operation.clone(),
-            kind: row.kind,
-        }
-    }
-
-    /// The innermost label; empty where there is none.
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// `fwrite`, …; of a block `time`, `ctime` or `phase`.
-    pub fn operation(&self) -> &str {
-        &self.operation
-    }
-
-    /// Whether it is one command or a wait, not a block.
-    pub fn is_operation(&self) -> bool {
-        matches!(self.kind, SiteKind::Operation | SiteKind::Barrier)
-    }
-}
-
-impl std::fmt::Display for PlaceKey {
-    /// `write / fwrite`, the label of a block, or an operation without a label.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.is_operation(), self.label.is_empty()) {
-            (true, false) => write!(f, "{} / {}", self.label, self.operation),
-            (_, true) => f.write_str(&self.operation),
-            (false, false) => f.write_str(&self.label),
-        }
-    }
 }
 
 /// The samples that the report analyses.
@@ -117,6 +67,18 @@ impl Subject {
     /// T of every step, in seconds.
     pub fn values(&self) -> Vec<f64> {
         self.steps.iter().map(|step| step.seconds).collect()
+    }
+
+    /// The rank of each value, where ranks take them in turns; nobody where a value is the slowest of all or one rank takes
+    /// all.
+    pub fn takers(&self) -> Vec<u32> {
+        let in_turns = !self.gate && self.ranks.len() > 1;
+        if in_turns { self.steps.iter().map(|step| step.last).collect() } else { Vec::new() }
+    }
+
+    /// T of every step with who took it: the one series that every statement about a run is made of.
+    pub fn series(&self) -> tail::Series {
+        tail::Series::taken_by(&self.values(), &self.takers())
     }
 
     /// Whether a wait on the run queue was read.
@@ -209,8 +171,12 @@ impl Subject {
 
     /// What carries the most time, where neither the program nor its user says what the run is about.
     fn unnamed(run: &Run, rows: &[ResultRow], gate: Option<bool>) -> Result<Subject, String> {
+        if let Some(at) = results::mostly_failed(rows) {
+            let found = Subject::of_keys(run, vec![PlaceKey::of_row(&rows[at])], gate);
+            return found.ok_or_else(|| "the run holds no samples".into());
+        }
         let Some(choice) = results::choose(rows) else {
-            // All operations failed, or there are waits only.
+            // There are waits only.
             let places = places(run);
             let most = places.iter().max_by_key(|place| (place.order(), place.time));
             let keys = most.iter().map(|place| place.key.clone()).collect();
@@ -413,6 +379,8 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
 
 #[cfg(test)]
 mod tests {
+    use samples::Site;
+
     use super::*;
 
     fn run() -> Run {

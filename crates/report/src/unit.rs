@@ -80,10 +80,15 @@ impl Unit {
 }
 
 impl Unit {
-    /// [`Unit::with_interval`] with the unit's name; `–` for an end that was not found.
+    /// The unit that suits a value of the same kind: far levels are many times the typical value.
+    pub fn that_suits(&self, value: f64) -> Unit {
+        if self.name.is_empty() { *self } else { Unit::of_duration(value) }
+    }
+
+    /// [`Unit::with_interval`] in the unit that suits the value, with its name; `–` for an end that was not found.
     pub fn level_and_ends(&self, value: f64, lower: f64, upper: f64) -> [String; 3] {
-        let shown = self.with_interval(value, lower, upper);
-        shown.map(|text| if text == "–" { text } else { self.named(&text) })
+        let unit = self.that_suits(value);
+        unit.with_interval(value, lower, upper).map(|text| if text == "–" { text } else { unit.named(&text) })
     }
 }
 

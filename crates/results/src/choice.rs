@@ -107,6 +107,22 @@ pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
     })
 }
 
+/// The row of the operation that a run was to be about, where so much of it failed that too few timings are left to choose it
+/// by: what prepared and tidied up is no answer in its place. Of several the one with the most failures.
+pub fn mostly_failed(rows: &[ResultRow]) -> Option<usize> {
+    let works = |row: &ResultRow| row.kind == SiteKind::Operation && !is_set_up(&row.operation);
+    if rows.iter().any(|row| works(row) && row.timings >= FEWEST) {
+        return None;
+    }
+    let is_any_left = rows.iter().any(|row| works(row) && row.timings > 0);
+    let failed = |at: &usize| {
+        let row = &rows[*at];
+        works(row) && row.errors > 0 && (!is_any_left || row.errors + row.timings >= FEWEST)
+    };
+    // Of equal ones the first in the program.
+    (0..rows.len()).rev().filter(failed).max_by_key(|at| rows[*at].errors)
+}
+
 /// The labelled block of an operation at which several ranks meet often: each is in it equally often.
 fn gate_of(rows: &[ResultRow], operation: usize) -> Option<usize> {
     let inside = &rows[operation];
@@ -153,6 +169,23 @@ mod tests {
     fn where_there_is_nothing_else_set_up_is_what_the_run_is_about() {
         assert_eq!(choose(&[row("fopen", 5, 1.0), row("think", 9, 4.0)]).map(|found| found.row), Some(0));
         assert_eq!(choose(&[]), None);
+    }
+
+    #[test]
+    fn what_failed_throughout_is_what_a_run_is_about_and_not_what_prepared_it() {
+        let failed = |operation: &str, errors| ResultRow { errors, ..row(operation, 0, 0.0) };
+        let rows = [row("fopen", 50, 1.0), failed("fread", 50), failed("fwrite", 70), failed("stat", 70)];
+        assert_eq!(mostly_failed(&rows), Some(2));
+        // One read in a hundred was right.
+        assert_eq!(
+            mostly_failed(&[row("fopen", 50, 1.0), ResultRow { errors: 99, ..row("read", 1, 1.0) }]),
+            Some(1)
+        );
+        assert_eq!(mostly_failed(&[failed("fread", 1)]), Some(0));
+        assert_eq!(mostly_failed(&[row("fopen", 50, 1.0), failed("fclose", 50)]), None);
+        assert_eq!(mostly_failed(&[row("fwrite", 1, 1.0), failed("fread", 2)]), None);
+        assert_eq!(mostly_failed(&[row("fwrite", 30, 1.0), failed("fread", 50)]), None);
+        assert_eq!(mostly_failed(&[]), None);
     }
 
     #[test]

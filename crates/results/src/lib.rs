@@ -42,7 +42,7 @@ mod together;
 mod wall;
 
 pub use answer::{AnswerNumbers, AnswerPart, AnswerValue, Wish};
-pub use choice::{Choice, choose};
+pub use choice::{Choice, choose, mostly_failed};
 pub use columns::Columns;
 pub use interval::QuantileInterval;
 pub use iterations::{Iterations, Spread};

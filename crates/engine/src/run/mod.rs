@@ -110,7 +110,7 @@ pub enum RunError {
         wanted: String,
     },
     /// Too little room for the program's files.
-    #[error("{directory} has {free} free, but the program needs {wanted} there")]
+    #[error("the program needs {wanted} in {directory}, and {free} are free there")]
     Space {
         /// Where the files go.
         directory: String,
@@ -121,7 +121,7 @@ pub enum RunError {
     },
     /// Its files would fill the disk.
     #[error(
-        "the program's files take at least {needed}, more than nine tenths of the {free} that are free for it (--fill permits that)"
+        "the program's files need at least {needed}, and {free} are free, of which it takes nine tenths at most (--fill lets it take all)"
     )]
     Fill {
         /// What its files take.

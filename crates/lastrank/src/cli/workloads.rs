@@ -274,6 +274,9 @@ pub struct LsArgs {
     /// throughput, p50, p99, max, note, and names of tags and parameters
     #[arg(long, value_name = "LIST", conflicts_with_all = ["csv", "json"])]
     pub columns: Option<String>,
+    /// All that is known of each run, on as many lines as that takes
+    #[arg(long, short = 'v', conflicts_with_all = ["csv", "json", "columns"])]
+    pub verbose: bool,
     /// As JSON (schema lastrank.ls/1)
     #[arg(long, conflicts_with = "csv")]
     pub json: bool,

@@ -10,12 +10,13 @@ use results::QuantileInterval;
 use samples::units::count;
 use serde_json::json;
 use tail::planning::{Pilot, Plan, Precision, PrecisionGoal, Quantity as Planned, plan_with};
-use tail::{Gev, Likelihood, Series, Status as Fitted, independence};
+use tail::{Gev, Likelihood, Status as Fitted, independence};
 
 use crate::cli::{PlanArgs, TimeUnit};
 use crate::exit::Status;
 use crate::output;
-use crate::values::{self, Values, read};
+use crate::soundness;
+use crate::values::{Values, read};
 
 /// Two-sided 95 % of a normal law.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
@@ -49,7 +50,11 @@ struct Basis {
 pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     let (pilot, goals) = pilot_and_goals(args)?;
     let basis = match pilot {
-        Some(file) => of_pilot(read(file, &args.choice)?, args.json)?,
+        Some(file) => {
+            let values = read(file, &args.choice)?;
+            let unsound = values.unsound.clone();
+            of_pilot(values, args.json).map_err(|why| soundness::blamed_on(&unsound, why))?
+        }
         None => assumed(args)?,
     };
     let of_mean = args.inflation.unwrap_or(basis.inflation);
@@ -86,7 +91,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             "level": args.level,
             "plans": words::json(&plans)?,
         });
-        values::add_unsound(&mut object, &basis.unsound);
+        soundness::add_unsound(&mut object, &basis.unsound);
         output::json(&object)?;
     } else {
         // A mark of success is for what is enough; an assumed law has no runs yet.
@@ -165,13 +170,13 @@ fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
 
 fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
     let cannot = || format!("{} cannot be a pilot", values.name);
-    let series = Series::clean(&values.numbers);
+    let series = values.series();
     series.require(tail::assess::FEWEST, 4).with_context(cannot)?;
     let fit = Likelihood::new(&series).with_context(cannot)?.fit();
     if fit.status == Fitted::Boundary {
         bail!("{} cannot be a pilot: its likelihood has no maximum; measure more runs", values.name);
     }
-    let checked = independence::check(&values.numbers, 0.05).with_context(cannot)?;
+    let checked = independence::check_series(&series, 0.05).with_context(cannot)?;
     // On a screen the headline says what is wrong with the run.
     let mut warnings = if json { values.warnings() } else { values.cautions() };
     let before = warnings.len();
@@ -201,7 +206,7 @@ fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
         inflation: checked.variance_inflation,
         pilot: Some(Pilot::new(series.values().to_vec(), fit, resembles)),
         have: series.len(),
-        intervals: results::of_values(&values.numbers).1,
+        intervals: results::of_values_taken_by(&values.numbers, &values.takers).1,
         unit: values.unit(law.quantile(0.5)),
         seconds: values.seconds,
         name: values.name,

@@ -9,6 +9,7 @@ use tail::{End, Series};
 use crate::cli::ScaleArgs;
 use crate::exit::Status;
 use crate::output;
+use crate::soundness;
 use crate::values::{self, Values, read};
 
 /// The periods whose levels are shown where none are asked for.
@@ -31,22 +32,10 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
     }
     let sizes = sizes(args)?;
     let unsound = values::unsound(sizes.iter().map(|size| &size.values));
-    let several = joint_of(&sizes, args.level)?;
     let probabilities: Vec<f64> =
         [0.5, 0.95, 0.99].into_iter().chain(periods.iter().map(|period| 1.0 - 1.0 / period)).collect();
-    let mut predictions = Vec::new();
-    for to in &args.to {
-        predictions.push(match &several {
-            Some(joint) => joint.predict(*to, &probabilities, args.level)?,
-            None => {
-                let Size { parts, values } = &sizes[0];
-                let options =
-                    ScaleOptions { exponent: 1.0, probabilities: &probabilities, level: args.level };
-                scale_at(&values.numbers, *parts, *to, options)
-                    .with_context(|| format!("cannot predict from {}", values.name))?
-            }
-        });
-    }
+    let predicted = predict(args, &sizes, &probabilities);
+    let (several, predictions) = predicted.map_err(|why| soundness::blamed_on(&unsound, why))?;
     let refused = predictions.iter().any(|found| found.trust == Trust::Refused);
     let typical = predictions.first().and_then(|found| found.quantiles.first()).map_or(1.0, |q| q.value);
     let unit = sizes[0].values.unit(typical);
@@ -66,7 +55,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
             "predictions": words::json(&predictions)?,
             "answers": answers(&sizes, &predictions, unit).into_iter().map(|(_, text)| text).collect::<Vec<_>>(),
         });
-        values::add_unsound(&mut object, &unsound);
+        soundness::add_unsound(&mut object, &unsound);
         output::json(&object)?;
     } else {
         let wrong = words::unsound::headline(&unsound).map(|text| (AnswerSign::Bad, text));
@@ -81,6 +70,26 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
         )?;
     }
     Ok(if refused { Status::No } else { Status::Ok }.unless(&unsound))
+}
+
+/// The law of all sizes together where there are several, and what is predicted for each size that is asked for.
+fn predict(
+    args: &ScaleArgs,
+    sizes: &[Size],
+    probabilities: &[f64],
+) -> anyhow::Result<(Option<Joint>, Vec<Scaled>)> {
+    let several = joint_of(sizes, args.level)?;
+    let one = |to: &f64| match &several {
+        Some(joint) => Ok(joint.predict(*to, probabilities, args.level)?),
+        None => {
+            let Size { parts, values } = &sizes[0];
+            let options = ScaleOptions { exponent: 1.0, probabilities, level: args.level };
+            scale_at(&values.numbers, *parts, *to, options)
+                .with_context(|| format!("cannot predict from {}", values.name))
+        }
+    };
+    let predictions = args.to.iter().map(one).collect::<anyhow::Result<_>>()?;
+    Ok((several, predictions))
 }
 
 /// All files with the number of ranks that each of their values is the slowest of, smallest first.
@@ -265,6 +274,7 @@ fn table(
                 None if quantile.probability == 0.5 => "median".into(),
                 None => format!("p{}", report::significant(100.0 * quantile.probability, 2)),
             };
+            let unit = unit.that_suits(quantile.value);
             let ends = quantile.interval.map_or((f64::NAN, f64::NAN), |i| (i.lower, i.upper));
             let [value, lower, upper] = match quantile.interval {
                 Some(_) => unit.with_interval(quantile.value, ends.0, ends.1),

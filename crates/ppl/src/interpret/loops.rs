@@ -216,7 +216,10 @@ impl<M: Machine> Interpreter<'_, M> {
         let round = self.round(body);
         let mut flow = Flow::Next;
         let mut counter = from;
-        for _ in 0..some.unwrap_or(iterations).min(iterations) {
+        for at in 0..some.unwrap_or(iterations).min(iterations) {
+            if some.is_some() && at > 0 {
+                self.machine.next_round();
+            }
             if slot != Slot::NONE {
                 self.set_integer(slot, counter);
             }

@@ -262,13 +262,17 @@ pub trait Machine: Sized {
         None
     }
 
-    /// Enters a loop of `count` iterations. `Some(k)`: execute only `k` of them; the machine multiplies by
-    /// `count / k` until [`Machine::leave_loop`]. For machines that only count.
+    /// Enters a loop of `count` iterations. `Some(k)`: execute only the first `k` of them; the machine lets them stand for
+    /// all until [`Machine::leave_loop`]. For machines that only count.
     #[inline]
     fn enter_loop(&mut self, count: u64, constant_body: bool) -> Option<u64> {
         let _ = (count, constant_body);
         None
     }
+
+    /// Begins the next of the iterations that stand for all.
+    #[inline]
+    fn next_round(&mut self) {}
 
     /// Leaves a loop for which [`Machine::enter_loop`] returned a number.
     #[inline]

@@ -117,7 +117,7 @@ pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, throughput: Opti
     let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) else { return tiles };
     let beyond = found.return_levels.iter().find(|level| !level.observed);
     if let Some(level) = beyond.or(found.return_levels.last()) {
-        let unit = main.unit;
+        let unit = main.unit.that_suits(level.level);
         let (value, note) = if level.lower.is_finite() && level.upper.is_finite() {
             let [value, lower, upper] = unit.with_interval(level.level, level.lower, level.upper);
             (value, format!("95 % interval {lower} to {}", unit.named(&upper)))

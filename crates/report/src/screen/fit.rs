@@ -1,6 +1,6 @@
 //! The first screen of a fit.
 
-use results::{QuantileInterval, Quantiles, of_values};
+use results::{QuantileInterval, Quantiles, of_values_taken_by};
 use tail::assess::{AssessOptions, Assessment, FEWEST};
 use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
@@ -35,6 +35,8 @@ pub struct FitAnswer<'a> {
     pub subject: Option<&'a Subject>,
     /// The values in time order.
     pub values: &'a [f64],
+    /// The rank of each value, where ranks took them in turns; else empty.
+    pub takers: &'a [u32],
     /// The words that fit the same values again, to which `--values` is added; empty where they cannot be typed.
     pub again: &'a [String],
     /// What was found.
@@ -83,7 +85,8 @@ impl FitAnswer<'_> {
             true => canvas.said(sign, tone, &text, 3),
             false => canvas.said(" ", Tone::Faint, &format!("Fitted all the same. {text}"), 3),
         }
-        let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) = of_values(self.values);
+        let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) =
+            of_values_taken_by(self.values, self.takers);
         let of = (self.values.len(), self.what);
         if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {
             canvas.said(" ", Tone::Faint, &format!("Measured: {held}."), 2);
@@ -92,7 +95,7 @@ impl FitAnswer<'_> {
             canvas.said("⚠", Tone::Caution, &note, 2);
         }
         if !found.verdict.usability.is_law_shown() {
-            let stretches = Stretch::all(found, self.values, self.options);
+            let stretches = Stretch::all(found, (self.values, self.takers), self.options);
             for line in &law::stretches(&stretches, MOST_STRETCHES, self.what, show) {
                 canvas.said(" ", Tone::Faint, line, 2);
             }

@@ -192,10 +192,15 @@ pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
     (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}; {command}.", listed.join(", ")))
 }
 
+/// The number of a value, in groups of three digits.
+fn count(value: usize) -> String {
+    units::count(value as u64)
+}
+
 fn stretch(one: &Stretch, is_newest: bool, what: &str, show: Show) -> String {
     let when = match is_newest {
-        true => format!("Since {what} {}", one.from),
-        false => format!("From {what} {} to {}", one.from, one.from + one.n - 1),
+        true => format!("Since {what} {}", count(one.from)),
+        false => format!("From {what} {} to {}", count(one.from), count(one.from + one.n - 1)),
     };
     let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
     let law = match one.verdict.map(VerdictCode::usability) {
@@ -238,7 +243,7 @@ mod tests {
             let values: Vec<f64> = levels.iter().map(|factor| factor * law.sample(&mut random)).collect();
             let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
             let found = assess(&values, &options).unwrap();
-            let newest = Stretch::all(&found, &values, &options)[0].from;
+            let newest = Stretch::all(&found, (&values, &[]), &options)[0].from;
             let mut tests = found.diagnostics.independence.rejected().map(|test| &test.finding);
             let jump = tests.find(|finding| matches!(finding, TestFinding::Jump { .. })).unwrap();
             (words::finding_in_short(jump, "step"), newest)

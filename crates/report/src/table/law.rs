@@ -149,7 +149,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
         let [value, lower, upper] = if known {
             unit.level_and_ends(level.quantile, ends.0, ends.1)
         } else {
-            [unit.show(level.quantile), "–".into(), "–".into()]
+            [unit.that_suits(level.quantile).show(level.quantile), "–".into(), "–".into()]
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
         let beyond = if level.extrapolated { "extrapolated" } else { "measured" };

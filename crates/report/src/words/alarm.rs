@@ -1,5 +1,6 @@
 //! Words the warnings and refusals of a baseline of alarms.
 
+use samples::units::count;
 use tail::alarm::{Baseline, BaselineWarning, CountedThresholds, NoLaw, Refusal};
 
 use super::number::capital;
@@ -46,10 +47,11 @@ pub fn refusal(why: &Refusal) -> String {
             super::finding(finding)
         ),
         Refusal::TooFewToCount { why, runs, rate, needed } if needed.is_finite() => format!(
-            "{}, and {runs} runs are too few to count a rate of {}; measure at least {needed:.0}, or ask for a rate of \
-             {} or more",
+            "{}, and {} runs are too few to count a rate of {}; measure at least {}, or ask for a rate of {} or more",
             no_law(why),
+            count(*runs as u64),
             significant(*rate, 2),
+            count(needed.ceil() as u64),
             significant(1.0 / (*runs as f64 + 1.0), 2)
         ),
         Refusal::TooFewToCount { why, runs, .. } => format!(
@@ -65,9 +67,11 @@ fn warning(one: &BaselineWarning) -> String {
             format!("The baseline is not independent draws of one law: {}.", super::finding(finding))
         }
         BaselineWarning::RestsOnLaw { false_alarms, runs, needed } => format!(
-            "A false-alarm rate of {} is below what {runs} quiet runs can count: it rests on the tail of the law, and may \
-             be half or twice as large; {needed} runs would count it.",
-            significant(*false_alarms, 2).trim_end_matches('0')
+            "A false-alarm rate of {} is below what {} quiet runs can count: it rests on the tail of the law, and may \
+             be half or twice as large; {} runs would count it.",
+            significant(*false_alarms, 2).trim_end_matches('0'),
+            count(*runs as u64),
+            count(needed.ceil() as u64)
         ),
         BaselineWarning::LevelMoved => {
             "The level moved within the baseline, so the stated rates do not hold: measure a steady one."

@@ -1,5 +1,6 @@
 //! Words the findings of the tests of independence.
 
+use samples::units::count;
 use tail::independence::{Independence, Mode, SlowValues, Spacing, TestFinding};
 use tail::latency::Latency;
 
@@ -20,8 +21,10 @@ fn finding_of(found: &TestFinding, what: &str) -> String {
             match *effective_size > 0.9 * *n as f64 {
                 true => format!("{which} ({numbers})"),
                 false => format!(
-                    "{which} ({numbers}, tested up to lag {lags}): for their mean, {n} values are worth about \
-                     {effective_size:.0} independent ones"
+                    "{which} ({numbers}, tested up to lag {lags}): for their mean, {} values are worth about \
+                     {} independent ones",
+                    count(*n as u64),
+                    count(effective_size.round() as u64)
                 ),
             }
         }
@@ -37,7 +40,11 @@ fn finding_of(found: &TestFinding, what: &str) -> String {
         TestFinding::Jump { times, up, after, n } => {
             let last = if *times > 1 { format!(" {times} times, at last") } else { String::new() };
             let direction = if *up { "up" } else { "down" };
-            format!("the level jumps{last} {direction} after {what} {after} of {n}")
+            format!(
+                "the level jumps{last} {direction} after {what} {} of {}",
+                count(*after as u64),
+                count(*n as u64)
+            )
         }
         TestFinding::OneMode => "no sign of more than one mode".into(),
         TestFinding::SeveralModes { modes } => several_modes(modes),

@@ -1,5 +1,6 @@
 //! Words the tail of single operations: its threshold and its shape.
 
+use samples::units::count;
 use tail::latency::Latency;
 
 use crate::unit::probability;
@@ -14,8 +15,8 @@ pub fn text(found: &Latency) -> String {
     format!(
         "Beyond the {:.2} % quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); {}.",
         100.0 * (1.0 - fit.rate),
-        fit.exceedances,
-        found.n,
+        count(fit.exceedances as u64),
+        count(found.n as u64),
         fit.shape,
         probability(found.candidates[chosen].p),
         super::slow_ones(found)

@@ -74,7 +74,7 @@ fn conclusion(found: &Assessment) -> String {
             format!(
                 "Consistent with a GEV ({}), but {} values do not distinguish it from {}.",
                 shape(found),
-                found.n,
+                count(found.n),
                 any_of(&names, "any other law")
             )
         }
@@ -89,7 +89,8 @@ fn conclusion(found: &Assessment) -> String {
         VerdictCode::Rounded => format!(
             "{} values have {} different ones: they are rounded, so that no law can be told from another. A verdict \
              needs at least {FEWEST_DISTINCT} different ones.",
-            found.n, found.distinct
+            count(found.n),
+            count(found.distinct)
         ),
         VerdictCode::TooFew => format!(
             "{} values show nothing against a GEV ({}), but they are too few to tell: a verdict needs at least \
@@ -99,6 +100,11 @@ fn conclusion(found: &Assessment) -> String {
             FEWEST_FOR_VERDICT.saturating_sub(found.n)
         ),
     }
+}
+
+/// A number of values, in groups of three digits.
+fn count(values: usize) -> String {
+    samples::units::count(values as u64)
 }
 
 /// The shape with its interval.
@@ -142,12 +148,12 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             )
         }
         Finding::LevelChanges { at } => {
-            let at: Vec<String> = at.iter().map(usize::to_string).collect();
+            let at: Vec<String> = at.iter().map(|at| count(*at)).collect();
             format!("The level changes at value {}.", at.join(", "))
         }
         Finding::Mode { number, of, mode } => format!(
             "Mode {number} of {of}: {} values ({:.0} %) around {}.",
-            mode.count,
+            count(mode.count),
             100.0 * mode.share,
             beside_the_median(mode.location, found)
         ),

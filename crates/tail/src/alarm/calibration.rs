@@ -103,7 +103,15 @@ impl Baseline {
     /// below 0.1 / n; [`BaselineError::Refused`] for runs that support no rate: their level changes, they
     /// depend on each other beyond an autoregression, or no law describes them and they are too few to count.
     pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, BaselineError> {
-        let series = Series::clean(quiet);
+        Baseline::of_series(&Series::clean(quiet), options)
+    }
+
+    /// [`Baseline::new`] of a series: of values that several ranks took in turns, dependence is looked for in the order of
+    /// each rank, too.
+    ///
+    /// # Errors
+    /// As [`Baseline::new`].
+    pub fn of_series(series: &Series, options: &AlarmOptions) -> Result<Baseline, BaselineError> {
         series.require(50, 4)?;
         let n = series.len();
         let alpha = options.false_alarms;
@@ -116,9 +124,9 @@ impl Baseline {
                 return Err(Error::Parameter { what, value, must: "above 1" }.into());
             }
         }
-        let fit = gev::Likelihood::new(&series)?.fit();
-        let checked = independence::check_share(&series, Levels::default().whole, Levels::INDEPENDENCE)?;
-        match grounds::decide(&series, &fit, &checked, options.seed)? {
+        let fit = gev::Likelihood::new(series)?.fit();
+        let checked = independence::check_share(series, Levels::default().whole, Levels::INDEPENDENCE)?;
+        match grounds::decide(series, &fit, &checked, options.seed)? {
             Grounds::Law { ar1 } => {
                 let against = checked.rejected().map(|test| test.finding.clone());
                 let mut warnings: Vec<BaselineWarning> =
@@ -127,10 +135,10 @@ impl Baseline {
                     let needed = (1.0 / alpha).ceil();
                     warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
                 }
-                Ok(Baseline { warnings, ..Baseline::by_law(&series, &fit, ar1, options)? }.settled())
+                Ok(Baseline { warnings, ..Baseline::by_law(series, &fit, ar1, options)? }.settled())
             }
             Grounds::Counts { why } => {
-                let (spike, counted) = counted::thresholds(&series, why, options)?;
+                let (spike, counted) = counted::thresholds(series, why, options)?;
                 let limits = [counted.slow, counted.fast];
                 let guaranteed = limits.map(|limit| limit.guaranteed.map_or(f64::NAN, |count| count as f64));
                 Ok(Baseline {
@@ -139,7 +147,7 @@ impl Baseline {
                     cusum_fast: limits[1].count as f64,
                     cusum_guaranteed: guaranteed,
                     counted: Some(counted),
-                    ..Baseline::empty(&fit, &series, spike, options)
+                    ..Baseline::empty(&fit, series, spike, options)
                 })
             }
         }

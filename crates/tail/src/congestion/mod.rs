@@ -155,9 +155,17 @@ const INDEPENDENCE_SHARE: f64 = 0.2;
 /// [`Error::TooFew`] below 10 values of either sample, [`Error::Support`] where a duration is not positive,
 /// [`Error::Parameter`].
 pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<Comparison, Error> {
+    compare_series([&Series::clean(quiet), &Series::clean(new)], options)
+}
+
+/// [`compare`] of a quiet and a new series: of values that several ranks took in turns, dependence is looked for in the
+/// order of each rank, too.
+///
+/// # Errors
+/// As [`compare`].
+pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> Result<Comparison, Error> {
     argument::confidence_level(options.level)?;
-    let (quiet, new) = (Series::clean(quiet), Series::clean(new));
-    for series in [&quiet, &new] {
+    for series in [quiet, new] {
         if series.len() < 10 {
             return Err(Error::TooFew { found: series.len(), needed: 10 });
         }
@@ -169,15 +177,15 @@ pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<C
     // What is joined does not depend on each other, so the results do not depend on the number of threads.
     let ((robust, equality), arms) = rayon::join(
         || {
-            let robust = robust(&quiet, &new, options.level, options.bootstrap, options.seed);
-            (robust, equality::equality(&quiet, &new))
+            let robust = robust(quiet, new, options.level, options.bootstrap, options.seed);
+            (robust, equality::equality(quiet, new))
         },
-        || rayon::join(|| arm(&quiet, independence), || arm(&new, independence)),
+        || rayon::join(|| arm(quiet, independence), || arm(new, independence)),
     );
     let ((quiet_arm, quiet_height), (new_arm, new_height)) = (arms.0?, arms.1?);
     let law = quiet_height
         .zip(new_height)
-        .map(|(one, other)| by_law([&quiet, &new], &robust, one + other, options.level));
+        .map(|(one, other)| by_law([quiet, new], &robust, one + other, options.level));
     let mut comparison = Comparison {
         schema: SCHEMA.to_string(),
         quiet: quiet_arm,

@@ -74,8 +74,10 @@ impl Layer {
             self.notes.push(Warning {
                 code: "async-at-once".into(),
                 text: format!(
-                    "{at_once} of {total} operations of `async depth={}` were done when they had been \
-                     handed over: the kernel served them {}, one after the other",
+                    "{} of {} operations of `async depth={}` were done when they had been handed over: the kernel \
+                     served them {}, one after the other",
+                    samples::units::count(at_once),
+                    samples::units::count(total),
                     jobs.depth,
                     if self.opened_to_read.direct { "itself" } else { "from memory" }
                 ),

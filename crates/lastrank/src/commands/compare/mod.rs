@@ -6,7 +6,7 @@ mod sides;
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, bail};
+use anyhow::{Context, anyhow, bail};
 use fail_if::FailIf;
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::words::unsound::headline;
@@ -14,13 +14,14 @@ use report::{
     AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
 };
 use serde_json::{Value, json};
-use tail::congestion::{Basis, ByLaw, CompareOptions, Comparison, SCHEMA, compare, single_run};
+use tail::congestion::{Basis, ByLaw, CompareOptions, Comparison, SCHEMA, compare_series, single_run};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
+use crate::soundness;
 use crate::values::{self, Values, confined_differently, disturbed, read_pair, why_not_comparable};
 use crate::working::Working;
 
@@ -76,7 +77,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     warnings.extend(confined_differently(&quiet, &new));
     warnings.extend(disturbed(&quiet, &new));
     if let Some(empty) = [&quiet, &new].into_iter().find(|values| values.numbers.is_empty()) {
-        bail!("{} has no value that could be compared", empty.name);
+        let why = anyhow!("{} has no value that could be compared", empty.name);
+        return Err(soundness::blamed_on(&values::unsound([&quiet, &new]), why));
     }
     let lower = if new.numbers.len() < FEWEST {
         if args.one_line {
@@ -89,10 +91,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
                 new.numbers.len()
             );
         }
-        single_runs(args, &quiet, &new, &warnings)?
+        single_runs(args, &quiet, &new, &warnings)
     } else {
-        samples(args, &quiet, &new, (&warnings, limit))?
+        samples(args, &quiet, &new, (&warnings, limit))
     };
+    let lower = lower.map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let unsound = values::unsound([&quiet, &new]);
     match (asked, headline(&unsound)) {
         (Some(_), Some(why)) => {
@@ -129,7 +132,7 @@ fn samples(
     let unsound = values::unsound([quiet, new]);
     let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
-    let found = compare(&quiet.numbers, &new.numbers, &options)
+    let found = compare_series([&quiet.series(), &new.series()], &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
     let lower = found.sure_factor();
     let single = found
@@ -140,7 +143,7 @@ fn samples(
     if args.json {
         let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
-        values::add_unsound(&mut object, &unsound);
+        soundness::add_unsound(&mut object, &unsound);
         object["unlike_settings"] = json!(unlike(quiet, new));
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
@@ -207,7 +210,7 @@ fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[Str
             "runs": found.iter().map(Single::object).collect::<Vec<_>>(),
         });
         add_source(&mut object, quiet, new, warnings);
-        values::add_unsound(&mut object, &values::unsound([quiet, new]));
+        soundness::add_unsound(&mut object, &values::unsound([quiet, new]));
         output::json(&object)?;
         return Ok(lower);
     }

@@ -12,6 +12,7 @@ use crate::cli::CompareArgs;
 use crate::commands::watch::{folder, runs_of};
 use crate::exit::Status;
 use crate::output;
+use crate::soundness;
 use crate::statistic::Statistic;
 use crate::values::{self, why_not_comparable};
 
@@ -49,7 +50,8 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     let quiet = folder(&args.quiet, statistic, &args.choice, None)?;
     let new = folder(&args.new, statistic, &args.choice, Some(&quiet))?;
     let found = several(&quiet.numbers, &new.numbers, args.level)
-        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
+        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))
+        .map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
     let unsound = values::unsound([&quiet, &new]);
     for ((side, folder), all) in [&quiet, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
@@ -87,7 +89,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             "text": format!("{}.", words::comparison::of_runs(&found).1),
             "advice": [],
         });
-        values::add_unsound(&mut object, &unsound);
+        soundness::add_unsound(&mut object, &unsound);
         output::json(&object)?;
     } else if args.one_line {
         let answer = words::comparison::of_runs(&found).1;

@@ -91,6 +91,7 @@ pub fn page<'a>(
         seconds: found.values.seconds,
         subject: found.values.subject.as_ref(),
         values: &found.sample.numbers,
+        takers: &found.sample.takers,
         groups: found.groups.as_ref().map(|groups| (groups, args.by.as_deref().unwrap_or_default())),
         options,
         unsound: &found.values.unsound,

@@ -20,7 +20,7 @@ use anyhow::{Context, bail};
 use report::words::unsound;
 use report::{AnswerSign, FitAnswer, answer_line, sentence, words};
 use serde_json::{Value, json};
-use tail::assess::{AssessOptions, assess};
+use tail::assess::{AssessOptions, assess_clean};
 use tail::groups::Groups;
 use tail::latency::Latency;
 use tail::targets::Targets;
@@ -28,6 +28,7 @@ use tail::targets::Targets;
 use crate::cli::{FitArgs, Model};
 use crate::exit::Status;
 use crate::output;
+use crate::soundness::blamed_on;
 use crate::values::{Values, read};
 use crate::working::Working;
 use models::Fitted;
@@ -62,8 +63,9 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
             return histogram::tell(args, &name, &found);
         }
     };
-    let sample = FittedSample::of(args, &values)?;
-    let found = fit(args, values, sample)?;
+    let unsound = values.unsound.clone();
+    let fitted = FittedSample::of(args, &values).and_then(|sample| fit(args, values, sample));
+    let found = fitted.map_err(|why| blamed_on(&unsound, why))?;
     if args.json {
         output::json(&object(args, &found)?)?;
     } else if args.one_line {
@@ -109,6 +111,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         seconds: found.values.seconds,
         subject: found.values.subject.as_ref(),
         values: &found.sample.numbers,
+        takers: &found.sample.takers,
         again: &part::again(args),
         found: assessed,
         options: &options(args),
@@ -160,9 +163,12 @@ fn fit(args: &FitArgs, values: Values, sample: FittedSample) -> anyhow::Result<F
     let cannot = || format!("cannot fit {}", values.name);
     let latency = latency(args, &values).transpose().with_context(cannot)?;
     let fitted = match args.model {
-        Model::Gev => Fitted::Gev(Box::new(assess(&sample.numbers, &options).with_context(cannot)?)),
+        Model::Gev => {
+            let assessed = assess_clean(&sample.series(), &sample.numbers, &options);
+            Fitted::Gev(Box::new(assessed.with_context(cannot)?))
+        }
         Model::Gumbel => {
-            let assessed = assess(&sample.numbers, &options).with_context(cannot)?;
+            let assessed = assess_clean(&sample.series(), &sample.numbers, &options).with_context(cannot)?;
             let gumbel = models::gumbel(&sample.numbers, &periods, args.level).with_context(cannot)?;
             Fitted::Gumbel(Box::new(assessed), gumbel)
         }
@@ -208,7 +214,7 @@ fn latency(args: &FitArgs, values: &Values) -> Option<Result<Latency, tail::Erro
         args.period.iter().filter(|period| !operations.contains(period)).copied().collect::<Vec<_>>(),
     );
     operations.sort_by(f64::total_cmp);
-    match tail::latency::analyse(&values.numbers, &operations, args.level, args.seed) {
+    match tail::latency::analyse_series(&values.series(), &operations, args.level, args.seed) {
         // Values that are mostly equal have no tail to look at, but may have a law.
         Err(tail::Error::TooFewDistinct { .. } | tail::Error::TooFew { .. }) => None,
         found => Some(found),

@@ -23,6 +23,7 @@ pub fn of(args: &FitArgs, mut values: Values) -> anyhow::Result<Values> {
         bail!("--values {text}: {} has the values 1 to {n}", values.name);
     }
     values.numbers = values.numbers[from - 1..to].to_vec();
+    values.takers = values.takers.get(from - 1..to).unwrap_or_default().to_vec();
     values.name += &format!(", values {from} to {to}");
     values.subject = None;
     Ok(values)

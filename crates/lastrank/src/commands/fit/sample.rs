@@ -2,6 +2,7 @@
 
 use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
+use tail::Series;
 
 use crate::cli::{FitArgs, Model};
 use crate::values::Values;
@@ -10,6 +11,8 @@ use crate::values::Values;
 pub struct FittedSample {
     /// The values, or one maximum a block, in time order.
     pub numbers: Vec<f64>,
+    /// The rank that took each, where ranks took them in turns; else empty, as of maxima of blocks.
+    pub takers: Vec<u32>,
     /// Which value of the input each of them is.
     pub index: Vec<usize>,
     /// How they were made of blocks, where they were.
@@ -52,11 +55,19 @@ impl FittedSample {
             (None, Model::RLargest) => of_steps(values),
             (None, _) => Ok(FittedSample {
                 numbers: values.numbers.clone(),
+                takers: values.takers.clone(),
                 index: (0..values.numbers.len()).collect(),
                 blocks: None,
                 members: Vec::new(),
             }),
         }
+    }
+}
+
+impl FittedSample {
+    /// The numbers with who took them.
+    pub fn series(&self) -> Series {
+        Series::taken_by(&self.numbers, &self.takers)
     }
 }
 
@@ -124,6 +135,7 @@ fn in_blocks(text: &str, values: &Values) -> anyhow::Result<FittedSample> {
     }
     Ok(FittedSample {
         numbers: index.iter().map(|i| values.numbers[*i]).collect(),
+        takers: Vec::new(),
         index,
         blocks: Some(Blocks { count, ..blocks }),
         members,
@@ -139,6 +151,7 @@ fn of_steps(values: &Values) -> anyhow::Result<FittedSample> {
     let steps = subject.steps.len();
     Ok(FittedSample {
         numbers: values.numbers.clone(),
+        takers: Vec::new(),
         index: (0..steps).collect(),
         blocks: Some(Blocks {
             values: Some(subject.ranks.len()),

@@ -354,6 +354,7 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
         &["<exceeded once in", "level", &from, "to"],
     );
     for level in levels {
+        let unit = unit.that_suits(level.level);
         let [value, lower, upper] =
             unit.with_interval(level.level, level.interval.lower, level.interval.upper);
         let name = format!("{} {what}s", count(level.period.round() as u64));

@@ -1,6 +1,6 @@
 //! Chooses the threshold above which the tail is fitted: a value, a share of the values, or automatic.
 
-use anyhow::{anyhow, bail};
+use anyhow::{Context, anyhow, bail};
 use serde::Serialize;
 use tail::Series;
 use tail::latency::Latency;
@@ -31,6 +31,7 @@ pub enum Chosen {
 /// The threshold that `--threshold` asks for, or the one that suits the data.
 pub fn of(args: &FitArgs, values: &Values, far: Option<&Latency>) -> anyhow::Result<Threshold> {
     let series = Series::clean(&values.numbers);
+    series.require(tail::assess::FEWEST, 2).with_context(|| format!("cannot fit {}", values.name))?;
     let text = match &args.threshold {
         Some(text) => text.trim(),
         None if far.is_some_and(|far| far.chosen.is_some()) => "auto",

@@ -1,6 +1,7 @@
 //! `lastrank ls`: the runs of a folder as a table.
 
 mod columns;
+mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -91,7 +92,7 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
         let chosen = args.columns.as_deref().map(|list| columns::of(list, &runs)).transpose()?;
         output::print(&match chosen {
             Some(chosen) => chosen_table(&args.directory, &runs, &chosen),
-            None => table(&args.directory, &runs),
+            None => table(args, &runs),
         })?;
     }
     Ok(Status::Ok)
@@ -179,12 +180,23 @@ fn found_words(found: &Judgements) -> Vec<String> {
     report::words::judgement::lines(found).into_iter().map(|one| one.head).collect()
 }
 
-/// The table for a terminal; the host is in its title where all runs have the same.
-fn table(directory: &Path, runs: &[ListedRun]) -> String {
+/// The table: on a terminal a line for each run unless `-v` asks for all of each; the host, and the program, are in its title
+/// where all runs have the same.
+fn table(args: &LsArgs, runs: &[ListedRun]) -> String {
+    let directory = &args.directory;
     let hosts: BTreeSet<&str> = runs.iter().filter_map(|run| run.host.as_deref()).collect();
     let one_host = hosts.len() < 2;
     let on = hosts.first().filter(|_| one_host).map_or(String::new(), |host| format!(" on {host}"));
     let title = format!("{}{on}", directory.display());
+    if let Some(room) = output::columns().filter(|_| !args.verbose) {
+        let program = &runs[0].program;
+        let is_one = runs.iter().all(|run| run.program == *program)
+            && !runs.iter().all(|run| cells(run)[0].starts_with(program.as_str()));
+        let of = if is_one { format!(": {}", in_one_line(program)) } else { String::new() };
+        if let Some(found) = lines::in_lines(&format!("{title}{of}"), runs, room) {
+            return found;
+        }
+    }
     let columns = [
         "<file",
         "<started (UTC)",

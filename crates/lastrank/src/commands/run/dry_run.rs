@@ -21,12 +21,13 @@ pub fn expected_samples(planned: &Planned) -> u64 {
     if tally.at_least { 0 } else { tally.total + tally.barriers }
 }
 
-/// Print operations, bytes, files and space of every rank.
+/// Print operations, bytes, files and space of every rank, and whether it would begin at all.
 pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Result<Status> {
     let plan = &planned.plan;
     let ranks = plan.ranks.min(MOST_RANKS);
     let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
     let tallies: Vec<WorkCount> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
+    let refusal = missing_space(plan, options).err().map(|error| error.to_string());
     if as_json {
         let space: Vec<_> = plan
             .space
@@ -42,11 +43,12 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
             "backend": options.backend.name(),
             "space": space,
             "asks": asks::of(plan, grant(planned, options)),
+            "would_not_begin": refusal,
             "per_rank": tallies,
         }))?;
         return Ok(Status::Ok);
     }
-    output::print(&text(planned, options, &tallies))?;
+    output::print(&text(planned, options, (&tallies, refusal.as_deref())))?;
     Ok(Status::Ok)
 }
 
@@ -65,7 +67,7 @@ fn grant(planned: &Planned, options: &Options) -> SpawnGrant {
     SpawnGrant::of(planned.shipped, options.allow_spawn || options.confine == Confine::Nobody)
 }
 
-fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
+fn text(planned: &Planned, options: &Options, (tallies, refusal): (&[WorkCount], Option<&str>)) -> String {
     let plan = &planned.plan;
     let ranks = if plan.ranks == 1 { "1 rank".into() } else { format!("{} ranks", plan.ranks) };
     let mut text =
@@ -87,8 +89,8 @@ fn text(planned: &Planned, options: &Options, tallies: &[WorkCount]) -> String {
         text += "it asks to\n";
         text += &asks::text(&asked, spawns);
     }
-    if let Err(error) = missing_space(plan, options) {
-        text += &format!("it would not begin: {error}\n");
+    if let Some(why) = refusal {
+        text += &format!("it would not begin: {why}\n");
     }
     text.push('\n');
     let mut rank = 0;

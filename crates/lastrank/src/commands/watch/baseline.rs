@@ -110,7 +110,7 @@ pub fn of_folder(
     let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
     let unsound = values::unsound(found.iter().map(|(_, one)| one));
     let (_, first) = found.swap_remove(0);
-    Ok(Values { numbers, name, rows: None, unsound, ..first })
+    Ok(Values { numbers, takers: Vec::new(), name, rows: None, unsound, ..first })
 }
 
 /// `1.05`, or `5%` for the same.
@@ -147,7 +147,7 @@ impl QuietRuns {
             );
         }
         let name = &self.values.name;
-        let mut baseline = match Baseline::new(&self.values.numbers, &self.options) {
+        let mut baseline = match Baseline::of_series(&self.values.series(), &self.options) {
             Err(BaselineError::Refused(why)) => {
                 bail!("{name} cannot be a baseline: {}", report::words::alarm::refusal(&why))
             }

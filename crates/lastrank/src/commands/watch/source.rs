@@ -13,8 +13,9 @@ use super::per_run;
 use super::session::Session;
 use crate::cli::WatchArgs;
 use crate::exit::BrokenInput;
+use crate::soundness;
 use crate::system::StopSignals;
-use crate::values::{self, Values};
+use crate::values;
 
 /// Characters at the beginning of a file that identify it: a rotated log has others.
 const HEAD: usize = 64;
@@ -69,10 +70,10 @@ fn look(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
         let began = run.facts.started.clone();
         let found = of_run(run, path, args, session)?;
         let position = session.position();
-        let same = position.run == began && position.values <= found.numbers.len() as u64;
+        let same = position.run == began && position.values <= found.len() as u64;
         let seen = if same { position.values as usize } else { 0 };
-        (position.run, position.values) = (began, found.numbers.len() as u64);
-        found.numbers[seen..].iter().try_for_each(|number| session.push(*number))
+        (position.run, position.values) = (began, found.len() as u64);
+        found[seen..].iter().try_for_each(|number| session.push(*number))
     } else if args.follow && !path.exists() {
         Ok(())
     } else {
@@ -267,15 +268,21 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
     }
     runs.sort_by(|a, b| a.0.cmp(&b.0));
     for (_, file, run) in runs {
-        for number in of_run(run, &file, args, session)?.numbers {
+        for number in of_run(run, &file, args, session)? {
             session.push(number)?;
         }
     }
     Ok(())
 }
 
-/// The values of a run that stand against those of the baseline; what has no counterpart there is told.
-fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Result<Values> {
+/// The values of a run that stand against those of the baseline; what has no counterpart there is told. Of a run that is not
+/// sound there may be none: the runs after it are watched all the same.
+fn of_run(
+    run: samples::Run,
+    path: &Path,
+    args: &WatchArgs,
+    session: &mut Session,
+) -> anyhow::Result<Vec<f64>> {
     let choice = args.choice.of_run();
     let quiet = &session.quiet().values;
     if !quiet.seconds {
@@ -285,13 +292,17 @@ fn of_run(run: samples::Run, path: &Path, args: &WatchArgs, session: &mut Sessio
             quiet.name
         );
     }
-    let (found, notes) = values::of_run_like(run, path, &choice, quiet)?;
+    let unsound = soundness::unsound_of(&run, path);
+    let found = values::of_run_like(run, path, &choice, quiet);
+    session.look_at_soundness(&unsound)?;
+    let (found, notes) = match found {
+        Err(_) if !unsound.is_empty() => return Ok(Vec::new()),
+        found => found?,
+    };
     for note in notes.into_iter().chain(found.cautions()) {
         session.note(&note);
     }
-    session.look_at_soundness(&found.unsound)?;
     session.look_at_run(&found.numbers);
-    let Some(statistic) = per_run::statistic(args)? else { return Ok(found) };
-    let numbers = statistic.of_values(found.numbers.clone()).into_iter().collect();
-    Ok(Values { numbers, ..found })
+    let Some(statistic) = per_run::statistic(args)? else { return Ok(found.numbers) };
+    Ok(statistic.of_values(found.numbers).into_iter().collect())
 }
