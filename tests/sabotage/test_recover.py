@@ -88,12 +88,6 @@ OF_THE_USER = {
         'barrier; if $$rank == 0 { rename("mine", "o"); symlink(".", "mine"); write("ready", 1); } sleep(60s);',
         "docs/thesis",
     ),
-    "outside, where a link leads that was made below and moved up": (
-        'if $$rank == 0 { mkdir("a"); mkdir("a/b"); symlink("..", "a/b/l"); rename("a/b/l", "up"); mkdir("mine"); }'
-        'barrier; if $$rank == 1 { write("begun", 1);' + WAIT + 'write("mine/notes", 1); }'
-        'barrier; if $$rank == 0 { rename("mine", "o"); rename("up", "mine"); write("ready", 1); } sleep(60s);',
-        "../notes",
-    ),
 }
 """A program that others wrote, and what the user makes between the begin of the run and its end."""
 
