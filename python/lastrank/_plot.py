@@ -14,7 +14,6 @@ import io
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from html import unescape
 from pathlib import Path
@@ -23,6 +22,7 @@ from typing import Any
 from ._plot_axes import legend_rows
 from ._plot_style import inches, library, settings
 from ._plot_traces import Drawer
+from ._replace import replace
 
 __all__ = ["KINDS", "draw", "figure", "kinds", "main", "save"]
 
@@ -227,17 +227,7 @@ def save(
     if form not in FORMS:
         raise ValueError(f"{path}: a name that ends in .pdf, .svg or .png")
     written = _bytes(figure(source, kind, width=width, columns=columns, fonts=fonts), form, fonts)
-    handle, beside = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".partial")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(written)
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(beside).chmod(0o666 & ~mask)
-        Path(beside).replace(path)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    replace(path, written)
     return path
 
 

@@ -18,6 +18,7 @@ from ._executable import Said, failed, run_to_end
 from ._fit import Fit, figure_of, fit
 from ._frame import Frame
 from ._progress import Progress, seconds as _duration, shown
+from ._replace import replace
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-not-found,import-untyped,unused-ignore]
@@ -276,8 +277,8 @@ class Run:
         return self._file.html()
 
     def page(self, path: str | os.PathLike[str]) -> Path:
-        """Writes the page."""
-        Path(path).write_text(self.html(), encoding="utf-8")
+        """Writes the page. A file of that name is replaced by a whole one, and a link is not followed."""
+        replace(Path(path), self.html().encode())
         return Path(path)
 
     def __repr__(self) -> str:

@@ -135,6 +135,17 @@ def test_figures_are_those_of_the_page(lr: ModuleType, run: Any) -> None:
     assert run.page("page.html").read_text().startswith("<!doctype html>")
 
 
+def test_a_page_follows_no_link_and_replaces_no_pipe(run: Any, tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("the user's")
+    (tmp_path / "page.html").symlink_to("thesis.txt")
+    assert run.page(tmp_path / "page.html").read_text().startswith("<!doctype html>")
+    assert not (tmp_path / "page.html").is_symlink() and (tmp_path / "thesis.txt").read_text() == "the user's"
+    os.mkfifo(tmp_path / "pipe.html")
+    with pytest.raises(OSError, match="no ordinary file"):
+        run.page(tmp_path / "pipe.html")
+    assert sorted(os.listdir(tmp_path)) == ["page.html", "pipe.html", "thesis.txt"]
+
+
 def test_one_run_several_runs_and_none_are_loaded(lr: ModuleType, run: Any, tmp_path: Path) -> None:
     for name in ("a", "b"):
         (tmp_path / f"{name}.parquet").write_bytes(run.path.read_bytes())

@@ -297,6 +297,24 @@ def test_the_folder_of_ab_is_removed_and_nothing_that_came_in_its_place(shared: 
     assert not changed, changed
 
 
+def test_ab_keeps_runs_only_where_nothing_is(lastrank: Lastrank) -> None:
+    folder = lastrank.folder
+    for name in "ab":
+        (folder / f"{name}.ppl").write_text('repeat 30 stat(".");')
+    (folder / "thesis.txt").write_text("the user's")
+    (folder / "runs").mkdir()
+    for name, aim in (("warm-up-a.parquet", None), ("01-1-b.parquet", "../thesis.txt")):
+        path = folder / "runs" / name
+        path.write_text("the user's") if aim is None else path.symlink_to(aim)
+        had = fingerprint(folder / "runs")
+        done = says(lastrank, "ab", "a.ppl", "b.ppl", "--time", "1s", "--keep", "runs")
+        assert done.returncode == 2 and "is not empty: give `--keep` a new folder" in done.stderr, done.stderr
+        assert not what_changed(had, fingerprint(folder / "runs"))
+        path.unlink()
+    done = says(lastrank, "ab", "a.ppl", "b.ppl", "--time", "1s", "--keep", "runs")
+    assert (folder / "runs/warm-up-a.parquet").exists() and done.returncode in (0, 1, 3), done.stderr
+
+
 def test_no_pipe_makes_it_wait_and_no_device_makes_it_read_for_ever(lastrank: Lastrank) -> None:
     folder = lastrank.folder
     (folder / "p.ppl").write_text('stat(".");')

@@ -303,6 +303,12 @@ impl Programs {
         }
         if let Some(folder) = &args.keep {
             std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+            // Runs have fixed names in it: nothing else is to be replaced, and earlier runs are not to be among them.
+            let mut names =
+                std::fs::read_dir(folder).with_context(|| format!("cannot read {}", folder.display()))?;
+            if names.next().is_some() {
+                bail!("{} is not empty: give `--keep` a new folder", folder.display());
+            }
         }
         let around = std::env::temp_dir();
         let made = match &args.keep {
