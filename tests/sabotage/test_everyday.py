@@ -1,7 +1,9 @@
 """Everyday work needs no option that weakens anything: what runs made, the next ones may use."""
 
 import json
+import os
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -61,8 +63,9 @@ def test_what_the_user_put_in_the_place_of_a_run_s_file_is_the_user_s(lastrank: 
     for name in ("d/f", "g"):
         (work / "new").write_text("mine")
         (work / "new").replace(work / name)
-    for text in ('write("d/f", 1);', 'delete("d/f");', 'rename("d", "e");', 'append("g", 1);'):
-        assert "did not make it" in run(lastrank, home, text, status=2)
+    for text in ('write("d/f", 1);', 'delete("d/f");', 'append("g", 1);'):
+        assert "this run did not make it, and no earlier one" in run(lastrank, home, text, status=2)
+    assert "not all in it was made by runs of yours" in run(lastrank, home, 'rename("d", "e");', status=2)
     assert (work / "d/f").read_text() == (work / "g").read_text() == "mine"
 
 
@@ -83,6 +86,59 @@ def test_only_a_place_grants(lastrank: Lastrank, home: Path) -> None:
     assert (outside / "f").exists()
 
 
+def test_a_refusal_says_of_who_made_the_file_only_what_is_known(lastrank: Lastrank, home: Path) -> None:
+    (work := lastrank.folder / "work").mkdir()
+    text = 'write("data", 1);'
+    words = ("run", "p.ppl", "-s", "-o", lastrank.folder / "r.parquet", "--report", "none")
+    # Nothing can be remembered: said when something is left, and when that is in the way.
+    closed = home / "closed"
+    closed.write_text("no directory")
+    assert f"is not remembered ({closed}" in (said := run(lastrank, closed, text)), said
+    said = say(lastrank, closed, *words, status=2)
+    assert f"what earlier ones made is not remembered ({closed}" in said and "--allow" in said, said
+    # A run file is a result, and no program's.
+    (work / "data").unlink()
+    said = say(lastrank, home, "run", "p.ppl", "-s", "-o", "d1.parquet", "--report", "none")
+    assert "remembered" not in said, said
+    said = run(lastrank, home, 'write("d1.parquet", 1);', status=2)
+    assert "it is a run file of lastrank" in said and "--allow" not in said, said
+    # Another run is at work there.
+    (work / "data").unlink()
+    (work / "q.ppl").write_text('write("data", 1); create("begun"); sleep(60s);')
+    command = [str(lastrank.program), "run", "q.ppl", "-s", "--report", "none", "-o", "q.parquet"]
+    with subprocess.Popen(command, cwd=work, env={"HOME": str(home), "PATH": "/usr/bin:/bin"}) as other:
+        deadline = time.monotonic() + 60
+        while not (work / "begun").exists() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        said = run(lastrank, home, text, status=2)
+        other.kill()
+    while (work / "begun").exists() and time.monotonic() < deadline:
+        subprocess.run([lastrank.program, "recover"], cwd=work, capture_output=True, check=False)
+    assert f"another run of yours is under way in {work} (q, started" in said and "may have" in said, said
+
+
+def test_what_will_be_refused_is_said_before(lastrank: Lastrank, home: Path) -> None:
+    (work := lastrank.folder / "work").mkdir()
+    (work / "thesis.txt").write_text("mine")
+    (work / "p.ppl").write_text('write("thesis.txt", 4KiB); create(".bashrc"); create("/elsewhere/other-$$rank"); write("new", 1);')
+    refused = ('refused to write to "thesis.txt"', 'refused to write to ".bashrc"', 'refused to write to "/elsewhere/other-0"')
+    for words in (("explain", "p.ppl"), ("check", "p.ppl"), ("run", "p.ppl", "--dry-run")):
+        said = say(lastrank, home, *words)
+        assert all(f"as files are now, a run is {one}" in said for one in refused) and '"new"' not in said, said
+        assert "warning" in said or words[0] != "check", said
+        told = json.loads(say(lastrank, home, *words, "--format=json" if words[0] == "check" else "--json"))
+        assert len(told["refusals"]) == 3, told
+    assert f"--allow {work}" in said
+    # The run says the same, and what the user allows is not refused.
+    assert refused[0] in run(lastrank, home, (work / "p.ppl").read_text(), status=2)
+    said = say(lastrank, home, "run", "p.ppl", "--dry-run", "--allow", work, "--allow", "/elsewhere")
+    assert "refused" not in said and "creates at most 4 files: thesis.txt, .bashrc, /elsewhere/other-0, new" in said, said
+    # What an earlier run left is the next one's.
+    run(lastrank, home, 'write("own", 1);')
+    (work / "p.ppl").write_text('write("own", 1);')
+    assert "creates 1 file: own" in (said := say(lastrank, home, "run", "p.ppl", "--dry-run")) and "refused" not in said, said
+
+
 def test_a_replay_makes_the_links_that_the_application_made(lastrank: Lastrank, home: Path) -> None:
     """Also those that a program could not make: `..` behind a name, and what leads out of the directory."""
     script = "mkdir res lib; echo x > res/x; ln -s ../lib/../res/x res/l; ln -s ../../up res/h; mv res moved; cat moved/h"
@@ -95,6 +151,56 @@ def test_a_replay_makes_the_links_that_the_application_made(lastrank: Lastrank, 
         (lastrank.folder / "work/p.ppl").write_text(f'symlink("{target}", "l");')
         said = say(lastrank, home, "replay", "p.ppl", "-o", lastrank.folder / "p.parquet", status=2)
         assert "make a link to" in said and not (lastrank.folder / "work/l").is_symlink(), said
+
+
+def test_a_replay_makes_absolute_links_too_and_fidelity_sees_another_one(lastrank: Lastrank, home: Path) -> None:
+    (lastrank.folder / "elsewhere").mkdir()
+    script = f"mkdir res; echo x > res/f; ln -s {lastrank.folder}/elsewhere/tool res/tool; ln -s $PWD/res/f res/g; ln -s ../../up res/h; ln -s lib/../res/f res/i"
+    say(lastrank, home, "record", "-o", "app.parquet", "--", "sh", "-c", script)
+    say(lastrank, home, "replay", "app.parquet", "-o", lastrank.folder / "replay.parquet")
+    work = lastrank.folder / "work"
+    made = {path.name: path for path in (work / "imported").rglob("*") if path.is_symlink()}
+    assert {name: str(path.readlink()) for name, path in made.items()} == {
+        "tool": f"{lastrank.folder}/elsewhere/tool",
+        "g": "f",
+        "h": "../../up",
+        "i": "lib/../res/f",
+    }
+    look = ("fidelity", "app.parquet", lastrank.folder / "replay.parquet", "--tree", "imported")
+    assert "The files are those that the application left" in (said := say(lastrank, home, *look)), said
+    made["tool"].unlink()
+    made["tool"].symlink_to("../../../elsewhere/tool")
+    said = say(lastrank, home, *look, status=1)
+    assert "1 of" in said and f"the application left a link to {lastrank.folder}/elsewhere/tool" in said, said
+    # A program is another matter: anybody may have written it.
+    (work / "p.ppl").write_text('define place "dir" $dir "."\nsymlink("/etc/passwd", "l");')
+    said = say(lastrank, home, "replay", "p.ppl", "--set", "dir=other", "-o", "p.parquet", status=2)
+    assert "make a link to" in said and not (work / "l").is_symlink(), said
+
+
+def test_a_directory_that_is_missing_is_named_before_anything_runs(lastrank: Lastrank, home: Path) -> None:
+    work, missing = lastrank.folder / "work", lastrank.folder / "not here"
+    said = run(lastrank, home, 'write("x", 1);', "--root", missing, status=2)
+    assert f"there is no directory {missing}; `mkdir -p '{missing}'` makes it" in said, said
+    below = 'define place "dir" $dir "here"\nwrite("$dir/x", 1);'
+    said = run(lastrank, home, below, "--set", f"dir={missing}", status=2)
+    assert f"--set dir={missing}: the program begins with {missing}/x" in said and "mkdir -p" in said, said
+    assert {path.name for path in work.iterdir()} == {"p.ppl"} and not (lastrank.folder / "r.parquet").exists()
+    # What the program makes itself need not be there, and a place may be a file.
+    run(lastrank, home, below.replace("write", 'mkdir("$dir"); write'), "--set", f"dir={missing}")
+    run(lastrank, home, 'define place "file" $file "here"\nwrite($file, 1);', "--set", f"file={lastrank.folder / 'new'}")
+    command = [str(lastrank.program), "record", "--quiet", "-o", "app.parquet", "--", "true"]
+    nowhere = str(lastrank.folder / "nowhere")
+    done = subprocess.run(command, cwd=work, env={**os.environ, "TMPDIR": nowhere}, capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and f"cannot keep the calls in {nowhere} (TMPDIR" in done.stderr, done.stderr
+
+
+def test_a_recording_is_no_run_and_is_told_as_a_recording(lastrank: Lastrank, home: Path) -> None:
+    say(lastrank, home, "record", "-o", "app.parquet", "--", "true")
+    for words, status in ((("ls", "."), 0), (("report", "app.parquet"), 2), (("compare", "app.parquet", "app.parquet"), 2)):
+        said = say(lastrank, home, *words, status=status)
+        assert "app.parquet is a recording of an application" in said and "`lastrank replay" in said, said
+        assert "another tool" not in said, said
 
 
 def test_ior_writes_and_then_reads(lastrank: Lastrank, home: Path) -> None:

@@ -134,5 +134,99 @@ def test_a_claim_that_holds_something_is_the_user_s(lastrank: Lastrank) -> None:
     assert kept.read_text() == "notes"
 
 
+def recovered(lastrank: Lastrank, folder: Path, *words: str) -> str:
+    command = [str(lastrank.program), "recover", *words]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0 or "is left alone" in done.stderr, (done.stdout, done.stderr)
+    return done.stdout
+
+
+def killed_run(lastrank: Lastrank, folder: Path, program: str, options: tuple[str, ...] = ()) -> None:
+    folder.mkdir(exist_ok=True)
+    (folder / "p.ppl").write_text(program)
+    command = [str(lastrank.program), "run", "p.ppl", "-s", "-o", "r.parquet", "--report", "none", *options]
+    with subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL) as run:
+        until((folder / "begun").exists, "it did not begin")
+        ranks = children(run.pid)
+        run.kill()
+        run.wait(60)
+    until(lambda: not any(map(is_alive, ranks)), "ranks outlive their supervisor")
+
+
+@pytest.mark.parametrize("how", [(), ("--quiet",)])
+def test_a_recording_is_recovered_in_the_folder_where_it_began(lastrank: Lastrank, how: tuple[str, ...]) -> None:
+    folder, other = lastrank.folder / "mine", lastrank.folder / "other"
+    folder.mkdir()
+    other.mkdir()
+    # Reads a file again and again, and ends by itself when it has been told to.
+    script = "touch begun; while [ ! -e enough ]; do cat begun; sleep 0.01; done"
+    command = [str(lastrank.program), "record", *how, "-o", "u.parquet", "--", "sh", "-c", script]
+    with subprocess.Popen(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as recorder:
+        until((folder / "begun").exists, "it did not begin")
+        shells = children(recorder.pid)
+        recorder.kill()
+        recorder.wait(60)
+    (folder / "enough").touch()
+    until(lambda: not any(map(is_alive, shells)), "the application ends")
+    assert list(folder.glob(".u.parquet.*.partial")), "what it was about to write"
+    assert f"in {folder}: lastrank record -- sh" in (said := recovered(lastrank, other)), said
+    assert not list(other.iterdir())
+    said = recovered(lastrank, folder, ".")
+    assert "u.parquet" in said and f"of lastrank record -- sh -c touch begun" in said and f"started in {folder} at 20" in said, said
+    assert {path.name for path in folder.iterdir()} == {"begun", "enough", "u.parquet"}
+
+
+def test_recover_takes_the_runs_of_its_folder_and_names_those_of_others(lastrank: Lastrank) -> None:
+    folder, other, empty = lastrank.folder / "mine", lastrank.folder / "other", lastrank.folder / "empty"
+    for one in (folder, other):
+        killed_run(lastrank, one, 'create("begun"); sleep(60s);')
+    empty.mkdir()
+    said = recovered(lastrank, empty)
+    assert said.startswith("Nothing to recover here. "), said
+    assert f"in {folder}: lastrank run p.ppl" in said and f"in {other}: lastrank run p.ppl" in said, said
+    assert "lastrank recover --all" in said and not list(empty.iterdir()), said
+    said = recovered(lastrank, folder)
+    assert f"of lastrank run p.ppl -s -o r.parquet --report none, started in {folder} at 20" in said, said
+    assert f"in {other}: lastrank run p.ppl" in said and "removed 1 file that it had created" in said, said
+    assert {path.name for path in folder.iterdir()} == {"p.ppl", "r.parquet"}
+    assert (other / "begun").exists()
+    # A named folder is as good as the current one.
+    said = recovered(lastrank, empty, str(other))
+    assert (other / "r.parquet").exists() and not (other / "begun").exists() and not list(empty.iterdir()), said
+
+
+def test_recover_all_writes_those_of_every_folder_into_this_one(lastrank: Lastrank) -> None:
+    """In a memory of its own: others of this user may have left runs."""
+    if os.geteuid() != 0 or subprocess.run(["unshare", "--mount", "true"], check=False).returncode != 0:
+        pytest.skip("only root can mount")
+    folder, into = lastrank.folder / "mine", lastrank.folder / "into"
+    folder.mkdir()
+    into.mkdir()
+    (folder / "p.ppl").write_text('create("begun"); sleep(60s);')
+    (folder / "kill.sh").write_text(
+        "mount -t tmpfs none /dev/shm; unset XDG_RUNTIME_DIR\n"
+        '"$0" run p.ppl -s -o r.parquet --report none & while [ ! -e begun ]; do sleep 0.05; done; kill -9 $!; wait\n'
+        f"cd {into}; sleep 0.3; " + '"$0" recover --all\n'
+    )
+    command = ["unshare", "--mount", "sh", "-c", (folder / "kill.sh").read_text(), str(lastrank.program)]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, timeout=120, env={**os.environ, "TMPDIR": str(into)}
+    )
+    assert f"started in {folder} at" in done.stdout and (into / "r.parquet").exists(), (done.stdout, done.stderr)
+    assert not (folder / "begun").exists()
+
+
+def test_a_file_of_a_killed_run_is_not_to_be_allowed_but_recovered(lastrank: Lastrank) -> None:
+    folder = lastrank.folder / "mine"
+    killed_run(lastrank, folder, 'write("big", 1); create("begun"); sleep(60s);')
+    (folder / "q.ppl").write_text('write("big", 1);')
+    command = [str(lastrank.program), "run", "q.ppl", "-s", "-o", "q.parquet", "--report", "none"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and "--allow" not in done.stderr, done.stderr
+    assert "one of yours that was killed did (p, started" in done.stderr and f"`lastrank recover {folder}`" in done.stderr
+    recovered(lastrank, folder)
+    subprocess.run(command, cwd=folder, check=True)
+
+
 if __name__ == "__main__":
     pytest.main([__file__])

@@ -87,7 +87,6 @@ CASES = [
     Case("io-value", "io randread --depth many", status=2),
     Case("page-nowhere", "report runs/a.parquet -o nowhere/page.html", status=-1),
     Case("ls-file", "ls runs/a.parquet", status=2),
-    Case("nothing-to-recover", "recover empty"),
 ]
 MODES: dict[str, dict[str, str]] = {
     "NO_COLOR": {"NO_COLOR": "1"},

@@ -218,7 +218,7 @@ fn what_a_run_created_is_removed_when_asked_and_only_that() {
         let mut program = parallel_write(home.path());
         program.work.keep = true;
         let outcome = run(&program, &Options { clean: Clean::Always, ..options(3, home.path()) });
-        format!("{:?} {:?}", outcome.cleaned.map(|cleaned| cleaned.removed), left_in(home.path()))
+        format!("{:?} {:?}", outcome.cleaned.map(|cleaned| cleaned.removed()), left_in(home.path()))
     });
     assert_eq!(said, "Some(2) [\"target-1\"]");
 }

@@ -275,11 +275,17 @@ pub struct RunOptions {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  lastrank recover\n  lastrank recover results\n\n\
-    Samples lie in /dev/shm until their run file is written; a restart or the last logout may lose them.")]
+#[command(
+    after_help = "Examples:\n  lastrank recover\n  lastrank recover results\n  lastrank recover --all\n\n\
+    Samples lie in /dev/shm until their run file is written; a restart or the last logout may lose them."
+)]
 pub struct RecoverArgs {
-    /// Only runs of this folder; run files are written into it [default: all runs, into the working directory]
+    /// Runs and recordings that were started in this folder or were to be written there; they are written into it
+    /// [default: the working directory]
     pub directory: Option<PathBuf>,
+    /// Those of all your folders, into this one
+    #[arg(long)]
+    pub all: bool,
 }
 
 #[derive(Debug, Args)]

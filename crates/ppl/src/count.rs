@@ -1,5 +1,7 @@
 //! Counts what a program would do without executing it: operations, bytes, files and space of a rank.
 
+mod touched;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -12,11 +14,11 @@ use crate::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Time
 use crate::plan::Plan;
 use crate::value::Value;
 
+use touched::show;
+pub use touched::{Touch, Touched};
+
 /// The number of commands that are counted one by one before the result becomes a lower bound.
 pub const DEFAULT_BUDGET: u64 = 2_000_000;
-
-/// The number of created and of removed file names in [`Details`].
-const SHOWN_NAMES: usize = 4;
 
 /// What one rank would do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -62,6 +64,8 @@ pub struct Details {
     pub created: Vec<String>,
     /// The first few names that are removed, in order.
     pub removed: Vec<String>,
+    /// What is done first with each name.
+    pub touched: Touched,
 }
 
 /// Counts what a rank would do. Of a loop whose iterations do equal work the first is counted, and the second for all others;
@@ -81,23 +85,16 @@ fn counted(plan: &Plan, rank: u32, mut counter: Counter<'_>) -> Details {
         Err(Halt::Machine(_)) => counter.tally.at_least = true,
         Err(stop) => counter.tally.stopped = Some(stop.to_string()),
     }
-    let Counter { mut tally, sites, created, removed, named, .. } = counter;
+    let Counter { mut tally, sites, created, removed, named, touched, .. } = counter;
     tally.total = tally.operations.values().sum();
     tally.space = named.most;
-    Details { tally, sites, created, removed }
+    Details { tally, sites, created, removed, touched }
 }
 
 /// As [`details`], each iteration of each loop by itself. What it counts is done for certain: where the budget ends first
 /// (`at_least`), there is more.
 pub fn walk(plan: &Plan, rank: u32, budget: u64) -> Details {
     counted(plan, rank, Counter { multiplies: false, ..Counter::new(plan, rank, budget) })
-}
-
-/// Adds a name, unless there are enough.
-fn show(list: &mut Vec<String>, name: &str) {
-    if list.len() < SHOWN_NAMES && !name.is_empty() && !list.iter().any(|known| known == name) {
-        list.push(name.to_owned());
-    }
 }
 
 /// A file that is open.
@@ -129,6 +126,7 @@ struct Counter<'p> {
     sites: Vec<u64>,
     created: Vec<String>,
     removed: Vec<String>,
+    touched: Touched,
     /// The command being counted.
     command: &'static str,
 }
@@ -153,6 +151,7 @@ impl<'p> Counter<'p> {
             sites: vec![0; plan.sites().len()],
             created: Vec::new(),
             removed: Vec::new(),
+            touched: Touched::default(),
             command: "",
         }
     }
@@ -199,6 +198,7 @@ impl<'p> Counter<'p> {
 
     /// Applies the transfer and effect of a command, as its row in the table states.
     fn follow(&mut self, spec: &CommandSpec, arguments: &Arguments) -> Reply {
+        self.touched.note(spec, arguments);
         let (mut number, mut bytes) = (spec.dry_value, 0);
         // Kernels use their own memory and files; the interpreter executes its own commands.
         if matches!(spec.class, Class::File | Class::Collective) {

@@ -104,3 +104,35 @@ fn a_loop_over_time_and_a_stonewall_count_one_round() {
     // An empty loop ends too.
     assert_eq!(count("for 60s { } getpid();"), 1);
 }
+
+#[test]
+fn what_is_done_first_with_each_name_is_known_before_the_run() {
+    use ppl::count::Touch::{Makes, MakesNew, Reads, Removes, Renames, Replaces};
+    let program = r#"
+        mkdir("d"); write("d/a", 10); read("d/a"); delete("d/a"); delete("old"); rename("b", "c"); stat("never");
+        $f = fopen("r", "r"); fclose($f); $f = fopen("x", "O_WRONLY|O_CREAT|O_EXCL"); fclose($f);
+        $f = fopen("w", "r+"); fclose($f); symlink("elsewhere", "l"); link("w", "m"); append("e", 1); read("whole");
+        repeat 3 { create("loop"); } getpid(); print("no");"#;
+    let plan = compiled(program, "").unwrap_or_else(|found| panic!("{:?}", &found[0]));
+    let touched = ppl::count::details(&plan, 0, 1_000).touched;
+    let wanted = [
+        ("d", MakesNew),
+        ("d/a", Makes),
+        ("old", Removes),
+        ("b", Renames),
+        ("c", Replaces),
+        ("r", Reads),
+        ("x", MakesNew),
+        ("w", Makes),
+        ("l", MakesNew),
+        ("m", MakesNew),
+        ("e", Makes),
+        ("whole", Reads),
+        ("loop", Makes),
+    ];
+    assert_eq!(touched.iter().collect::<Vec<_>>(), wanted);
+    assert!(!touched.more);
+    let plan = compiled("$i = 0; repeat 1000 { $i = $i + 1; create(\"f-$i\"); }", "").unwrap();
+    let touched = ppl::count::walk(&plan, 0, 10_000).touched;
+    assert!(touched.more && touched.iter().count() == 256);
+}

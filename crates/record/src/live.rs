@@ -193,6 +193,16 @@ impl LeftFolder {
         manifest_in(&own(own_folder(path)?, Path::new(MANIFEST), OFlags::RDONLY)?)
     }
 
+    /// The folder `path`, whether its run is over or not, which is not locked: only to look at it.
+    ///
+    /// # Errors
+    /// As [`LeftFolder::look`].
+    pub fn look_unlocked(path: &Path) -> io::Result<Self> {
+        let folder = own_folder(path)?;
+        let file = own(&folder, Path::new(MANIFEST), OFlags::RDONLY)?;
+        Ok(Self { path: path.into(), folder, manifest: manifest_in(&file)?, _lock: file })
+    }
+
     /// Looks whether the folder `path` is one of a run of this user, and whether that is over.
     ///
     /// # Errors

@@ -11,6 +11,8 @@ use samples::{Sample, SiteKind};
 pub(crate) const SCHEMA_KEY: &str = "lastrank.schema";
 /// Footer key of the facts (JSON of [`samples::Facts`]).
 pub const FACTS_KEY: &str = "lastrank.facts";
+/// The key of the footer of a recording, which is no run.
+pub const RECORDING_KEY: &str = "lastrank.recording/1";
 /// Footer key of the sites (JSON list of [`samples::Site`]); column `site` is an index into it.
 pub(crate) const SITES_KEY: &str = "lastrank.sites";
 /// Footer key of `LENGTH:CRC32:CRC32:CRC32`: over the first LENGTH bytes of the file, which are all its

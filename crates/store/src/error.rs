@@ -58,6 +58,16 @@ pub enum Error {
         /// The file.
         path: PathBuf,
     },
+    /// A recording of an application, whose calls are no samples.
+    #[error(
+        "{0} is a recording of an application and no run: `lastrank replay {0}` replays it, and `lastrank import {0}` makes \
+         a program of it",
+        path.display()
+    )]
+    Recording {
+        /// The file.
+        path: PathBuf,
+    },
     /// A run of a later version.
     #[error("{} was written by a newer lastrank (schema {found}; this one reads {})", path.display(), SCHEMA)]
     Newer {

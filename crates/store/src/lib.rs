@@ -33,7 +33,7 @@ mod sound;
 mod thrift;
 mod write;
 
-pub use columns::FACTS_KEY;
+pub use columns::{FACTS_KEY, RECORDING_KEY};
 pub use error::Error;
 pub use held::{HeldFolder, PrivateFolder};
 pub use ordinary::{open_ordinary, read_ordinary};

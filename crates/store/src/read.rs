@@ -16,8 +16,8 @@ use samples::{Facts, Run, Sample, Site, Warning};
 
 use crate::Error;
 use crate::columns::{
-    CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, SCHEMA, SCHEMA_KEY, SITES_KEY, add_values, blank,
-    sum_of_texts,
+    CHECKSUM_KEY, COLUMNS, Column, FACTS_KEY, NEEDED, RECORDING_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY,
+    add_values, blank, sum_of_texts,
 };
 use crate::sound::{check_pages, open_parquet};
 
@@ -91,7 +91,12 @@ pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
         .map_err(|_| damaged("the Parquet library cannot make sense of it".into()))?;
     let reader = read.map_err(|error| Error::parquet("read", path, error))?;
     let pairs = reader.metadata().file_metadata().key_value_metadata();
-    let text = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == FACTS_KEY)?.value.as_deref());
+    let value =
+        |key: &str| pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key)?.value.as_deref());
+    let text = value(FACTS_KEY);
+    if text.is_none() && value(RECORDING_KEY).is_some() {
+        return Err(Error::Recording { path: path.into() });
+    }
     serde_json::from_str(text.ok_or_else(|| Error::Foreign { path: path.into() })?)
         .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))
 }
@@ -144,7 +149,10 @@ impl Footer {
                 .find(|pair| pair.key == key)
                 .and_then(|pair| pair.value.clone())
         };
-        let schema = value(SCHEMA_KEY).ok_or_else(|| Error::Foreign { path: path.into() })?;
+        let schema = value(SCHEMA_KEY).ok_or_else(|| match value(RECORDING_KEY) {
+            Some(_) => Error::Recording { path: path.into() },
+            None => Error::Foreign { path: path.into() },
+        })?;
         if schema != SCHEMA {
             return Err(Error::Newer { path: path.into(), found: schema });
         }

@@ -24,6 +24,9 @@ pub struct Options {
     pub choice: Choice,
     /// Whether names must tell nothing.
     pub anonymise: bool,
+    /// Whether an absolute link leads to what the application's led to, where the program has no name for that. Otherwise each counts
+    /// from the link, and leads nowhere outside of the program's directory.
+    pub links: bool,
     /// Whether each call is written, without loops.
     pub verbatim: bool,
     /// Whether sizes and random offsets are drawn from their distributions.
@@ -64,6 +67,11 @@ pub struct Imported {
 }
 
 impl Imported {
+    /// The directory of the application for which `$dir` stands.
+    pub fn root(&self) -> &[u8] {
+        &self.paths.root
+    }
+
     /// The names below `$dir`, by their numbers in the trace, as the program has them.
     pub fn names<'a>(&'a self, trace: &'a Trace) -> impl Iterator<Item = (u32, &'a str)> {
         self.paths.below().filter(|(number, _)| is_below(trace.names.get(*number), &self.paths.root))
@@ -141,6 +149,7 @@ pub fn import(trace: &mut Trace, options: &Options) -> Imported {
         before: &before,
         choice: &options.choice,
         anonymise: options.anonymise,
+        links: options.links,
         verbatim: options.verbatim,
         least_gap: options.least_gap,
         open_loop: options.open_loop,

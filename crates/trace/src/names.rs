@@ -36,8 +36,7 @@ pub fn is_below(name: &[u8], above: &[u8]) -> bool {
 /// Begins a name that is a text of its own, such as the target of a symbolic link, and not below `$dir`.
 pub const RAW: &[u8] = b"\0";
 
-/// The text of a symbolic link as the program gives it: an absolute one is counted from the link, since the tree lies
-/// elsewhere.
+/// The text of a symbolic link for a program. Of an absolute one both that it may have, of which [`which_text`] chooses.
 pub fn link_text(link: &[u8], target: &[u8]) -> Vec<u8> {
     let mut out = RAW.to_vec();
     if target.first() != Some(&b'/') {
@@ -52,7 +51,39 @@ pub fn link_text(link: &[u8], target: &[u8]) -> Vec<u8> {
     }
     let rest = target.strip_prefix(above.as_slice()).unwrap_or(&target);
     out.extend_from_slice(rest.strip_prefix(b"/").unwrap_or(rest));
-    out
+    [out.as_slice(), &target].join(RAW)
+}
+
+/// Of what [`link_text`] gave, without its beginning: an absolute text counts from the link where it leads to what the program
+/// `has`, since its tree lies elsewhere; anywhere else it leads to what the link of the application led to.
+pub fn which_text(text: &[u8], has: impl FnOnce(&[u8]) -> bool) -> &[u8] {
+    match text.iter().position(|byte| *byte == RAW[0]) {
+        Some(middle) if has(&text[middle + 1..]) => &text[..middle],
+        Some(middle) => &text[middle + 1..],
+        None => text,
+    }
+}
+
+/// Which names a program has below its directory.
+pub struct NameSet<'a> {
+    sorted: Vec<&'a [u8]>,
+}
+
+impl<'a> NameSet<'a> {
+    /// Of these.
+    pub fn of(names: impl Iterator<Item = &'a [u8]>) -> Self {
+        let mut sorted: Vec<_> = names.collect();
+        sorted.sort_unstable();
+        Self { sorted }
+    }
+
+    /// Is it one of them, or a directory above one?
+    pub fn has(&self, name: &[u8]) -> bool {
+        let below = [name, b"/"].concat();
+        let next = self.sorted.partition_point(|one| *one < below.as_slice());
+        self.sorted.get(next).is_some_and(|one| one.starts_with(&below))
+            || self.sorted.binary_search(&name).is_ok()
+    }
 }
 
 /// A name as text: characters that control a terminal or the order of text, bytes that are no UTF-8, backslashes and what looks like such an escape become
@@ -128,6 +159,21 @@ mod tests {
         assert_eq!(escape(b"a%0Ab 100%"), "a%250Ab 100%");
         assert_eq!(escape(b"\xff\xc3\xa9"), "%FF\u{e9}");
         assert_eq!(escape(b"a\"b$c"), "a\"b$c");
+    }
+
+    #[test]
+    fn an_absolute_link_counts_from_itself_only_where_it_leads_to_what_the_program_has() {
+        let names = NameSet::of([&b"/w/a/f"[..], b"/w/a-b", b"/w/l"].into_iter());
+        let text = |target: &[u8]| {
+            let both = link_text(b"/w/s/l", target);
+            which_text(both.strip_prefix(RAW).unwrap(), |target| names.has(target)).to_vec()
+        };
+        assert_eq!(text(b"/w/a/f"), b"../a/f");
+        assert_eq!(text(b"/w/./a/"), b"../a", "a directory above a name");
+        assert_eq!(text(b"/usr/bin/env"), b"/usr/bin/env");
+        assert_eq!(text(b"/w/a/g"), b"/w/a/g");
+        assert_eq!(text(b"../../f.1"), b"../../f.1");
+        assert!(names.has(b"/w/a") && !names.has(b"/w/a/") && !names.has(b"/w/a-"));
     }
 
     proptest! {

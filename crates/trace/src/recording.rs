@@ -31,7 +31,7 @@ const FREELY_UNPACKED: u64 = 256 << 20;
 const MOST_UNPACKED: u64 = 256;
 
 /// The key of the footer under which a recording keeps what belongs to the whole.
-const KEY: &str = "lastrank.recording/1";
+const KEY: &str = store::RECORDING_KEY;
 
 const SCHEMA: &str = "message recording {
     required int64 start_ns;

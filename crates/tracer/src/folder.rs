@@ -174,12 +174,20 @@ pub struct LeftFolder {
     pub around: PathBuf,
     /// What its recorder wrote there.
     pub manifest: Vec<u8>,
-    /// Whether its recorder lives, or the application still writes to it.
-    pub is_under_way: bool,
     folder: File,
 }
 
 impl LeftFolder {
+    /// Whether its recorder lives, or the application still writes to it. Where not, nobody else takes it from now on.
+    pub fn is_under_way(&self) -> bool {
+        self.folder.try_lock().is_err() || self.is_mapped()
+    }
+
+    /// Whether the application still writes to it.
+    pub fn is_mapped(&self) -> bool {
+        is_mapped(&self.around)
+    }
+
     /// Where the records are.
     pub fn inner(&self) -> io::Result<PathBuf> {
         for entry in std::fs::read_dir(whatever_its_name(&self.folder))? {
@@ -197,16 +205,13 @@ impl LeftFolder {
     }
 }
 
-/// The directories of recordings of this user in `place`.
+/// The directories of recordings of this user in `place`, of which none is locked by that.
 pub fn left(place: &Path) -> Vec<LeftFolder> {
     let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
     let look = |entry: DirEntry| {
         let folder = opened(&entry)?;
-        let has_no_recorder = folder.try_lock().is_ok();
         let manifest = manifest_in(&folder)?;
-        let around = entry.path();
-        let is_under_way = !has_no_recorder || is_mapped(&around);
-        Some(LeftFolder { around, manifest, is_under_way, folder })
+        Some(LeftFolder { around: entry.path(), manifest, folder })
     };
     entries.filter_map(look).collect()
 }
@@ -281,7 +286,7 @@ mod tests {
         let place = tempfile::tempdir().unwrap();
         let held = SpoolFolder::new(place.path(), &[1; 16]).unwrap();
         held.keep(b"told").unwrap();
-        assert!(left(place.path())[0].is_under_way);
+        assert!(left(place.path())[0].is_under_way());
         let SpoolFolder { around, path, .. } = &held;
         let (around, path) = (around.clone(), path.clone());
         // As a kill does, which runs no destructor.
@@ -296,11 +301,11 @@ mod tests {
         // SAFETY: a mapping of a file of our own that nobody reads.
         let at = unsafe { libc::mmap(std::ptr::null_mut(), 4096, 1, libc::MAP_SHARED, file.as_raw_fd(), 0) };
         assert_ne!(at, libc::MAP_FAILED);
-        assert!(left(place.path())[0].is_under_way);
+        assert!(left(place.path())[0].is_under_way());
         // SAFETY: as above.
         unsafe { libc::munmap(at, 4096) };
         let found = left(place.path()).pop().unwrap();
-        assert!(!found.is_under_way);
+        assert!(!found.is_under_way());
         assert_eq!(
             (&found.manifest[..], found.inner().unwrap().file_name()),
             (&b"told"[..], path.file_name())

@@ -26,14 +26,17 @@ pub enum Found {
     /// Its recorder and its application have ended.
     Left(LeftRecording),
     /// One of them has not.
-    UnderWay(PathBuf),
+    UnderWay(PathBuf, Manifest),
+    /// One that was not asked for, and not locked for that; whether its application writes to it.
+    Elsewhere(PathBuf, Manifest, bool),
     /// Nothing can be made of it, and why.
     Strange(PathBuf, String),
 }
 
 /// The recordings of this user with a directory in one of these places. The other one is looked for where the one in shared memory
-/// says, where no archive brings anything; whoever else has its name is another recording.
-pub fn recordings(places: &[&Path]) -> Vec<Found> {
+/// says, where no archive brings anything; whoever else has its name is another recording. Those that `is_wanted` by their manifest and
+/// the place of a directory are looked at closely.
+pub fn recordings(places: &[&Path], is_wanted: &dyn Fn(&Manifest, &Path) -> bool) -> Vec<Found> {
     let places: BTreeSet<PathBuf> = places.iter().map(|place| absolute(place)).collect();
     let mut found: Vec<LeftFolder> = places.iter().flat_map(|place| folder::left(place)).collect();
     let known: BTreeSet<Identity> = found.iter().map(identity).collect();
@@ -45,7 +48,7 @@ pub fn recordings(places: &[&Path]) -> Vec<Found> {
     for one in found {
         by_identity.entry(identity(&one)).or_default().push(one);
     }
-    by_identity.into_values().filter_map(of_folders).collect()
+    by_identity.into_values().filter_map(|folders| of_folders(folders, is_wanted)).collect()
 }
 
 /// What directories of one recording have in common: the path of the one on a disk, and what its recorder wrote into both.
@@ -66,18 +69,24 @@ fn absolute(place: &Path) -> PathBuf {
     place.canonicalize().unwrap_or_else(|_| place.into())
 }
 
-fn of_folders(mut folders: Vec<LeftFolder>) -> Option<Found> {
+fn of_folders(mut folders: Vec<LeftFolder>, is_wanted: &dyn Fn(&Manifest, &Path) -> bool) -> Option<Found> {
     // Files begin in memory, and `spool::files` wants those last.
     folders.sort_by_key(|folder| folder.around.parent().is_some_and(folder::lies_in_memory));
     let first = folders.first()?;
     let around = first.around.clone();
-    if folders.iter().any(|folder| folder.is_under_way) {
-        return Some(Found::UnderWay(around));
+    let manifest: Manifest = match serde_json::from_slice(&first.manifest) {
+        Ok(manifest) => manifest,
+        Err(error) => return Some(Found::Strange(around, error.to_string())),
+    };
+    let mut places = folders.iter().filter_map(|folder| folder.around.parent());
+    if !places.any(|place| is_wanted(&manifest, place)) {
+        let goes_on = folders.iter().any(LeftFolder::is_mapped);
+        return Some(Found::Elsewhere(around, manifest, goes_on));
     }
-    Some(match serde_json::from_slice(&first.manifest) {
-        Ok(manifest) => Found::Left(LeftRecording { manifest, folders }),
-        Err(error) => Found::Strange(around, error.to_string()),
-    })
+    if folders.iter().any(LeftFolder::is_under_way) {
+        return Some(Found::UnderWay(around, manifest));
+    }
+    Some(Found::Left(LeftRecording { manifest, folders }))
 }
 
 impl LeftRecording {

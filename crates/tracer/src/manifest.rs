@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::{Deserialize, Serialize};
@@ -46,7 +46,12 @@ impl Manifest {
     }
 
     /// The file that the recording was to have.
-    pub fn output(&self) -> &Path {
-        Path::new(OsStr::from_bytes(&self.output))
+    pub fn output(&self) -> PathBuf {
+        self.directory().join(OsStr::from_bytes(&self.output))
+    }
+
+    /// Where the application began.
+    pub fn directory(&self) -> &Path {
+        Path::new(OsStr::from_bytes(&self.directory))
     }
 }

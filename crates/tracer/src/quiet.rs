@@ -38,8 +38,8 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
         return Err(RecordError::Unseen(shown, why));
     }
     let directory = std::env::current_dir().unwrap_or_default();
-    let spool = Spool::new().map_err(RecordError::Spool)?;
-    spool.keep(&Manifest::new(command, output, &directory, None)).map_err(RecordError::Spool)?;
+    let spool = Spool::new().map_err(no_place)?;
+    spool.keep(&Manifest::new(command, output, &directory, None)).map_err(no_place)?;
     // Children whose parents ended come to this process, so that it can wait for them.
     // SAFETY: sets an attribute of this process.
     unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) };
@@ -52,7 +52,7 @@ pub fn record(command: &[OsString], output: &Path) -> Result<Recorded, RecordErr
     let elapsed_ns = u64::try_from(begun.elapsed().as_nanos()).unwrap_or(u64::MAX);
     drop(signals);
     let status = status.map_err(|error| RecordError::Start(shown, error))?;
-    let files = spool::files::read(&spool.folders()).map_err(RecordError::Spool)?;
+    let files = spool::files::read(&spool.folders()).map_err(no_place)?;
     let load_ns = if matters(&files, elapsed_ns) { load_ns(counter.as_deref()) } else { None };
     let mut recorded = made_of(&files, directory.as_os_str().as_bytes(), load_ns.unwrap_or(0));
     let tree = tree.compare(&mut recorded.trace);
@@ -73,6 +73,10 @@ pub fn made_of(files: &[spool::ThreadFile], directory: &[u8], load_ns: u64) -> R
 }
 
 /// Waits until no child is left; the status of the first one.
+fn no_place(error: io::Error) -> RecordError {
+    RecordError::Spool { place: std::env::temp_dir(), error }
+}
+
 fn wait_for_all(main: libc::pid_t, signals: &SignalsPassedOn) -> i32 {
     let mut result = 0;
     signals.pass_to(main);

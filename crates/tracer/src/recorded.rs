@@ -1,6 +1,7 @@
 //! What a recorder gives, and why it gives nothing.
 
 use std::io;
+use std::path::PathBuf;
 
 use trace::Trace;
 
@@ -55,8 +56,16 @@ pub enum RecordError {
     #[error("this lastrank has no quiet recorder: it needs Linux with the GNU C library on x86-64 or ARM64")]
     NoLibrary,
     /// The library's directory cannot be written or read.
-    #[error("cannot keep the calls in the directory for temporary files: {0}")]
-    Spool(io::Error),
+    #[error(
+        "cannot keep the calls in {} (TMPDIR, or /tmp where that is not set): {error}; make it, or set TMPDIR to a directory with \
+         room", place.display()
+    )]
+    Spool {
+        /// The directory.
+        place: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
 }
 
 /// How many reads and writes were seen.

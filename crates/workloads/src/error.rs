@@ -74,6 +74,16 @@ pub enum Refusal {
 }
 
 impl Refusal {
+    /// The options that are unknown, or not supported, as they were written.
+    pub fn options(&self) -> Vec<&str> {
+        match self {
+            Self::Unknown { option, .. } | Self::Unsupported { option, .. } => vec![option],
+            Self::Several(all) => all.iter().flat_map(Self::options).collect(),
+            Self::Section { why, .. } => why.options(),
+            _ => Vec::new(),
+        }
+    }
+
     /// One for all that was found.
     ///
     /// # Errors

@@ -16,17 +16,28 @@ use super::owned::Ownership;
 /// What [`clean`] did.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cleaned {
-    /// Files and directories removed.
-    pub removed: usize,
+    /// Files and links removed, and anything else that is no directory.
+    pub files: usize,
+    /// Directories removed.
+    pub directories: usize,
     /// What could not be removed, and why.
     pub left: Vec<(PathBuf, String)>,
+    /// Why the next run does not know what this one left.
+    pub forgotten: Option<String>,
 }
 
-/// What the ranks made and left belongs to the user's next runs as well.
-pub fn remember(created: &[Created], own: &Ownership) {
+impl Cleaned {
+    /// Everything removed.
+    pub fn removed(&self) -> usize {
+        self.files + self.directories
+    }
+}
+
+/// What the ranks made and left belongs to the user's next runs as well; why not, where they will not know it.
+pub fn remember(created: &[Created], own: &Ownership) -> Option<String> {
     let left =
         created.iter().filter_map(|entry| look(&CString::new(entry.path.as_os_str().as_bytes()).ok()?));
-    super::earlier_runs::remember(left.map(|found| *found.object()).filter(|object| own.is_made(object)));
+    super::earlier_runs::remember(left.map(|found| *found.object()).filter(|object| own.is_made(object)))
 }
 
 /// As [`clean`], of ranks whose working directory was `directory`, which are all gone.
@@ -122,7 +133,8 @@ impl Cleaning<'_> {
             ours.into_iter().partition(|(_, found)| found.is_directory());
         for (entry, found) in files.iter().chain(&directories) {
             match remove(&mut around, &entry.path, found) {
-                Ok(true) => cleaned.removed += 1,
+                Ok(true) if found.is_directory() => cleaned.directories += 1,
+                Ok(true) => cleaned.files += 1,
                 Ok(false) => {}
                 Err(error) => cleaned.left.push((entry.path.clone(), error.to_string())),
             }

@@ -2,6 +2,7 @@
 
 mod held;
 mod links;
+mod refuse;
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -15,7 +16,7 @@ use super::entry::{is_there_and_no_link, look};
 use super::owned::Ownership;
 use super::place::{ParentFacts, Place, Reached, device_of, has_birth_times, of_place};
 use super::real_path::real_path;
-use super::refusal::{Reason, Refusal, WayOut};
+use super::refusal::{Reason, Refusal};
 use super::results::Results;
 use super::steady::is_steady;
 use crate::recent::RecentDirectories;
@@ -348,13 +349,6 @@ impl Confinement {
         self.by_descriptor
     }
 
-    /// A refusal for another reason than where `path` lies.
-    pub fn refusal(&self, what: &'static str, path: &CStr, reason: Reason) -> Refusal {
-        // The name of a program is no path.
-        let real = if reason == Reason::Starts { PathBuf::new() } else { self.real_of(path.to_bytes()) };
-        self.refuse(what, path, reason, &real)
-    }
-
     /// Checks where `path` leads when the link at its end is followed, and returns that place.
     pub fn check_followed(&self, what: &'static str, path: &CStr) -> Result<PathBuf, Refusal> {
         let written = Path::new(OsStr::from_bytes(path.to_bytes()));
@@ -410,29 +404,5 @@ impl Confinement {
             })
         };
         self.places.iter().filter(around).max_by_key(|place| place.trusted)
-    }
-
-    /// Why nothing allows `real`.
-    fn reason_against(&self, real: &Path) -> Reason {
-        let whole = std::path::absolute(real).unwrap_or_else(|_| real.into());
-        let is_below = |place: &Place| whole.starts_with(&place.path);
-        if self.places.iter().any(is_below) { Reason::Hidden } else { Reason::Outside }
-    }
-
-    fn real_of(&self, path: &[u8]) -> PathBuf {
-        let written = Path::new(OsStr::from_bytes(path));
-        real_path(written).unwrap_or_else(|| written.into())
-    }
-
-    fn refuse(&self, what: &'static str, path: &CStr, reason: Reason, real: &Path) -> Refusal {
-        let places: Vec<String> = self.places.iter().map(|place| place.path.display().to_string()).collect();
-        Refusal {
-            what,
-            path: path.to_string_lossy().into_owned(),
-            real: real.into(),
-            reason,
-            places: places.join(", "),
-            way: WayOut::of(self.in_room, self.rooted, real),
-        }
     }
 }

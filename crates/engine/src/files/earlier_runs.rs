@@ -52,6 +52,27 @@ fn list() -> Option<PathBuf> {
     Some(state.join("lastrank/made"))
 }
 
+/// Why nothing can be remembered, in words; `None` where it can.
+pub(super) fn forgotten() -> Option<String> {
+    let Some(path) = list() else {
+        return Some("HOME is not set, so there is no place for the list of it".into());
+    };
+    let writable = |path: &Path| rustix::fs::access(path, rustix::fs::Access::WRITE_OK);
+    // The list, or the directory in which it is to be made.
+    match open(&path, false) {
+        Ok(_) => writable(&path).err().map(|why| format!("{} cannot be written: {why}", path.display())),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let around = path.ancestors().skip(1).find(|around| around.symlink_metadata().is_ok())?;
+            let why = match around.is_dir() {
+                true => writable(around).err()?.to_string(),
+                false => "it is no directory".into(),
+            };
+            Some(format!("{} cannot be written: {why}", around.display()))
+        }
+        Err(error) => Some(format!("{} cannot be used: {error}", path.display())),
+    }
+}
+
 /// Opens the list, if it is an ordinary file of this user that nobody else may write.
 fn open(path: &Path, write: bool) -> std::io::Result<File> {
     let file = OpenOptions::new()
@@ -85,11 +106,17 @@ fn read(file: &File) -> Vec<(u64, i64)> {
         .collect()
 }
 
-/// Adds what a run leaves. Where that is impossible the next run finds files that it did not make.
-pub(super) fn remember(left: impl Iterator<Item = Object>) {
+/// Adds what a run leaves. Where that is impossible the next run finds files that it did not make: why, in words.
+pub(super) fn remember(left: impl Iterator<Item = Object>) -> Option<String> {
     let added: Vec<(u64, i64)> = left.filter_map(|object| entry(&object)).collect();
-    let Some(path) = list().filter(|_| !added.is_empty()) else { return };
-    drop(add(&path, &added));
+    if added.is_empty() {
+        return None;
+    }
+    let error = match list() {
+        Some(path) => add(&path, &added).err()?.to_string(),
+        None => String::new(),
+    };
+    forgotten().or(Some(error))
 }
 
 fn add(path: &Path, added: &[(u64, i64)]) -> std::io::Result<()> {

@@ -12,6 +12,7 @@ use std::sync::atomic::Ordering;
 use super::earlier_runs::EarlierRuns;
 use super::moment::Moment;
 use super::object::Object;
+use super::others::OtherRun;
 use super::table::{Table, Taken};
 
 /// What belongs to a run: what its ranks made, and what earlier runs of the same user left.
@@ -23,6 +24,10 @@ pub struct Ownership {
     /// Under an MPI launcher: that of the lowest rank of this machine, which all of them fill.
     of_machine: Option<Arc<Table>>,
     earlier: EarlierRuns,
+    /// Other runs of the same user, for what is said of what they made.
+    others: Arc<[OtherRun]>,
+    /// Why nothing is remembered of earlier runs.
+    forgotten: Option<Arc<String>>,
     /// Ranks of other machines made what was born since, where they can reach it.
     elsewhere_since: Option<Moment>,
 }
@@ -58,6 +63,23 @@ impl Ownership {
     /// When the run began, where it knows what it made.
     pub(super) fn since(&self) -> Option<Moment> {
         self.made.as_ref().map(|made| made.since())
+    }
+
+    /// Messages name these runs. What they made is not this one's.
+    #[must_use]
+    pub fn beside(self, others: Vec<OtherRun>) -> Self {
+        let forgotten = super::earlier_runs::forgotten().map(Arc::new);
+        Self { others: others.into(), forgotten, ..self }
+    }
+
+    /// Other runs of the same user.
+    pub(super) fn others(&self) -> &[OtherRun] {
+        &self.others
+    }
+
+    /// Why nothing is remembered of earlier runs.
+    pub(super) fn forgotten(&self) -> Option<&String> {
+        self.forgotten.as_deref()
     }
 
     /// As [`Ownership::new`], of one process among those that an MPI launcher started.

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use super::others::Maker;
+
 /// Why a program may not do something.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -19,6 +21,10 @@ pub enum Reason {
     NotMade,
     /// It is a pipe, a socket or a device that was there before the run.
     Special,
+    /// It was there before the run; that an earlier one made it is not enough, since others may have written to it since.
+    NotThisRun,
+    /// A directory of an earlier run in which something is that no run made.
+    HoldsOthers,
     /// It would become executable, or run with the rights of its owner.
     Executable,
     /// The MPI library would take a part of the name for that of a file system.
@@ -54,8 +60,10 @@ pub struct Refusal {
     pub real: PathBuf,
     /// Why.
     pub reason: Reason,
+    /// Who made what is in the way, as far as that is known.
+    pub maker: Box<Maker>,
     /// The allowed places in words.
-    pub places: String,
+    pub places: Box<str>,
     /// What would allow it.
     pub way: WayOut,
 }
@@ -112,7 +120,13 @@ impl Refusal {
                 format!("a name that begins with a dash is an option to the next `tar *`; {instead}")
             }
             Reason::Changed => "another rank changed where this path leads while it was looked up".into(),
-            Reason::NotMade => format!("this run did not make it, nor did an earlier one of yours; {other}"),
+            Reason::NotMade => self.not_made(&other),
+            Reason::NotThisRun => format!(
+                "this run did not make it, and others may have written to it since an earlier one did; {instead}"
+            ),
+            Reason::HoldsOthers => {
+                format!("not all in it was made by runs of yours that are remembered; {other}")
+            }
             Reason::Special => format!(
                 "it is a pipe, a socket or a device of yours: to open it wakes who waits there, and a read takes from it; {other}"
             ),
@@ -129,13 +143,43 @@ impl Refusal {
         }
     }
 
+    /// Only what is known is said of who made it.
+    fn not_made(&self, other: &str) -> String {
+        match &*self.maker {
+            Maker::Unknown => {
+                format!("this run did not make it, and no earlier one of yours is known to have; {other}")
+            }
+            Maker::Killed(what, folder) => format!(
+                "this run did not make it, but one of yours that was killed did ({what}); `lastrank recover {}` removes it",
+                folder.display()
+            ),
+            Maker::UnderWay(what, folder) => format!(
+                "this run did not make it; another run of yours is under way in {} ({what}) and may have: wait for its end, \
+                 or work elsewhere",
+                folder.display()
+            ),
+            Maker::Forgotten(why) => {
+                format!(
+                    "this run did not make it, and what earlier ones made is not remembered ({why}); {other}"
+                )
+            }
+            Maker::Lastrank => {
+                "this run did not make it: it is a run file of lastrank, a result and no program's; use \
+                another name, or remove it"
+                    .into()
+            }
+        }
+    }
+
     /// Why, where no option allows it.
     fn in_a_room(&self) -> Option<String> {
         let why = match self.reason {
             Reason::Outside => format!("with --room the program has nothing but {}", self.places),
             Reason::Hidden => "with --room no name may begin with a dot".into(),
             Reason::Dash => "with --room no name may begin with a dash".into(),
-            Reason::NotMade => "with --room a program changes only what it made".into(),
+            Reason::NotMade | Reason::NotThisRun | Reason::HoldsOthers => {
+                "with --room a program changes only what it made".into()
+            }
             Reason::Special => "with --room a program opens no pipe, socket or device".into(),
             Reason::Executable | Reason::Starts => {
                 "with --room a program may start no others and make no file executable".into()

@@ -39,7 +39,7 @@ fn a_file_that_was_there_before_is_not_removed() {
         registry.settle(&c(path), 0);
     }
     let cleaned = clean(&created(&region), None);
-    assert_eq!((cleaned.removed, old.exists(), new.exists()), (1, true, false));
+    assert_eq!((cleaned.removed(), old.exists(), new.exists()), (1, true, false));
 }
 
 #[test]
@@ -74,7 +74,7 @@ fn a_rank_that_died_inside_the_call_leaves_a_trace() {
     registry.intend(&c(&made), Evidence::Birth);
     std::fs::write(&made, "").expect("write");
     drop(registry);
-    assert_eq!(clean(&created(&region), None).removed, 1);
+    assert_eq!(clean(&created(&region), None).removed(), 1);
     assert!(!made.exists());
 }
 
@@ -90,7 +90,7 @@ fn what_was_replaced_since_is_left_alone() {
     a_while();
     std::fs::write(home.path().join("other"), "theirs").expect("write");
     std::fs::rename(home.path().join("other"), &path).expect("rename");
-    assert_eq!(clean(&created(&region), None).removed, 0);
+    assert_eq!(clean(&created(&region), None).removed(), 0);
     assert_eq!(std::fs::read_to_string(&path).expect("there"), "theirs");
 }
 
@@ -109,7 +109,7 @@ fn a_second_name_of_what_was_made_long_before_is_removed() {
     registry.settle(&c(&second), 0);
     registry.linked(&c(&first), &c(&second));
     std::fs::remove_file(&first).expect("there");
-    assert_eq!(clean(&created(&region), None).removed, 1);
+    assert_eq!(clean(&created(&region), None).removed(), 1);
     assert!(!second.exists());
 }
 
@@ -129,7 +129,7 @@ fn a_second_name_whose_link_was_cut_short_is_known_by_the_first() {
         std::fs::hard_link(path(from), path(to)).expect("link");
     }
     // Nobody says that the calls are over.
-    assert_eq!(clean(&created(&region), None).removed, 2);
+    assert_eq!(clean(&created(&region), None).removed(), 2);
     assert!(path("user").exists() && path("third").exists() && !path("second").exists());
 }
 
@@ -179,7 +179,7 @@ fn what_a_worker_made_is_removed_and_known_to_its_rank() {
     // Chunks and entries are used again.
     assert!(region.registry().1.load(std::sync::atomic::Ordering::Relaxed) <= 1 << 20);
     assert_eq!(created(&region).len(), 400);
-    assert_eq!(clean(&created(&region), None).removed, 40);
+    assert_eq!(clean(&created(&region), None).removed(), 40);
 }
 
 fn home_of(path: &std::ffi::CStr) -> std::path::PathBuf {
@@ -204,7 +204,7 @@ fn directories_go_after_their_files_and_stay_when_not_empty() {
     registry.settle(&c(&file), 0);
     std::fs::write(full.join("not ours"), "").expect("write");
     let cleaned = clean(&created(&region), None);
-    assert_eq!((cleaned.removed, outer.exists()), (3, false));
+    assert_eq!((cleaned.removed(), outer.exists()), (3, false));
     assert_eq!(cleaned.left.len(), 1);
     assert!(full.join("not ours").exists());
 }
@@ -228,7 +228,7 @@ fn what_lies_in_a_renamed_directory_is_removed_under_its_new_name() {
     registry.renamed(&c(&home.path().join("theirs")), &c(&new.join("f")), false);
     std::fs::rename(home.path().join("theirs"), new.join("f")).expect("rename");
     let cleaned = clean(&created(&region), None);
-    assert_eq!((cleaned.removed, cleaned.left.len(), new.join("f").exists()), (0, 1, true));
+    assert_eq!((cleaned.removed(), cleaned.left.len(), new.join("f").exists()), (0, 1, true));
 }
 
 /// Killed between the rename and its entry: the run made what lies there, and nothing that somebody put there since.
@@ -250,7 +250,7 @@ fn what_was_being_renamed_is_removed_under_its_new_name() {
             std::fs::rename(home.path().join("theirs"), &new).expect("rename");
         }
         let cleaned = clean(&created(&region), None);
-        assert_eq!((cleaned.removed, new.exists()), (usize::from(!is_taken), is_taken));
+        assert_eq!((cleaned.removed(), new.exists()), (usize::from(!is_taken), is_taken));
     }
 }
 
@@ -490,7 +490,7 @@ fn what_is_removed_is_what_was_looked_at_while_directories_change_their_places()
                 registry.settle(&c(&path), 0);
                 own.made(look(&c(&real)).expect("there").object());
             }
-            removed += clean(&created(&region), Some(&own)).removed;
+            removed += clean(&created(&region), Some(&own)).removed();
         }
         over.store(true, std::sync::atomic::Ordering::Relaxed);
     });

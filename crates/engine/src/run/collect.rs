@@ -72,9 +72,11 @@ pub(super) fn leftovers(
     let cleaned = match (options.clean, complete) {
         (Clean::Never, _) | (Clean::WhenIncomplete, true) => {
             if local && options.confine != Confine::Nobody {
-                files::remember(&created(), own);
+                let forgotten = files::remember(&created(), own);
+                forgotten.map(|why| Cleaned { forgotten: Some(why), ..Cleaned::default() })
+            } else {
+                None
             }
-            None
         }
         (Clean::WhenIncomplete, false) | (Clean::Always, _) => {
             let created = created();

@@ -126,6 +126,12 @@ fn facts_of_a_room(options: &Options, in_mpi: bool) -> Result<ConfinementFacts, 
     }
 }
 
+/// The checks of names of a run that nobody has begun: those of our own code, which the kernel's go with.
+pub(super) fn checks_of(options: &Options) -> Confinement {
+    let facts = ConfinementFacts { by: ConfinedBy::Paths, ..ConfinementFacts::default() };
+    checks(options, &Decided { facts, beside_mpi: false, room: options.room })
+}
+
 /// The checks of names that go with it.
 pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
     let confinement = match (&options.root, decided.facts.by) {
@@ -142,10 +148,11 @@ pub(super) fn checks(options: &Options, decided: &Decided) -> Confinement {
 pub(super) fn ownership(options: &Options, in_mpi: bool) -> Ownership {
     match options.confine == Confine::Nobody || !options.backend.capabilities().local_files {
         true => Ownership::default(),
-        false if in_mpi => Ownership::of_process(),
+        false if in_mpi => Ownership::of_process().beside(super::live::others()),
         false => {
             let file = options.live.as_ref().and_then(|live| live.objects().ok());
-            file.map_or_else(Ownership::new, |file| Ownership::kept_in(&file))
+            let own = file.map_or_else(Ownership::new, |file| Ownership::kept_in(&file));
+            own.beside(super::live::others())
         }
     }
 }

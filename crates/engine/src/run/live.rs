@@ -133,56 +133,62 @@ pub enum LeftRuns {
     /// A run that is over.
     Left(Box<LeftRun>),
     /// One that is under way; its folder.
-    UnderWay(PathBuf),
+    UnderWay(PathBuf, Box<Manifest>),
+    /// One of another folder, which was not locked for that: over or not.
+    Elsewhere(PathBuf, Box<Manifest>),
     /// A folder that cannot be read: which, and why.
     Strange(PathBuf, String),
 }
 
-/// The runs that were left in memory folders, and in `folder`. Without a `folder` those of the working directory are
-/// looked for as well.
+/// The runs that were left in memory folders, and in `folder`: those that were started in this, or whose run files were to
+/// lie there, or whose samples do; `all`: of every folder.
 ///
 /// # Errors
 /// Where `folder` cannot be listed.
-pub fn left(folder: Option<&Path>) -> std::io::Result<Vec<LeftRuns>> {
+pub fn left(folder: &Path, all: bool) -> std::io::Result<Vec<LeftRuns>> {
     let own = prefix();
-    let mut candidates: Vec<PathBuf> = Vec::new();
+    let mut found = Vec::new();
+    let wanted = folder.canonicalize()?;
+    let is_wanted = |manifest: &Manifest| {
+        all || manifest.working_directory == wanted
+            || manifest
+                .run_file
+                .parent()
+                .is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == wanted))
+    };
     for place in memory_folders() {
         sweep(&place);
         let listed = std::fs::read_dir(place).into_iter().flatten().flatten();
         let named = listed.filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
-        candidates.extend(named.map(|entry| entry.path()));
+        found.extend(named.filter_map(|entry| seen(entry.path(), &is_wanted)));
     }
     let beside = format!(".{PREFIX}-");
-    sweep(folder.unwrap_or(Path::new(".")));
-    for entry in std::fs::read_dir(folder.unwrap_or(Path::new(".")))? {
+    sweep(folder);
+    for entry in std::fs::read_dir(folder)? {
         let entry = entry?;
         let name = entry.file_name();
         let name = name.to_string_lossy();
         if name.starts_with('.') && name.contains(&beside) {
-            candidates.push(entry.path());
+            // Whatever it says: it may have been moved.
+            found.extend(seen(entry.path(), &|_| true));
         }
     }
-    let wanted = folder.map(|folder| folder.canonicalize()).transpose()?;
-    let is_wanted = |manifest: &Manifest| match &wanted {
-        None => true,
-        Some(wanted) => {
-            manifest.working_directory == *wanted || manifest.run_file.parent() == Some(wanted.as_path())
-        }
-    };
-    Ok(candidates.into_iter().filter_map(|path| seen(path, &is_wanted)).collect())
+    Ok(found)
 }
 
 fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns> {
-    let is_others = |manifest: Vec<u8>| {
-        serde_json::from_slice(&manifest)
-            .is_ok_and(|found: Manifest| found.schema == SCHEMA && !is_wanted(&found))
+    let peeked = LeftFolder::peek(&path).ok();
+    let peeked = peeked.and_then(|manifest| serde_json::from_slice::<Manifest>(&manifest).ok());
+    let peeked = peeked.filter(|manifest| manifest.schema == SCHEMA);
+    let peeked = match peeked {
+        Some(manifest) if !is_wanted(&manifest) => {
+            return Some(LeftRuns::Elsewhere(path, Box::new(manifest)));
+        }
+        other => Box::new(other.unwrap_or_default()),
     };
-    if LeftFolder::peek(&path).is_ok_and(is_others) {
-        return None;
-    }
     let folder = match LeftFolder::look(&path) {
         Ok(Found::Left(folder)) => folder,
-        Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path)),
+        Ok(Found::UnderWay) => return Some(LeftRuns::UnderWay(path, peeked)),
         Ok(Found::Gone) => return None,
         Err(_) if is_in(&memory_folders(), &path) && LeftFolder::remove_rest(&path) => return None,
         Err(error) => return Some(LeftRuns::Strange(path, error.to_string())),
@@ -196,10 +202,50 @@ fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns
     }
 }
 
+/// So many other runs are looked at for the words of a message.
+const MOST_OTHERS: usize = 32;
+
+/// Other runs of this user on this machine: who made what is in the way of a program. None of them is locked for that.
+pub(super) fn others() -> Vec<files::OtherRun> {
+    let own = prefix();
+    let folders =
+        memory_folders().into_iter().flat_map(|place| std::fs::read_dir(place).into_iter().flatten());
+    let folders = folders.flatten().filter(|entry| entry.file_name().to_string_lossy().starts_with(&own));
+    let other = |folder: std::fs::DirEntry| {
+        let folder = LeftFolder::look_unlocked(&folder.path()).ok()?;
+        let manifest: Manifest = serde_json::from_slice(folder.manifest()).ok()?;
+        if manifest.schema != SCHEMA || manifest.process == std::process::id() {
+            return None;
+        }
+        let what = format!("{}, started {}", manifest.facts.name, manifest.facts.started);
+        let directory = manifest.working_directory;
+        if holds(manifest.process, folder.path()) {
+            return Some(files::OtherRun::under_way(what, directory));
+        }
+        match manifest.knows_objects {
+            Some(true) => return files::OtherRun::killed_with(what, directory, folder.objects().ok()?),
+            Some(false) => {}
+            // `recover` leaves what it made alone.
+            None => return None,
+        }
+        let ranks = 0..manifest.facts.ranks.min(MOST_RANKS);
+        let regions = ranks.map_while(|rank| folder.region(rank).ok());
+        let created: Vec<_> = regions.flat_map(|region| files::created(&region)).collect();
+        Some(files::OtherRun::killed(what, directory, &created))
+    };
+    folders.filter_map(other).take(MOST_OTHERS).collect()
+}
+
+/// Has this process, which may be another one since, something in the folder open?
+fn holds(process: u32, folder: &Path) -> bool {
+    let open = std::fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
+    open.filter_map(|file| std::fs::read_link(file.path()).ok()).any(|file| file.starts_with(folder))
+}
+
 impl LeftRun {
     /// Did a run of this user on this machine make what was found? A folder in shared memory no archive brings; others
     /// have their witness there.
-    fn is_ours(&self) -> bool {
+    pub fn is_ours(&self) -> bool {
         let memory = memory_folders();
         is_in(&memory, self.folder.path()) || memory.iter().any(|folder| self.folder.is_witnessed(folder))
     }
@@ -273,7 +319,7 @@ const UNKNOWN: &str = "whether it is still what the run made is not known; remov
 fn left_alone(directory: &Path, created: &[files::Created], why: &str) -> files::Cleaned {
     const NAMED: usize = 10;
     let left = created.iter().take(NAMED).map(|one| (directory.join(&one.path), why.to_owned()));
-    files::Cleaned { removed: 0, left: left.collect() }
+    files::Cleaned { left: left.collect(), ..files::Cleaned::default() }
 }
 
 fn end_of(state: RecordState) -> RankEnd {

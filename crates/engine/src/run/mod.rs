@@ -7,6 +7,7 @@ mod claims;
 mod collect;
 mod confined;
 mod facts;
+mod foreseen;
 mod job;
 mod judge;
 pub mod live;
@@ -33,6 +34,7 @@ use samples::{
 pub use crate::driver::BackendKind;
 pub use claims::{AnswerOf, Answers};
 pub use confined::can_confine;
+pub use foreseen::foreseen;
 pub use job::{JobSeat, JobShare, job};
 pub use options::{Clean, Confine, Keep, Options};
 pub use program::{Program, addresses, missing_space, options_of};

@@ -2,7 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use engine::run::{Options, foreseen, options_of};
 use ppl::commands::Wish;
+use ppl::count::details;
 use ppl::plan::Plan;
 use serde::Serialize;
 
@@ -97,4 +99,43 @@ pub fn text(asked: &[Asked], spawns: SpawnGrant) -> String {
             format!("  {what} ({}): {grant}\n", lines(&asked.lines))
         })
         .collect()
+}
+
+/// Ranks whose names are looked at.
+const RANKS: u32 = 16;
+/// Operations of each rank that are followed for that.
+const FOLLOWED: u64 = 100_000;
+/// Refusals that are told one by one.
+const TOLD: usize = 5;
+
+/// What a run would be refused as files are now, of the names that are known before: what the first few ranks do first with
+/// each.
+pub fn refusals(plan: &Plan, options: &Options) -> Vec<String> {
+    let in_mpi = ranks::launcher::this_launcher().is_some();
+    let mut told = Vec::new();
+    for rank in 0..plan.ranks.min(RANKS) {
+        let touched = details(plan, rank, FOLLOWED).touched;
+        for refusal in foreseen(options, in_mpi, &touched) {
+            let refusal = refusal.to_string();
+            if !told.contains(&refusal) {
+                told.push(refusal);
+            }
+        }
+    }
+    told
+}
+
+/// As [`refusals`], where no option of a run was given.
+pub fn refusals_without_options(plan: &Plan) -> Vec<String> {
+    refusals(plan, &options_of(plan, &Options::new(plan.ranks)))
+}
+
+/// Refusals in lines, each after `head`.
+pub fn refusals_text(refusals: &[String], head: &str) -> String {
+    let mut text: String =
+        refusals.iter().take(TOLD).map(|one| format!("{head}as files are now, a run is {one}\n")).collect();
+    if refusals.len() > TOLD {
+        text += &format!("{head}and {} more names would be refused\n", refusals.len() - TOLD);
+    }
+    text
 }

@@ -25,11 +25,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
     let spawns = SpawnGrant::of(program.is_shipped(), false);
     let (source, found, plan) = program.findings(&settings);
     let asked = plan.as_ref().map(|plan| asks::of(plan, spawns)).unwrap_or_default();
+    // Of a program with mistakes, or of unknown ranks, names are not known.
+    let refusals = plan.as_ref().map(asks::refusals_without_options).unwrap_or_default();
     match args.format {
         DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
             "diagnostics": diagnostics::findings(&source, &found),
             "asks": asked,
+            "refusals": refusals,
         }))?,
         DiagnosticFormat::Text => {
             diagnostics::show(&source, &found);
@@ -39,6 +42,7 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
             if !asked.is_empty() {
                 output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked, spawns)))?;
             }
+            output::say(format_args!("{}", asks::refusals_text(&refusals, "warning: ")));
         }
     }
     Ok(if has_errors(&found) { Status::Usage } else { Status::Ok })

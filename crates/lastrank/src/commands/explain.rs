@@ -1,6 +1,6 @@
 //! `lastrank explain`: prints what a program will do, rank by rank.
 
-use ppl::count::DEFAULT_BUDGET;
+use ppl::count::{DEFAULT_BUDGET, WorkCount};
 use ppl::explain::{Explanation, PatternLayout, RankWork, explain};
 use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
@@ -41,6 +41,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
             "parameters": plan.parameters,
             "space": space,
             "asks": asks::of(plan, spawns),
+            "refusals": asks::refusals_without_options(plan),
             "explanation": found,
         }))?;
     } else {
@@ -73,6 +74,11 @@ fn text(name: &str, plan: &Plan, (found, spawns): (&Explanation, SpawnGrant)) ->
     if !asked.is_empty() {
         text += "\nAsks to\n";
         text += &asks::text(&asked, spawns);
+    }
+    let refusals = asks::refusals_without_options(plan);
+    if !refusals.is_empty() {
+        text += "\nRefused\n";
+        text += &asks::refusals_text(&refusals, "  ");
     }
     text += "\nWhere ranks meet\n";
     text += &meetings(found);
@@ -209,19 +215,8 @@ fn of_ranks(work: &RankWork) -> String {
         }
         text.push('\n');
     }
-    let names = |list: &[String], all: u64| {
-        let more = if all > list.len() as u64 { ", …" } else { "" };
-        if list.is_empty() { String::new() } else { format!(": {}{more}", list.join(", ")) }
-    };
-    let made = tally.files.saturating_add(tally.directories);
-    if made > 0 {
-        // Names that are the same in each round of a loop are counted for each.
-        let most = if made > 1 { "at most " } else { "" };
-        text += &format!(
-            "    creates {most}{}{}\n",
-            things(tally.files, tally.directories),
-            names(&work.created, made)
-        );
+    if let Some(created) = created(tally, &work.created) {
+        text += &format!("    {created}\n");
     }
     let removed: u64 =
         ["delete", "unlink", "rmdir", "pdelete"].iter().filter_map(|name| tally.operations.get(name)).sum();
@@ -237,7 +232,23 @@ fn of_ranks(work: &RankWork) -> String {
     text
 }
 
-fn things(files: u64, directories: u64) -> String {
+/// The first few of `all` names behind a colon.
+fn names(list: &[String], all: u64) -> String {
+    let more = if all > list.len() as u64 { ", …" } else { "" };
+    if list.is_empty() { String::new() } else { format!(": {}{more}", list.join(", ")) }
+}
+
+/// `creates 1 file: out.txt`, of work of which the first few names are known; `None` where nothing is created.
+pub fn created(tally: &WorkCount, first: &[String]) -> Option<String> {
+    let made = tally.files.saturating_add(tally.directories);
+    // Names that are the same in each round of a loop are counted for each.
+    let most = if made > 1 { "at most " } else { "" };
+    let what = things(tally.files, tally.directories);
+    (made > 0).then(|| format!("creates {most}{what}{}", names(first, made)))
+}
+
+/// `3 files and 1 directory`; empty where there are none.
+pub fn things(files: u64, directories: u64) -> String {
     let some = |number: u64, one: &str, many: &str| match number {
         0 => None,
         1 => Some(format!("1 {one}")),

@@ -45,6 +45,8 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
     let options = Options {
         choice: choice(&args.choice)?,
         anonymise: args.anonymise || args.redact,
+        // A program may be run by anybody, and makes no links that lead elsewhere.
+        links: false,
         verbatim: args.verbatim,
         model: args.model,
         open_loop: args.as_recorded,

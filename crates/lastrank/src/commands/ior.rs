@@ -11,7 +11,7 @@ use crate::exit::Status;
 /// Makes the program of the options and runs it.
 pub fn run(args: LineArgs) -> anyhow::Result<Status> {
     let (mut own, words) = line::divide(&args.words);
-    let ior = Ior::of_words(&words)?;
+    let ior = Ior::of_words(&words).map_err(|refused| line::with_long_names(&refused))?;
     let text = ior.program(&line::typed("ior", &args.words))?;
     own.may_write_beside(Path::new(&ior.file));
     line::run("ior", text, own, ior.keep || ior.existing)

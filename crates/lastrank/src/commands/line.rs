@@ -44,6 +44,24 @@ pub fn divide(words: &[String]) -> (OwnOptions, Vec<String>) {
     (OwnOptions::try_parse_from(own).unwrap_or_else(|error| error.exit()), rest)
 }
 
+/// What was refused, with the long name of an option of `lastrank run` where a letter means one there: among the tool's own
+/// options only long ones are ours.
+pub fn with_long_names(refused: &workloads::Refusal) -> anyhow::Error {
+    let command = OwnOptions::command();
+    let named = |option: &str| {
+        let letter = option.strip_prefix('-').filter(|rest| rest.chars().count() == 1)?.chars().next();
+        let known = command
+            .get_arguments()
+            .find(|known| known.get_short().is_some() && known.get_short() == letter)?;
+        Some(format!("{option} of `lastrank run` is --{} here", known.get_long()?))
+    };
+    let hints: Vec<String> = refused.options().into_iter().filter_map(named).collect();
+    match hints.is_empty() {
+        true => anyhow::anyhow!("{refused}"),
+        false => anyhow::anyhow!("{refused}\n{}", hints.join("\n")),
+    }
+}
+
 /// Prints the program, or runs it under `name`. What it makes is removed.
 pub fn run(name: &str, text: String, mut own: OwnOptions, keeps: bool) -> anyhow::Result<Status> {
     if own.print_program {

@@ -11,7 +11,7 @@ use crate::exit::Status;
 /// Makes the program of the options and runs it.
 pub fn run(args: LineArgs) -> anyhow::Result<Status> {
     let (mut own, words) = line::divide(&args.words);
-    let mdtest = Mdtest::of_words(&words)?;
+    let mdtest = Mdtest::of_words(&words).map_err(|refused| line::with_long_names(&refused))?;
     let text = mdtest.program(&line::typed("meta", &args.words))?;
     own.may_write_beside(Path::new(&mdtest.directory));
     line::run("meta", text, own, !mdtest.removes)

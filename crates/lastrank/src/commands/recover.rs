@@ -1,58 +1,84 @@
 //! `lastrank recover`: makes run files of the samples that killed runs left, and recordings of what killed recorders left.
 
+mod origin;
 mod recordings;
+mod rests;
 
 use std::path::{Path, PathBuf};
+use std::time::SystemTime;
 
 use anyhow::Context;
 use engine::run::live::{LeftRun, LeftRuns, left};
-use report::shell::{file_argument, quoted};
 use samples::units;
 
+use super::explain::things;
 use crate::cli::RecoverArgs;
 use crate::exit::{Misplaced, Status};
 use crate::output;
+use origin::{LeftOrigin, word};
+use rests::OpenFiles;
 
 /// A run that has a file now.
 struct Recovered {
     path: PathBuf,
+    origin: LeftOrigin,
     samples: u64,
     ranks: u32,
-    /// Files of the run that were removed.
-    removed: usize,
+    /// What the run had made that was removed, in words; empty for nothing.
+    removed: String,
     /// Those that could not be, and why.
     stuck: Vec<(PathBuf, String)>,
 }
 
+/// Of which folder.
+#[derive(Clone, Copy)]
+struct AskedFolder<'a> {
+    folder: &'a Path,
+    /// Did the user name it?
+    is_named: bool,
+    /// Of all folders; what is written goes into this one.
+    all: bool,
+}
+
 /// Looks for what killed runs left, writes their run files into the folder, and removes the files that they had made.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
-    let into = args.directory.as_deref().unwrap_or(Path::new("."));
-    let place = args.directory.as_deref().unwrap_or(Path::new("memory"));
-    let found = left(args.directory.as_deref())
-        .with_context(|| format!("cannot look for what runs left in {}", place.display()))?;
+    let folder = args.directory.as_deref().unwrap_or(Path::new("."));
+    let asked = AskedFolder { folder, is_named: args.directory.is_some(), all: args.all };
+    let found = left(folder, args.all)
+        .with_context(|| format!("cannot look for what runs left in {}", folder.display()))?;
     let (mut recovered, mut strange, mut failed) = (Vec::new(), 0_usize, Ok(()));
+    let (mut elsewhere, open) = (Vec::new(), OpenFiles::now());
     for one in found {
         match one {
-            LeftRuns::Left(run) => match recover(*run, into) {
+            LeftRuns::Left(run) => match recover(*run, folder) {
                 Ok(run) => recovered.push(run),
                 Err(error) => failed = failed.and(Err(error)),
             },
-            LeftRuns::UnderWay(folder) => {
-                output::print(&format!("{} belongs to a run that is under way\n", word(&folder)))?;
+            LeftRuns::UnderWay(place, manifest) => {
+                let what = LeftOrigin::of_run(&manifest).clause();
+                output::print(&format!("under way: {what} ({})\n", word(&place)))?;
             }
+            LeftRuns::Elsewhere(place, manifest) if !open.any_in(&place) => {
+                elsewhere.push(LeftOrigin::of_run(&manifest));
+            }
+            LeftRuns::Elsewhere(..) => {}
             LeftRuns::Strange(folder, why) => {
                 eprintln!("warning: {} is left alone: {why}", word(&folder));
                 strange += 1;
             }
         }
     }
-    let recordings = recordings::recover(args.directory.as_deref(), into)?;
+    let mut recordings = recordings::recover(asked, &open)?;
     strange += recordings.strange;
-    if !recovered.is_empty() || recordings.text.is_empty() {
-        output::print(&text(&recovered))?;
-    }
-    output::print(&recordings.text)?;
+    elsewhere.append(&mut recordings.elsewhere);
     failed = failed.and(recordings.failed);
+    output::print(&text(&recovered))?;
+    output::print(&recordings.text)?;
+    let is_any_here = !recovered.is_empty() || !recordings.text.is_empty() || failed.is_err();
+    output::print(&origin::elsewhere(&elsewhere, is_any_here))?;
+    if !is_any_here && elsewhere.is_empty() {
+        output::print("Nothing to recover.\n")?;
+    }
     for (path, why) in recovered.iter().flat_map(|run| &run.stuck) {
         eprintln!("warning: {} could not be removed: {why}", word(path));
     }
@@ -60,21 +86,23 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     Ok(if strange > 0 { Status::Incomplete } else { Status::Ok })
 }
 
-/// One line a run. Why a run is incomplete stands in its file: for this command it is no failure.
+/// What came of each run, and what it was; empty where there was none. Why a run is incomplete stands in its file: for this
+/// command it is no failure.
 fn text(recovered: &[Recovered]) -> String {
-    let Some(first) = recovered.first() else { return "Nothing to recover.\n".into() };
+    let Some(first) = recovered.first() else { return String::new() };
     let (runs, were, them) =
         if recovered.len() == 1 { ("run", "was", "it") } else { ("runs", "were", "them") };
     let mut text = format!("Recovered {} {runs} that {were} killed:\n", recovered.len());
     for run in recovered {
-        let removed = match run.removed {
-            0 => String::new(),
-            1 => "; its test file was removed".into(),
-            n => format!("; its {} test files were removed", units::count(n as u64)),
+        let removed = match run.removed.as_str() {
+            "" => String::new(),
+            what => format!("; removed {what} that it had created"),
         };
         let (samples, ranks) = (units::count(run.samples), run.ranks);
-        let plural = if ranks == 1 { "" } else { "s" };
-        text += &format!("  {}   {samples} samples of {ranks} rank{plural}{removed}\n", word(&run.path));
+        let of_samples = if run.samples == 1 { "sample" } else { "samples" };
+        let of_ranks = if ranks == 1 { "rank" } else { "ranks" };
+        text += &format!("  {}   {samples} {of_samples} of {ranks} {of_ranks}{removed}\n", word(&run.path));
+        text += &format!("    of {}\n", run.origin.clause());
     }
     text += &format!("Use {them} like any run; each is marked incomplete.\n");
     text + &format!("Next:  lastrank report {}\n", word(&first.path))
@@ -90,18 +118,18 @@ fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
         ))
         .into());
     }
+    if run.is_ours() {
+        // Whoever wrote it was the killed run: nobody else writes to a name that one has claimed.
+        rests::remove_partials(&run.manifest.run_file, SystemTime::now());
+    }
+    let origin = LeftOrigin::of_run(&run.manifest);
     run.remove();
-    let (removed, stuck) = outcome.cleaned.map_or((0, Vec::new()), |cleaned| {
+    let (removed, stuck) = outcome.cleaned.map_or((String::new(), Vec::new()), |cleaned| {
         let left = cleaned.left.into_iter().map(|(path, why)| (path, why.to_string()));
-        (cleaned.removed, left.collect())
+        (things(cleaned.files as u64, cleaned.directories as u64), left.collect())
     });
     let (samples, ranks) = (outcome.run.samples.len() as u64, outcome.run.facts.ranks);
-    Ok(Recovered { path, samples, ranks, removed, stuck })
-}
-
-/// A name as a word of a shell, in which nothing commands a terminal: who reads it may paste it, and others may have chosen it.
-fn word(path: &Path) -> String {
-    quoted(&file_argument(&path.to_string_lossy()))
+    Ok(Recovered { path, origin, samples, ranks, removed, stuck })
 }
 
 /// A name that others chose, as one that needs no care: without line feeds and whatever commands a terminal, no option, and short

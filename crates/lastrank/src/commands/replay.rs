@@ -165,6 +165,7 @@ fn imported(args: &ReplayArgs, output: &Path) -> anyhow::Result<PathBuf> {
         choice: import::choice(&args.choice)?,
         least_gap: import::gap_ns(LEAST_GAP_US),
         open_loop: args.as_recorded,
+        links: true,
         copies: args.copies,
         ..Options::default()
     };

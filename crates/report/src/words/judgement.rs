@@ -61,7 +61,9 @@ pub fn lines(found: &Judgements) -> Vec<Told> {
         matches!(one.kind, JudgementKind::RankLost | JudgementKind::CutShort | JudgementKind::ProgramAtFault)
     };
     if let (Some(one), Some(far)) = (told.iter_mut().find(of_end), so_far(found)) {
-        one.head += &format!("; {far} were done");
+        let is_one = found.progress.is_some_and(|far| far.done == 1 || far.planned == 1);
+        let were = if is_one { "was" } else { "were" };
+        one.head += &format!("; {far} {were} done");
     }
     told
 }
@@ -128,7 +130,7 @@ fn of_ranks(one: &Judgement, named: usize) -> Vec<Told> {
     match (told.last_mut(), more) {
         (None, _) => told.push(plain(one.kind, "a rank did not reach the end")),
         (Some(_), 0) => {}
-        (Some(last), 1) => last.examples.push("as did not 1 other rank".into()),
+        (Some(last), 1) => last.examples.push("and 1 other rank".into()),
         (Some(last), more) => last.examples.push(format!("and {} other ranks", units::count(more))),
     }
     told

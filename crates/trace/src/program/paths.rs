@@ -1,10 +1,11 @@
 //! Names of an application's files as the strings of a program, below `$dir`.
 
+use std::cell::OnceCell;
 use std::collections::BTreeSet;
 
 use crate::maps::HashMap;
 use crate::model::{NONE, Trace};
-use crate::names::{RAW, escape, is_below, parent};
+use crate::names::{NameSet, RAW, escape, is_below, parent, which_text};
 use crate::packed::NumberTable;
 
 /// Names by their numbers, as the program has them.
@@ -42,14 +43,20 @@ impl Paths {
         }
     }
 
-    /// The names `used` of a trace, below `root`.
-    pub fn of(trace: &Trace, used: &BTreeSet<u32>, root: Vec<u8>, anonymise: bool) -> Self {
+    /// The names `used` of a trace, below `root`: whether they tell nothing, and whether absolute links may lead elsewhere.
+    pub fn of(trace: &Trace, used: &BTreeSet<u32>, root: Vec<u8>, (anonymise, links): (bool, bool)) -> Self {
         let mut paths = Self { root, ..Self::default() };
         let mut hidden = Hidden::default();
+        let set = OnceCell::new();
+        let has = |root: &[u8], target: &[u8]| {
+            let names = used.iter().map(|number| trace.names.get(*number));
+            let names = || names.filter(|name| !name.starts_with(RAW) && is_below(name, root));
+            is_below(target, root) && set.get_or_init(|| NameSet::of(names())).has(target)
+        };
         for number in used {
             let name = trace.names.get(*number);
             let (below, rest) = match name.strip_prefix(RAW) {
-                Some(text) => (false, text),
+                Some(text) => (false, which_text(text, |target| !links || has(&paths.root, target))),
                 None => (true, name.strip_prefix(paths.root.as_slice()).unwrap_or(name)),
             };
             let rest = if below { rest.strip_prefix(b"/").unwrap_or(rest) } else { rest };

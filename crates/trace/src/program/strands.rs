@@ -31,6 +31,8 @@ pub struct Parts<'a> {
     pub choice: &'a Choice,
     /// Whether names must tell nothing.
     pub anonymise: bool,
+    /// Whether absolute links may lead elsewhere.
+    pub links: bool,
     /// Whether each call is written, without loops.
     pub verbatim: bool,
     /// Pauses shorter than so many nanoseconds are left out.
@@ -83,7 +85,7 @@ pub fn program(parts: &mut Parts<'_>) -> Program {
     };
     let root = Paths::root_of(parts.trace, &used, only);
     used.extend(prelude.iter().flat_map(|one| one.names).filter(|name| *name != NONE));
-    let paths = Paths::of(parts.trace, &used, root, parts.anonymise);
+    let paths = Paths::of(parts.trace, &used, root, (parts.anonymise, parts.links));
     drop(used);
     // The directories above `$dir` exist.
     let below = |one: &Statement| {

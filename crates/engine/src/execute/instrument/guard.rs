@@ -143,7 +143,7 @@ impl Guard {
     /// May this be removed, renamed, replaced or given another name or attributes? What the user named as a place may only
     /// be written to.
     fn may_change(&self, around: ParentFacts, object: &Object) -> bool {
-        around.trusted || self.own.is_ours(object)
+        self.confinement.may_change(around, object)
     }
 
     /// Opens files of this directory, and lets through what the program may change.
@@ -197,7 +197,7 @@ impl Guard {
             && !self.own.is_made(found.object())
             && !self.all_ours(Path::new(OsStr::from_bytes(reached.path.to_bytes())), &mut 4096);
         match moves_others {
-            true => Err(self.confinement.refusal(what, path, Reason::NotMade)),
+            true => Err(self.confinement.refusal(what, path, Reason::HoldsOthers)),
             false => Ok(()),
         }
     }
@@ -271,7 +271,9 @@ impl Guard {
         }
         match look_at(file.0 as i32) {
             Some(found) if !self.own.is_made(found.object()) => {
-                Err(self.confinement.refusal(what, path, Reason::NotMade))
+                let earlier = self.own.is_ours(found.object());
+                let reason = if earlier { Reason::NotThisRun } else { Reason::NotMade };
+                Err(self.confinement.refusal(what, path, reason))
             }
             _ => Ok(()),
         }

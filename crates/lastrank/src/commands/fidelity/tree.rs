@@ -6,7 +6,7 @@ use anyhow::bail;
 use trace::Trace;
 use trace::import::Imported;
 use trace::model::Was;
-use trace::names::{RAW, link_text};
+use trace::names::{NameSet, RAW, is_below, link_text, which_text};
 
 /// Differences that are told one by one.
 const TOLD: usize = 5;
@@ -27,6 +27,8 @@ pub fn compare(trace: &Trace, made: &Imported, folder: &Path) -> anyhow::Result<
         );
     }
     let mut found = Tree { same: 0, differences: Vec::new() };
+    let numbers = made.names(trace).map(|(number, _)| trace.names.get(number));
+    let below = NameSet::of(numbers);
     for (number, text) in made.names(trace) {
         let Some(seen) = trace.after.get(&number).filter(|_| !text.is_empty()) else { continue };
         let name = trace.names.get(number);
@@ -37,6 +39,7 @@ pub fn compare(trace: &Trace, made: &Imported, folder: &Path) -> anyhow::Result<
             Was::Link(target) => {
                 let text = link_text(name, trace.names.get(target));
                 let text = text.strip_prefix(RAW).unwrap_or(&text);
+                let text = which_text(text, |target| is_below(target, made.root()) && below.has(target));
                 format!("a link to {}", String::from_utf8_lossy(text))
             }
         };

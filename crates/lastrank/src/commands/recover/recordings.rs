@@ -1,14 +1,17 @@
 //! Recordings of what killed recorders left.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, UNIX_EPOCH};
 
 use samples::units;
 use store::Replacement;
 use trace::recording::{self, About};
-use tracer::Recorded;
 use tracer::left::{Found, LeftRecording, recordings};
+use tracer::{Manifest, Recorded};
 
-use super::{free_name, word};
+use super::origin::{LeftOrigin, word};
+use super::rests::OpenFiles;
+use super::{AskedFolder, free_name};
 use crate::commands::record::notes;
 use crate::exit::Misplaced;
 use crate::output;
@@ -17,25 +20,35 @@ use crate::output;
 pub struct Recordings {
     /// One line each; empty where there were none.
     pub text: String,
+    /// Those of other folders whose recorders are dead.
+    pub elsewhere: Vec<LeftOrigin>,
     /// Those that are left alone.
     pub strange: usize,
     /// Why one could not be written.
     pub failed: anyhow::Result<()>,
 }
 
-/// Writes those of `directory`, of every place where recorders keep them where there is none, into the folder.
-pub fn recover(directory: Option<&Path>, into: &Path) -> anyhow::Result<Recordings> {
+/// Writes those that are asked for into the folder: those that were started in it, or were to lie there, or whose records do,
+/// where the user named it.
+pub fn recover(asked: AskedFolder<'_>, open: &OpenFiles) -> anyhow::Result<Recordings> {
     let temporary = std::env::temp_dir();
-    let all = [temporary.as_path(), Path::new("/dev/shm")];
-    let found = directory.map_or_else(|| recordings(&all), |directory| recordings(&[directory]));
-    let mut came = Recordings { text: String::new(), strange: 0, failed: Ok(()) };
+    let all = [temporary.as_path(), Path::new("/dev/shm"), asked.folder];
+    let folder = real(asked.folder);
+    let is_wanted = |manifest: &Manifest, place: &Path| {
+        asked.all
+            || real(manifest.directory()) == folder
+            || manifest.output().parent().is_some_and(|parent| real(parent) == folder)
+            || asked.is_named && real(place) == folder
+    };
+    let found = recordings(&all[..if asked.is_named { 3 } else { 2 }], &is_wanted);
+    let mut came = Recordings { text: String::new(), strange: 0, elsewhere: Vec::new(), failed: Ok(()) };
     let mut first = None;
     for one in found {
         match one {
             Found::Left(left) => {
                 let place = left.place().to_owned();
                 match left.read() {
-                    Ok(found) => match write(left, found, into) {
+                    Ok(found) => match write(left, found, asked.folder) {
                         Ok((path, line)) => {
                             came.text += &line;
                             first.get_or_insert(path);
@@ -49,10 +62,17 @@ pub fn recover(directory: Option<&Path>, into: &Path) -> anyhow::Result<Recordin
                     }
                 }
             }
-            Found::UnderWay(folder) => {
-                let what = "belongs to a recording that is under way, or whose application goes on";
-                output::print(&format!("{} {what}\n", word(&folder)))?;
+            Found::UnderWay(place, manifest) => {
+                let what = LeftOrigin::of_recording(&manifest).clause();
+                output::print(&format!(
+                    "under way, or its application goes on: {what} ({})\n",
+                    word(&place)
+                ))?;
             }
+            Found::Elsewhere(place, manifest, goes_on) if !goes_on && !open.any_in(&place) => {
+                came.elsewhere.push(LeftOrigin::of_recording(&manifest));
+            }
+            Found::Elsewhere(..) => {}
             Found::Strange(folder, why) => {
                 eprintln!("warning: {} is left alone: {why}", word(&folder));
                 came.strange += 1;
@@ -67,8 +87,17 @@ pub fn recover(directory: Option<&Path>, into: &Path) -> anyhow::Result<Recordin
     Ok(came)
 }
 
+/// The folder itself, links resolved.
+fn real(folder: &Path) -> PathBuf {
+    folder.canonicalize().unwrap_or_else(|_| folder.into())
+}
+
 fn write(left: LeftRecording, found: Recorded, into: &Path) -> anyhow::Result<(PathBuf, String)> {
-    let path = free_name(into, left.manifest.output());
+    let output = left.manifest.output();
+    let path = free_name(into, &output);
+    let origin = LeftOrigin::of_recording(&left.manifest);
+    // The recorder opened its file before it began; nothing that is younger is its.
+    let began = UNIX_EPOCH + Duration::from_nanos(left.manifest.began_ns);
     let mut trace = found.trace;
     trace.notes.extend(notes(found.unseen, found.cut));
     trace.notes.push(match left.manifest.is_of_complete_recorder() {
@@ -96,8 +125,14 @@ fn write(left: LeftRecording, found: Recorded, into: &Path) -> anyhow::Result<(P
     for folder in left.remove() {
         eprintln!("warning: {} stays: there is more in it than a recorder makes", word(&folder));
     }
+    // A manifest may have come from elsewhere: what lies in other folders is left alone.
+    if output.parent().is_some_and(|around| real(around) == real(into)) {
+        super::rests::remove_partials(&output, began);
+    }
     let (calls, threads) = (units::count(trace.calls.len() as u64), trace.threads.len());
     let plural = if threads == 1 { "" } else { "s" };
+    let of_calls = if trace.calls.len() == 1 { "call" } else { "calls" };
     let missing = if found.cut > 0 { ", the last calls of some are missing" } else { "" };
-    Ok((path.clone(), format!("  {}   {calls} calls of {threads} thread{plural}{missing}\n", word(&path))))
+    let head = format!("  {}   {calls} {of_calls} of {threads} thread{plural}{missing}\n", word(&path));
+    Ok((path, format!("{head}    of {}\n", origin.clause())))
 }

@@ -2,11 +2,12 @@
 
 use engine::run::{Confine, Options, missing_space};
 use ppl::commands::Wish;
-use ppl::count::{DEFAULT_BUDGET, WorkCount, count};
+use ppl::count::{DEFAULT_BUDGET, Details, count, details};
 use samples::units::{bytes, count as number, duration};
 use serde_json::json;
 
 use crate::commands::asks::{self, SpawnGrant};
+use crate::commands::explain;
 use crate::exit::Status;
 use crate::output;
 use crate::program::Planned;
@@ -26,7 +27,7 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
     let plan = &planned.plan;
     let ranks = plan.ranks.min(MOST_RANKS);
     let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
-    let tallies: Vec<WorkCount> = (0..ranks).map(|rank| count(plan, rank, budget)).collect();
+    let works: Vec<Details> = (0..ranks).map(|rank| details(plan, rank, budget)).collect();
     let refusal = missing_space(plan, options).err().map(|error| error.to_string());
     if as_json {
         let space: Vec<_> = plan
@@ -43,12 +44,13 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
             "backend": options.backend.name(),
             "space": space,
             "asks": asks::of(plan, grant(planned, options)),
+            "refusals": asks::refusals(plan, options),
             "would_not_begin": refusal,
-            "per_rank": tallies,
+            "per_rank": works.iter().map(|work| &work.tally).collect::<Vec<_>>(),
         }))?;
         return Ok(Status::Ok);
     }
-    output::print(&text(planned, options, (&tallies, refusal.as_deref())))?;
+    output::print(&text(planned, options, (&works, refusal.as_deref())))?;
     Ok(Status::Ok)
 }
 
@@ -59,7 +61,7 @@ pub fn tell_asked(planned: &Planned, options: &Options) {
     // What it made it may remove, as nearly all do.
     asked.retain(|asked| asked.what != Wish::Remove);
     if !planned.shipped && !asked.is_empty() {
-        eprint!("note: {} asks to\n{}", planned.name, asks::text(&asked, spawns));
+        output::say(format_args!("note: {} asks to\n{}", planned.name, asks::text(&asked, spawns)));
     }
 }
 
@@ -67,7 +69,7 @@ fn grant(planned: &Planned, options: &Options) -> SpawnGrant {
     SpawnGrant::of(planned.shipped, options.allow_spawn || options.confine == Confine::Nobody)
 }
 
-fn text(planned: &Planned, options: &Options, (tallies, refusal): (&[WorkCount], Option<&str>)) -> String {
+fn text(planned: &Planned, options: &Options, (works, refusal): (&[Details], Option<&str>)) -> String {
     let plan = &planned.plan;
     let ranks = if plan.ranks == 1 { "1 rank".into() } else { format!("{} ranks", plan.ranks) };
     let mut text =
@@ -89,39 +91,47 @@ fn text(planned: &Planned, options: &Options, (tallies, refusal): (&[WorkCount],
         text += "it asks to\n";
         text += &asks::text(&asked, spawns);
     }
+    text += &asks::refusals_text(&asks::refusals(plan, options), "");
     if let Some(why) = refusal {
         text += &format!("it would not begin: {why}\n");
     }
     text.push('\n');
     let mut rank = 0;
-    while rank < tallies.len() {
-        let same = tallies[rank..].iter().take_while(|other| *other == &tallies[rank]).count();
+    while rank < works.len() {
+        let first = &works[rank];
+        let same = works[rank..].iter().take_while(|other| other.tally == first.tally).count();
+        let is_alike = works[rank..rank + same].iter().all(|other| other.created == first.created);
         let who = match same {
             1 => format!("rank {rank}"),
             _ => format!("ranks {rank} to {}, each", rank + same - 1),
         };
-        text += &of_rank(&who, &tallies[rank]);
+        // Names often hold the number of the rank.
+        let whose = if is_alike { String::new() } else { format!(" (rank {rank})") };
+        text += &of_rank(&who, first, &whose);
         rank += same;
     }
-    if plan.ranks as usize > tallies.len() {
-        text += &format!("… and {} more ranks\n", plan.ranks as usize - tallies.len());
+    if plan.ranks as usize > works.len() {
+        text += &format!("… and {} more ranks\n", plan.ranks as usize - works.len());
     }
     text
 }
 
-fn of_rank(who: &str, tally: &WorkCount) -> String {
+fn of_rank(who: &str, work: &Details, whose: &str) -> String {
+    let tally = &work.tally;
     let least = if tally.at_least { "at least " } else { "" };
     let mut text = format!("{who}: {least}{} operations\n", number(tally.total));
     let operations: Vec<_> =
         tally.operations.iter().map(|(name, count)| format!("{name} {}", number(*count))).collect();
     text += &format!("  {}\n", operations.join(" · "));
     text += &format!("  writes {}, reads {}", bytes(tally.written), bytes(tally.read));
-    text += &format!("; {} files, {} directories", number(tally.files), number(tally.directories));
     text += &format!(
         "; at most {} on disk and {} in memory at a time\n",
         bytes(tally.space),
         bytes(tally.memory)
     );
+    if let Some(created) = explain::created(tally, &work.created) {
+        text += &format!("  {created}{whose}\n");
+    }
     if tally.barriers > 0 {
         text += &format!("  meets the other ranks {} times\n", number(tally.barriers));
     }

@@ -3,6 +3,7 @@
 mod append;
 mod dry_run;
 mod facts;
+mod places;
 mod progress;
 mod results;
 mod room;
@@ -116,6 +117,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
     let mut options = options(args, &planned, backend);
     if job.is_none() && !args.dry_run && !options.backend.capabilities().virtual_time {
         needs_mpi(&planned, &args.program)?;
+    }
+    if let (false, Err(told)) = (args.room.is_some(), places::are_there(&planned, &options)) {
+        return if speaks { Err(told) } else { Ok(Status::Usage) };
     }
     if speaks && !(args.dry_run || args.quiet || args.one_line || args.json) {
         dry_run::tell_asked(&planned, &options);

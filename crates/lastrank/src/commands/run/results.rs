@@ -13,6 +13,7 @@ use store::PartsFolder;
 
 use super::append;
 use crate::cli::RunArgs;
+use crate::commands::explain::things;
 use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::program::Planned;
@@ -398,8 +399,14 @@ fn tell_aside(outcome: &RunOutcome) {
         eprintln!("warning: {}; {}", told.text, told.advice);
     }
     if let Some(cleaned) = &outcome.cleaned {
-        if cleaned.removed > 0 {
-            eprintln!("note: removed {} that the run had created", plural(cleaned.removed, "file"));
+        if cleaned.removed() > 0 {
+            let what = things(cleaned.files as u64, cleaned.directories as u64);
+            eprintln!("note: removed {what} that the run had created");
+        }
+        if let Some(why) = &cleaned.forgotten {
+            eprintln!(
+                "note: what this run leaves is not remembered ({why}): a later run may change it only with --allow"
+            );
         }
         for (path, why) in &cleaned.left {
             eprintln!("warning: {} could not be removed: {why}", path.display());
