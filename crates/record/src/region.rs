@@ -36,6 +36,8 @@ const TALLY_LIMIT: usize = 1 << 12;
 /// The limits are halved at most so often where the system refuses so much address space: the journal then
 /// has 4 MiB.
 const HALVINGS: u32 = 6;
+/// Bytes of address space that a region which was made smaller leaves.
+const LEFT_TO_OTHERS: usize = 64 << 20;
 const MAGIC: u64 = u64::from_le_bytes(*b"lastrank");
 const VERSION: u32 = 2;
 
@@ -153,6 +155,10 @@ impl SampleRegion {
         let bytes = HEADER + journal_limit + registry_limit + tallies + sample_limit * size_of::<Sample>();
         ftruncate(&memory, bytes as u64)?;
         let mapping = MmapOptions::new().len(bytes).no_reserve_swap().map_raw(&memory)?;
+        // Where address space is scarce, the rest of the run needs some of it too.
+        if (1..HALVINGS).contains(&halvings) {
+            drop(MmapOptions::new().len(LEFT_TO_OTHERS).no_reserve_swap().map_anon()?);
+        }
         let region = Self {
             mapping,
             journal_limit,
