@@ -10,7 +10,7 @@
 #     name: python3
 # ---
 
-# %% [markdown]
+#%% [markdown]
 # # A first hour with extreme values
 #
 # A job that writes to sixteen disks at once is done when the *slowest* disk is done. Its time is a maximum, and maxima
@@ -20,11 +20,11 @@
 # Nothing is measured here: every number is drawn from a law that we choose, so that we know the truth. The random numbers
 # have seeds, so each run prints the same. You need `lastrank` and `matplotlib` (`pip install lastrank matplotlib`).
 
-# %% tags=["parameters"]
+#%% tags=["parameters"]
 steps = 400  # maxima that are fitted; 2000 makes every interval about half as wide
 parts = 16  # disks of one step
 
-# %%
+#%%
 import math
 import random
 
@@ -40,7 +40,7 @@ def table(head, rows):
     return Markdown("\n".join("| " + " | ".join(map(str, line)) + " |" for line in lines))
 
 
-# %% [markdown]
+#%% [markdown]
 # ## 1. One disk is harmless
 #
 # Let one disk take 9 ms plus an exponential time with a mean of 1 ms. Usually that is about 10 ms. Nothing is wrong with
@@ -48,7 +48,7 @@ def table(head, rows):
 #
 # Now let sixteen of them work at once, independently, and wait for the last one.
 
-# %%
+#%%
 draw = random.Random(2016)
 
 
@@ -68,7 +68,7 @@ for values, name, colour in [(one, "one disk", "#000000"), (last, f"slowest of {
 ax.set(xlabel="time (ms)", ylabel="values")
 ax.legend(frameon=False);
 
-# %% [markdown]
+#%% [markdown]
 # Two things happen. The histogram **moves right**: the slowest of sixteen is one of the rare slow ones nearly every time.
 # And it **takes a shape** of its own, steep on the left with a longer tail on the right, whatever the shape of one disk was.
 #
@@ -80,7 +80,7 @@ ax.legend(frameon=False);
 # The right side does not depend on $m$ except that it is shifted by $\ln m$: each factor of ten in disks costs the same
 # 2.3 ms. It is a law without any trace of disks in it (Gumbel's).
 
-# %%
+#%%
 rows = []
 for m in (1, 4, 16, 64, 256):
     found = sorted(max(disk() for _ in range(m)) for _ in range(2000))
@@ -88,7 +88,7 @@ for m in (1, 4, 16, 64, 256):
     rows.append([m, f"{found[1000]:.2f}", f"{exact:.2f}", f"{9 + math.log(m) - math.log(math.log(2)):.2f}"])
 table(["disks", "median drawn (ms)", "exact", "by the law of maxima"], rows)
 
-# %% [markdown]
+#%% [markdown]
 # The last column is wrong for a single disk and right for sixteen: a law of maxima is an approximation that becomes good as
 # the number of parts grows.
 #
@@ -109,7 +109,7 @@ table(["disks", "median drawn (ms)", "exact", "by the law of maxima"], rows)
 #
 # We draw parts of each kind, take maxima, and fit.
 
-# %%
+#%%
 kinds = {
     "never above 10": lambda: 10 - draw.random() ** 0.25,
     "exponential": lambda: 9 + draw.expovariate(1),
@@ -124,9 +124,9 @@ for name, fit in fits.items():
     found = (law["intervals"] or {}).get("shape")
     interval = f"{found['lower']:.2f} to {found['upper']:.2f}" if found and found["lower"] is not None else "–"
     rows.append([name, f"{truth[name]:.2f}", f"{law['shape']:.2f}", interval])
-table(["parts", "shape in the limit", "fitted", "95 % interval"], rows)
+table(["parts", "shape in the limit", "fitted", "95% interval"], rows)
 
-# %% [markdown]
+#%% [markdown]
 # The fit knows nothing of where the numbers come from. Intervals say how far to trust it: with a few hundred maxima the
 # shape is known to about a tenth, which is often not enough to tell a tail that ends from one that is heavy.
 #
@@ -134,16 +134,16 @@ table(["parts", "shape in the limit", "fitted", "95 % interval"], rows)
 #
 # Here is the fit of our steps. The verdict comes first: it says whether the law may be used at all.
 
-# %%
+#%%
 fit = lr.fit(last)
 fit
 
-# %%
+#%%
 fig, axes = plt.subplots(1, 3, figsize=(9, 2.9), layout="constrained")
 for kind, ax in zip(["probability", "return_levels", "density"], axes):
     fit.plot(kind, ax=ax)
 
-# %% [markdown]
+#%% [markdown]
 # - **Left**: if the law is right, the points follow the diagonal and stay in the band.
 # - **Middle**: the *return level*. Read it as "once in 100 steps it takes longer than …". Up to the number of steps the
 #   points test the line; beyond, the line extrapolates, and the band says how far to trust it.
@@ -154,7 +154,7 @@ for kind, ax in zip(["probability", "return_levels", "density"], axes):
 # The level exceeded once in 10,000 steps lies far beyond what we have drawn. Since this is a simulation, we can draw the
 # steps that a job would never wait for. And we compare with what a normal law of the same mean and deviation predicts.
 
-# %%
+#%%
 levels = {level["period"]: level for level in fit.return_levels([100, 1000, 10000])}
 summary = fit.document["summary"]
 later = sorted(9 - math.log(1 - draw.random() ** (1 / parts)) for _ in range(1_000_000))
@@ -166,25 +166,25 @@ for period, level in levels.items():
         f"{period:.0f}", f"{later[-int(1_000_000 / period)]:.2f}", f"{level['level']:.2f}",
         f"{level['lower']:.2f} to {level['upper']:.2f}", f"{normal:.2f}",
     ])  # fmt: skip
-table(["once in", "true (ms)", "from the fit", "95 % interval", "normal law"], rows)
+table(["once in", "true (ms)", "from the fit", "95% interval", "normal law"], rows)
 
-# %% [markdown]
+#%% [markdown]
 # The normal law is wrong where it matters: it thinks that the mean and the deviation know the tail. How often would each
 # have warned you? Count how often a million later steps exceed what was called "once in 10,000", that is, 100 expected:
 
-# %%
+#%%
 by_law = sum(value > levels[10000]["level"] for value in later)
 by_normal = sum(value > summary["mean"] + standard[10000] * summary["sd"] for value in later)
 print(f"exceeded {by_law} times by the fitted law, {by_normal} times by the normal law; 100 expected")
 
-# %% [markdown]
+#%% [markdown]
 # ## 5. Other ways to the tail
 #
 # Maxima throw most values away. If single operations were kept, all those *above a high threshold* can be used: what they
 # exceed it by follows a law as well (the generalised Pareto law, with the same shape). That is what to do with the latencies of
 # a server, where no operation is a maximum of others.
 
-# %%
+#%%
 single = [disk() for _ in range(10000)]
 tail = lr.fit(single, model="gpd")
 law = tail.document["gpd"]
@@ -195,13 +195,13 @@ for level in tail.return_levels([1000, 100000]):
     true = 9 + math.log(level["period"])
     print(f"once in {level['period']:.0f}: {level['level']:.2f} ms ({level['lower']:.2f} to {level['upper']:.2f}); true {true:.2f}")
 
-# %% [markdown]
+#%% [markdown]
 # ## 6. Break every assumption once
 #
 # The law of maxima assumes that the values are **repetitions of one experiment**: independent of each other, and alike. A fit
 # does not notice when they are not; the curve will look fine. So the verdict tests this first. We break it in five ways.
 
-# %%
+#%%
 base = [max(disk() for _ in range(parts)) for _ in range(steps)]
 
 
@@ -225,16 +225,16 @@ verdicts = {name: lr.fit(values).document for name, values in broken.items()}
 table(["what was done", "verdict", "shape"],
       [[name, found["verdict"]["code"], f"{found['gev']['shape']:.2f}"] for name, found in verdicts.items()])  # fmt: skip
 
-# %% [markdown]
+#%% [markdown]
 # Where the verdict is `not-independent`, it also says what it saw and what to do; the numbers of the fit are shown, but no
 # one should extrapolate with them. A coarse clock is not a broken assumption: the fit can allow for it
 # (`diagnostics.rounded` in the document).
 
-# %%
+#%%
 for name in ("the level drifts by 1.5 ms", "every 20th step 8 ms longer"):
     print(f"{name}: {verdicts[name]['verdict']['text']}\n")
 
-# %% [markdown]
+#%% [markdown]
 # ## 7. What to take away
 #
 # 1. The slowest of many is slow by itself. More parts make it slower, without any fault.

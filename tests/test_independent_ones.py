@@ -26,7 +26,7 @@ def series(phi: float, seed: int) -> list[float]:
 def said(program: Path, folder: Path, *words: str) -> str:
     done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    return " ".join(done.stdout.split()).replace("\u202f", " ")
+    return " ".join(done.stdout.split())
 
 
 def document(program: Path, folder: Path, *words: str) -> Any:
@@ -44,7 +44,7 @@ def test_of_a_mean(phi: float, seed: int, program: Path, tmp_path: Path) -> None
     fit = document(program, tmp_path, "fit", "values.txt", "--unit", "s")
     found = fit["diagnostics"]["independence"]
     moves = len(found["segments"]) > 1
-    # A test of neighbours at 2.5 % is for the values to be worth fewer.
+    # A test of neighbours at 2.5% is for the values to be worth fewer.
     assert (fit["n_eff"] < N) == (phi > 0), fit["n_eff"]
     assert fit["n_eff"] == pytest.approx(found["effective_size"]) == pytest.approx(N / found["variance_inflation"])
     gpd = document(program, tmp_path, "fit", "values.txt", "--unit", "s", "--model", "gpd")
@@ -77,7 +77,7 @@ def test_of_a_quantile(program: Path, tmp_path: Path) -> None:
     assert [part["intervals"] for part in document(program, tmp_path, "report", "a.parquet")["numbers"]["parts"]] == intervals
 
 
-#: Each rank sleeps for times that follow an autoregression of its own, so that values of a rank resemble each other.
+#: Each rank sleeps for times that follow an autoregression of its own, so that values of a rank are correlated.
 IN_TURNS = """define report {"samples": "s"};
 $x = 0.0;
 repeat 150 {

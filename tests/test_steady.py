@@ -53,7 +53,7 @@ def test_what_comes_before_is_left_out_of_every_output_and_kept_in_the_file(tmp_
     rest, left_out = part["operations"], steady["left_out"]
     after = f"{end / 1e9:.1f} s"
     assert f"Steady after {after} ({RULE}):" in screen and f"the {left_out} operations before are left out" in screen
-    assert f"{rest // 1000} {rest % 1000:03} operations, 0 errors" in screen and "⚠" not in screen
+    assert f"{rest // 1000},{rest % 1000:03} operations, 0 errors" in screen and "⚠" not in screen
     assert f"steady after {after}" in run(program, tmp_path, "report", "-q", "run.parquet")
     [listed] = json.loads(run(program, tmp_path, "ls", "--json", "."))["runs"]
     assert listed["steady"] == f"steady after {after}"

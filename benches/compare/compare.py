@@ -3,7 +3,7 @@
 
     python3 benches/compare/compare.py [--values 400000] [--samples 4000000]
 
-First two files of --values log-normal numbers, of which one is 3 % larger, are compared; the target is 2 s of wall time on
+First two files of --values log-normal numbers, of which one is 3% larger, are compared; the target is 2 s of wall time on
 a quiet machine. Then a run of --samples simulated operations is listed, which reads it row group by row group. Prints wall
 time, processor time and the most memory of each; asserts none. Needs a built lastrank (LASTRANK_BIN, else
 target/release).

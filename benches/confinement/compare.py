@@ -33,7 +33,7 @@ rmdir("d");
 delete("f");
 """
 AIMS = {"pwrite": 0.0, "pread": 0.0, "fopen": 500.0, "create": 500.0}
-"""Nanoseconds that it may take longer than before; none for transfers, within 3 % of what they take."""
+"""Nanoseconds that it may take longer than before; none for transfers, within 3% of what they take."""
 NAMES = {"pwrite": "pwrite 4 KiB", "pread": "pread 4 KiB", "fopen": "fopen with fclose", "create": "create"}
 
 

@@ -5,7 +5,7 @@
 
 Ours and the reference (`reference.c`, plain C) run by turns in one go on one processor, since machines drift; a
 ratio is the median of those of neighbouring turns. Pointer chases are compared by their lower quartiles over many
-short turns instead: each process draws its physical pages anew, which moves small pages by 10 %, and of a virtual
+short turns instead: each process draws its physical pages anew, which moves small pages by 10%, and of a virtual
 machine the neighbours take the shared cache away now and then, from either side (4 MiB: 15 ns, or 147). Needs
 cargo and cc. sysbench, stress-ng, mbw and fio are installed from Debian where they are missing and this is
 root (`--no-install`: not), else their rows say why they were left out. Takes about six minutes on a quiet
@@ -95,7 +95,7 @@ def chases(reference: Path, turns: int) -> Iterator[tuple[str, float, float]]:
 
 
 def chase(reference: Path, turns: int) -> None:
-    heading("Pointer chase, ns a load", "working set", "ours", "C", "ratio", "aim: within 3 %")
+    heading("Pointer chase, ns a load", "working set", "ours", "C", "ratio", "aim: within 3%")
     for name, ours, theirs in chases(reference, turns):
         ratio = ours / theirs
         row(name, f"{ours:.3f}", f"{theirs:.3f}", f"{ratio:.3f}", mark(abs(ratio - 1) <= 0.03))
@@ -106,7 +106,7 @@ def chase(reference: Path, turns: int) -> None:
 
 
 def calls(reference: Path, turns: int, directory: Path) -> None:
-    heading("System calls, ns a call", "call", "ours", "tight C loop", "ratio", "aim: within 2 %")
+    heading("System calls, ns a call", "call", "ours", "tight C loop", "ratio", "aim: within 2%")
     for name in CALLS:
         ours, theirs, ratio = by_turns(
             turns,
@@ -182,7 +182,7 @@ def hog(directory: Path, turns: int) -> None:
     less = middle("hog", lambda one: one["corrected"]["p99"]) * 1e6
     row("p99 without the hog, µs", f"{quiet:.1f}", "")
     row("p99 with it, as it was, µs", f"{raw:.1f}", "")
-    row("p99 with it, less the wait for a processor, µs", f"{less:.1f}", f"within 5 %: {mark(less <= 1.05 * quiet)}")
+    row("p99 with it, less the wait for a processor, µs", f"{less:.1f}", f"within 5%: {mark(less <= 1.05 * quiet)}")
     share = middle("hog", lambda one: one["attributed"])
     row("share of the excess of the slowest hundredth with a cause", f"{share:.3f}", f"0.95: {mark(share >= 0.95)}")
 

@@ -5,7 +5,7 @@
 
 Needs a C compiler for MPI (`mpicc` of Debian's libmpich-dev, or of the wheel `mpich`) that belongs to the
 launcher. Both programs run by turns, C first in one turn and last in the next, since machines drift. Each turn
-gives one ratio of medians; the table shows the median ratio of all turns with a 95 % bootstrap interval, and
+gives one ratio of medians; the table shows the median ratio of all turns with a 95% bootstrap interval, and
 next to it the ratio of C to itself between successive turns, which is the noise.
 """
 
@@ -38,7 +38,7 @@ def median_ns(command: list[str]) -> int:
 
 
 def interval(values: list[float]) -> tuple[float, float]:
-    """95 % of the medians of 2000 resamples."""
+    """95% of the medians of 2000 resamples."""
     draw = random.Random(1)
     medians = sorted(statistics.median(draw.choices(values, k=len(values))) for _ in range(2000))
     return medians[50], medians[1949]
@@ -74,7 +74,7 @@ def main() -> None:
         theirs = Path(folder) / "pattern"
         source = Path(__file__).with_name("pattern.c")
         subprocess.run([given.mpicc, "-O2", "-o", theirs, source], check=True)
-        print("| level | element | ranks | C, µs | lastrank, µs | ratio (95 %) | C to itself | MiB/s | within 3 % |")
+        print("| level | element | ranks | C, µs | lastrank, µs | ratio (95%) | C to itself | MiB/s | within 3% |")
         print("|---|---|---|---|---|---|---|---|---|")
         for level, name, ranks in cases:
             element, blocks, rounds = ELEMENTS[name]

@@ -184,7 +184,7 @@ def loading(samples: int) -> None:
 def numbers() -> None:
     """The same 400 values by all."""
     values = [float(row["x"]) for row in csv.DictReader(PAPER.open())]
-    print(f"{'':<26}{'location':>10}{'scale':>9}{'shape':>10}{'-ln L':>11}  once in 100 (95 %)")
+    print(f"{'':<26}{'location':>10}{'scale':>9}{'shape':>10}{'-ln L':>11}  once in 100 (95%)")
 
     def row(name: str, law: tuple[float, float, float], nll: float | None, level: str) -> None:
         likelihood = "" if nll is None else f"{nll:.6f}"

@@ -220,7 +220,7 @@ class Here(Place):
             home.mkdir()
             application.prepare(home)
             # So that writing back what was prepared is no part of what is measured. The rest is for file systems where nothing
-            # is written back: begun at once, `git clone` takes 5 % less time on tmpfs than behind any pause.
+            # is written back: begun at once, `git clone` takes 5% less time on tmpfs than behind any pause.
             os.sync()
             time.sleep(REST)
             yield home
@@ -346,7 +346,7 @@ def replay(lastrank: Path, way: str, place: Place, recorded: Recorded) -> Path:
 
 
 def ratio(times: list[float], bare: list[float]) -> str:
-    """The median of the rounds' ratios, and what holds that of all rounds with 95 %."""
+    """The median of the rounds' ratios, and what holds that of all rounds with 95%."""
     ratios = sorted(time / alone for time, alone in zip(times, bare, strict=True))
     # How many of the ratios fall on either side of the median is distributed as heads of coins.
     below, chance = 0, 0.0

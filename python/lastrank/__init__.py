@@ -1,6 +1,6 @@
 """How long do operations on this machine really take, and is that tail normal?
 
-Run programs and shipped experiments, keep every single operation with its own time, and explain the slow ones with
+Run programs and shipped experiments, keep every single operation with its own time, and explain the slow operations with
 extreme-value statistics::
 
     import lastrank as lr

@@ -17,7 +17,7 @@ Progress: TypeAlias = "bool | Callable[[dict[str, Any]], None] | None"
 
 def _words(line: dict[str, Any]) -> str:
     done = line.get("done")
-    share = "" if done is None else f"{100 * done:.0f} %  "
+    share = "" if done is None else f"{100 * done:.0f}%  "
     p99 = line.get("p99_seconds")
     slow = "" if p99 is None else f", p99 {seconds(p99)}"
     left = line.get("left_s")

@@ -38,7 +38,7 @@ class Summary(Mapping[str, Any]):
     ``n`` counts the timings that succeeded, ``errors`` those that failed. ``iops`` and ``mib_per_second`` are over the
     wall time of all ranks together (None without a wall time, as in a ``ctime`` block). ``mean``, ``sd`` (standard
     deviation), ``min``, ``p50``, ``p90``, ``p99``, ``p999``, ``p9999`` and ``max`` are in seconds (None if the values do
-    not reach that far). ``intervals`` has the distribution-free 95 % interval of each quantile, ``(lower, upper)``, or
+    not reach that far). ``intervals`` has the distribution-free 95% interval of each quantile, ``(lower, upper)``, or
     None if too few values are above it.
 
     :ivar row: the row of ``results`` in the document of the run (docs/json.md).
@@ -100,14 +100,14 @@ class Summary(Mapping[str, Any]):
         return [*counts, *rates, *times]
 
     def __repr__(self) -> str:
-        rows = [[_native.visible(_name(self.row)), "", "95 % interval"], *self._rows()]
+        rows = [[_native.visible(_name(self.row)), "", "95% interval"], *self._rows()]
         widths = [max(len(row[at]) for row in rows) for at in range(3)]
         return "\n".join(
             f"{row[0].ljust(widths[0])}  {row[1].rjust(widths[1])}  {row[2].rjust(widths[2])}".rstrip() for row in rows
         )
 
     def _repr_html_(self) -> str:
-        return _html.table([_name(self.row), "", "95 % interval"], self._rows())
+        return _html.table([_name(self.row), "", "95% interval"], self._rows())
 
 
 class Place:

@@ -104,7 +104,7 @@ def watch(
     :param false_alarm_rate: share of quiet values that may give a spike alarm.
     :param run_length: mean number of quiet values between two false alarms of a changed level.
     :param shift: the slow-down to be found soonest: ``"5%"``.
-    :param guaranteed: keep the rate in 90 % of baselines, not only on average.
+    :param guaranteed: keep the rate in 90% of baselines, not only on average.
     :param state: a file that remembers what was seen; a later watch with the same file goes on from there.
     :param seed: of the bootstrap that calibrates the thresholds.
     :param nan: of the baseline: ``raise`` refuses missing values, ``drop`` leaves them out.

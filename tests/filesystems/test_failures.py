@@ -89,7 +89,7 @@ def test_a_short_write_is_completed_and_told(
     assert list(writes[writes.causes & 1024 != 0].index) == [69]
     assert (writes.bytes == 64 << 10).all()
     said = " ".join(run.output.split())
-    assert "1 write moved fewer bytes at once than asked for, and further calls completed it (fwrite" in said
+    assert "1 write moved fewer bytes at once than requested, and further calls completed it (fwrite" in said
 
 
 @pytest.mark.parametrize("name", ["ENOSPC", "EDQUOT", "ESTALE"])

@@ -32,7 +32,7 @@ def test_a_run_shows_the_first_screen_of_the_command_line(lr: ModuleType, run: A
     printed = command(lr, "report", run.path, "-o", "page.html").splitlines()
     shown = repr(run).splitlines()
     assert shown[:2] == printed[:2] and [line for line in printed if not line.startswith("Report:")] == shown
-    assert "✔ 16 000 operations, 0 errors" in repr(run)
+    assert "✔ 16,000 operations, 0 errors" in repr(run)
 
 
 def test_a_notebook_shows_it_in_colours_with_a_line_over_time(run: Any) -> None:

@@ -335,7 +335,7 @@ def test_no_pipe_makes_it_wait_and_no_device_makes_it_read_for_ever(lastrank: La
         ((*run, "linked.csv"), "with `--append FILE`"),
         ((*watch, "state.json"), "name one with `--state FILE`"),
         ((*watch, "/dev/zero"), "name one with `--state FILE`"),
-        ((*watch, "large.json"), "remove it to begin anew"),
+        ((*watch, "large.json"), "remove it to start again"),
         (("import", "tr"), "move it away"),
         (("import", "recorder"), "move it away"),
     ]

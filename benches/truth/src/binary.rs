@@ -67,7 +67,7 @@ fn of_run(binary: &Path, folder: &Path, (cell, seed): (&Cell, u64)) -> Result<()
     }
 }
 
-/// How often `compare --fail-if` trips on pairs of runs of one law, of which 2.5 % may: its interval holds 95 %, and only the
+/// How often `compare --fail-if` trips on pairs of runs of one law, of which 2.5% may: its interval holds 95%, and only the
 /// end towards slower counts.
 ///
 /// # Errors
@@ -94,11 +94,11 @@ pub fn check_limits(binary: &Path, folder: &Path, pairs: u64) -> Result<String, 
     let told = format!("{tripped} of {pairs} pairs of one law trip `--fail-if 'factor > 1'`");
     match tail::special::clopper_pearson(tripped, pairs, CHANCE).0 <= STATED {
         true => Ok(told),
-        false => Err(format!("{told}: more than the stated {:.1} %", 100.0 * STATED)),
+        false => Err(format!("{told}: more than the stated {:.1}%", 100.0 * STATED)),
     }
 }
 
-/// How often `ab --fail-if-slower` trips on pairs of commands of one law, of which 2.5 % may: its looks share 5 % for both
+/// How often `ab --fail-if-slower` trips on pairs of commands of one law, of which 2.5% may: its looks share 5% for both
 /// sides. The commands are this program, which sleeps as long as it draws; one that sleeps much longer is found.
 ///
 /// # Errors
@@ -135,7 +135,7 @@ pub fn check_arms(binary: &Path, folder: &Path, pairs: u64) -> Result<String, St
     }
     match tail::special::clopper_pearson(equal, pairs, CHANCE).0 <= STATED {
         true => Ok(told),
-        false => Err(format!("{told}: more than the stated {:.1} %", 100.0 * STATED)),
+        false => Err(format!("{told}: more than the stated {:.1}%", 100.0 * STATED)),
     }
 }
 

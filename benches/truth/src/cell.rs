@@ -58,7 +58,7 @@ impl Row {
         if self.of == 0 { 0.0 } else { self.count as f64 / self.of as f64 }
     }
 
-    /// Both ends of the exact interval of the share at 95 %.
+    /// Both ends of the exact interval of the share at 95%.
     pub fn interval(&self) -> (f64, f64) {
         if self.of == 0 { (0.0, 1.0) } else { tail::special::clopper_pearson(self.count, self.of, 0.95) }
     }
@@ -95,7 +95,7 @@ mod tests {
     #[test]
     fn a_row_breaks_its_bound_where_chance_hardly_does() {
         let row = |count, of, bound| Row::share_of("", (count, of), bound);
-        // Of 60 at 6 % a binomial is above 10 in one of 1 400.
+        // Of 60 at 6% a binomial is above 10 in one of 1 400.
         assert_eq!(bound_above(60, 0.06), 10);
         assert!(!row(10, 60, Bound::AtMost(0.06)).breaks() && row(11, 60, Bound::AtMost(0.06)).breaks());
         assert!(row(40, 60, Bound::AtLeast(0.95)).breaks() && !row(54, 60, Bound::AtLeast(0.95)).breaks());

@@ -14,10 +14,10 @@ pub struct Known {
 /// All of them.
 pub const KNOWN: &[Known] = &[
     Known {
-        cell: "fit, GEV 0.1, bursts of 10 (10 %, 3 slower), n = 400",
+        cell: "fit, GEV 0.1, bursts of 10 (10%, 3 slower), n = 400",
         row: "interval: level of 10",
         measured: 0.00,
     },
-    Known { cell: "fit, GEV 0.1, 20 % slower by 6, n = 400", row: "interval: level of 100", measured: 0.00 },
-    Known { cell: "fit, GEV 0.1, 20 % slower by 6, n = 400", row: "interval: level of 1000", measured: 0.00 },
+    Known { cell: "fit, GEV 0.1, 20% slower by 6, n = 400", row: "interval: level of 100", measured: 0.00 },
+    Known { cell: "fit, GEV 0.1, 20% slower by 6, n = 400", row: "interval: level of 1000", measured: 0.00 },
 ];

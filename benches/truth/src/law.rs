@@ -114,14 +114,14 @@ impl Law {
         let ar = if self.phi > 0.0 { format!("AR {} of ", self.phi) } else { String::new() };
         let course = match self.course {
             Course::Steady => String::new(),
-            Course::Step { from, by } => format!(", step of {by} at {:.0} %", 100.0 * from),
+            Course::Step { from, by } => format!(", step of {by} at {:.0}%", 100.0 * from),
             Course::Ramp { by } => format!(", ramp of {by}"),
-            Course::WarmUp { share, by } => format!(", warm-up of {by} in {:.0} %", 100.0 * share),
+            Course::WarmUp { share, by } => format!(", warm-up of {by} in {:.0}%", 100.0 * share),
             Course::Bursts { share, length, by } => {
-                format!(", bursts of {length} ({:.0} %, {by} slower)", 100.0 * share)
+                format!(", bursts of {length} ({:.0}%, {by} slower)", 100.0 * share)
             }
             Course::Periodic { every, by } => format!(", one of {every} slower by {by}"),
-            Course::Modes { share, by } => format!(", {:.0} % slower by {by}", 100.0 * share),
+            Course::Modes { share, by } => format!(", {:.0}% slower by {by}", 100.0 * share),
             Course::Outlier { by } => format!(", one value slower by {by}"),
             Course::Tick { ticks } => format!(", tick of {ticks}"),
         };

@@ -61,18 +61,18 @@ fn plain(text: &str) -> Option<(f64, f64, usize)> {
     }
     digits.push_str(&text[end..end + first]);
     end += first;
-    // Groups of three behind a blank, of a number whose first group is short.
+    // Groups of three, of a number whose first group is short.
     if first <= 3 {
         loop {
             let rest = &text[end..];
-            let blank = [" ", "\u{202f}"].into_iter().find(|blank| rest.starts_with(blank));
-            let Some(blank) = blank else { break };
-            let group = &rest[blank.len()..];
+            let mark = [",", " ", "\u{202f}"].into_iter().find(|mark| rest.starts_with(mark));
+            let Some(mark) = mark else { break };
+            let group = &rest[mark.len()..];
             if count(group) != 3 {
                 break;
             }
             digits.push_str(&group[..3]);
-            end += blank.len() + 3;
+            end += mark.len() + 3;
         }
     }
     let mut unit = 1.0;
@@ -116,7 +116,7 @@ mod tests {
             Number::at(text).map(|(found, end)| (found.value, found.rounding, text[end..].to_owned()))
         };
         let told = |value: f64, rounding: f64, rest: &str| Some((value, rounding, rest.to_owned()));
-        assert_eq!(read("12 600 values"), told(12_600.0, 50.0, " values"));
+        assert_eq!(read("12,600 values"), told(12_600.0, 50.0, " values"));
         assert_eq!(read("400 values count"), told(400.0, 0.5, " values count"));
         assert_eq!(read("1.50 s (1"), told(1.5, 0.005, " (1"));
         assert_eq!(read("+0.64, tested"), told(0.64, 0.005, ", tested"));

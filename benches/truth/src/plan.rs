@@ -103,14 +103,14 @@ impl Cell {
         }
         name += &match self.slow {
             Slow::None => String::new(),
-            Slow::Always(factor) => format!(", one slower by {:.0} %", 100.0 * (factor - 1.0)),
-            Slow::Bursts(share, by) => format!(", one slower by {by} in {:.0} %", 100.0 * share),
+            Slow::Always(factor) => format!(", one slower by {:.0}%", 100.0 * (factor - 1.0)),
+            Slow::Bursts(share, by) => format!(", one slower by {by} in {:.0}%", 100.0 * share),
         };
         if self.factor != 1.0 {
-            name += &format!(", apart by {:.0} %", 100.0 * (self.factor - 1.0));
+            name += &format!(", apart by {:.0}%", 100.0 * (self.factor - 1.0));
         }
         if self.between > 0.0 {
-            name += &format!(", runs vary by {:.1} %", 100.0 * self.between);
+            name += &format!(", runs vary by {:.1}%", 100.0 * self.between);
         }
         name
     }
@@ -191,7 +191,7 @@ fn independent() -> Vec<Law> {
         .collect()
 }
 
-/// Laws whose neighbours resemble each other.
+/// Laws whose neighbours are correlated.
 fn dependent() -> Vec<Law> {
     let of = |base| [0.3, 0.6, 0.9].map(|phi| Law::of(base).ar(phi));
     [GEV, Base::LogNormal(0.5), Base::Exponential].into_iter().flat_map(of).collect()

@@ -107,8 +107,11 @@ impl Outcome {
 /// The text of one draw of a cell, and the values that it is about.
 pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
     // The same draws whatever else is in the plan.
-    let salt =
-        cell.name().bytes().fold(cell.seed, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
+    let salt = cell
+        .name()
+        .replace('%', " %")
+        .bytes()
+        .fold(cell.seed, |sum, byte| sum.wrapping_mul(0x100_0000_01b3) ^ u64::from(byte));
     let mut random = Xoshiro::stream(salt, at);
     let options = AssessOptions { bootstrap: cell.refits, ..AssessOptions::default() };
     match cell.screen {

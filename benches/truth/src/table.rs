@@ -52,7 +52,7 @@ impl Study {
 
 /// The head of the table.
 pub const HEAD: &str =
-    "| screen, law, values | row | stated | counted | 95 % | of | |\n|---|---|--:|--:|--:|--:|---|\n";
+    "| screen, law, values | row | stated | counted | 95% | of | |\n|---|---|--:|--:|--:|--:|---|\n";
 
 /// The table of all studies.
 pub fn markdown(studies: &[Study]) -> String {
@@ -65,8 +65,8 @@ pub fn rows(study: &Study) -> String {
     for row in study.rows() {
         let (lower, upper) = row.interval();
         let stated = match row.bound {
-            Bound::AtMost(share) => format!("≤ {:.0} %", 100.0 * share),
-            Bound::AtLeast(share) => format!("≥ {:.0} %", 100.0 * share),
+            Bound::AtMost(share) => format!("≤ {:.0}%", 100.0 * share),
+            Bound::AtLeast(share) => format!("≥ {:.0}%", 100.0 * share),
             Bound::Between(least, most) => format!("{least} to {most}"),
             Bound::Open => String::new(),
         };
@@ -75,7 +75,7 @@ pub fn rows(study: &Study) -> String {
                 format!("{mean:.2} | {:.2} to {:.2}", mean - 1.96 * error, mean + 1.96 * error)
             }
             None => {
-                format!("{:.1} % | {:.1} to {:.1}", 100.0 * row.share(), 100.0 * lower, 100.0 * upper)
+                format!("{:.1}% | {:.1} to {:.1}", 100.0 * row.share(), 100.0 * lower, 100.0 * upper)
             }
         };
         text += &format!(
@@ -223,10 +223,15 @@ pub fn failures(studies: &[Study], known: &[Known]) -> Vec<String> {
                 (true, None) => {
                     let examples: Vec<String> =
                         study.outcome.examples.iter().map(|(name, text)| format!("{name}: {text}")).collect();
-                    found.push(format!("{cell}: {}: {share} is outside {:?}; {}", row.name, row.bound, examples.join(" | ")));
+                    found.push(format!(
+                        "{cell}: {}: {share} is outside {:?}; {}",
+                        row.name,
+                        row.bound,
+                        examples.join(" | ")
+                    ));
                 }
                 (false, Some(one)) => found.push(format!(
-                    "{cell}: {}: {share} is as stated ({:.0} % before): take it off the list of what is known",
+                    "{cell}: {}: {share} is as stated ({:.0}% before): take it off the list of what is known",
                     row.name,
                     100.0 * one.measured
                 )),

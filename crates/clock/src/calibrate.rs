@@ -42,7 +42,7 @@ impl Anchor {
 }
 
 /// The counter's rate in ticks per ns over `window`, and the anchor at the start of the window. The window is
-/// at least 100 ms: rates over 1 ms were wrong by up to 5 %.
+/// at least 100 ms: rates over 1 ms were wrong by up to 5%.
 pub fn rate(kind: Kind, window: Duration) -> (f64, Anchor) {
     let begin = Anchor::take(kind);
     std::thread::sleep(window.max(Duration::from_millis(100)));

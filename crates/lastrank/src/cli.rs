@@ -34,7 +34,7 @@ const BUILD: &str = concat!(
 /// How long do operations on this machine really take, and is that tail normal?
 ///
 /// lastrank runs a small program of file, memory or system operations on one process or many
-/// ranks, keeps every single operation with its own time, and explains the slow ones with
+/// ranks, keeps every single operation with its own time, and explains the slow operations with
 /// extreme-value statistics. Start with `lastrank run parallel_write`.
 #[derive(Debug, Parser)]
 #[command(name = "lastrank", version, long_version = BUILD, max_term_width = 100, arg_required_else_help = true)]
@@ -158,11 +158,11 @@ pub struct RunOptions {
     /// Give a group its number of ranks
     #[arg(short = 'g', long, value_name = "GROUP:SIZE")]
     pub group: Vec<String>,
-    /// End the run as soon as its answer stands: `width(p99) < 5%` (the 95 % interval is that narrow), or `n_eff > 400`
+    /// End the run as soon as its answer is precise enough: `width(p99) < 5%` (the 95% interval is that narrow), or `n_eff > 400`
     /// (the values tell as much of p99 as 400 independent ones)
     #[arg(long, value_name = "CONDITION")]
     pub until: Option<String>,
-    /// Leave out what comes before the load is steady: `iops 5% over 30s` (each second of 30 s within 5 % of their mean,
+    /// Leave out what comes before the load is steady: `iops 5% over 30s` (each second of 30 s within 5% of their mean,
     /// and no slope above it); `--until steady` ends the run then
     #[arg(long, value_name = "RULE")]
     pub steady: Option<String>,
@@ -188,7 +188,7 @@ pub struct RunOptions {
     /// Seed of all random draws
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
-    /// So much of what is written can be compressed (zeros in each 512 bytes), at most 80 %
+    /// So much of what is written can be compressed (zeros in each 512 bytes), at most 80%
     #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = percent::<80>)]
     pub compressible: u8,
     /// So many of all blocks of 128 KiB are copies of each other, for storage that deduplicates

@@ -134,7 +134,7 @@ fn two_runs_stand_beside_each_other_phase_by_phase() {
     assert!(page.contains("plot-shares") && page.contains("plot-rates") && page.contains("servers=4"));
 }
 
-/// A table of 8 nodes, of which node5 is 30 % slower, over 40 days with a slow growth.
+/// A table of 8 nodes, of which node5 is 30% slower, over 40 days with a slow growth.
 fn table(folder: &Path) {
     let mut random = tail::Xoshiro::new(5);
     let mut text = "when,node,seconds\n".to_owned();
@@ -193,7 +193,7 @@ fn a_quantile_is_planned_for_without_a_law_where_the_pilot_reaches_it() {
     let text: String = (0..2_000).map(|_| format!("{:.6}\n", (0.5 * random.normal()).exp())).collect();
     std::fs::write(folder.path().join("pilot.txt"), text).unwrap();
     let found = json(folder.path(), &["plan-runs", "pilot.txt", "p99=2.5%", "--json"]);
-    // A half width of 2.5 % takes about 22,000 independent values of this law.
+    // A half width of 2.5% takes about 22,000 independent values of this law.
     let runs = found["plans"][0]["runs"].as_f64().unwrap();
     assert!((8_000.0..60_000.0).contains(&runs), "{runs}");
     let law = ["plan-runs", "p99=5%", "--location", "11", "--scale", "0.2"];

@@ -60,7 +60,7 @@ fn the_json_holds_k_every_way_its_tests_and_the_curve() {
     };
     assert!(holds(&found["factor"]["interval"]) && holds(&found["single_run"]["interval"]), "{found}");
     assert!(holds(&found["robust"]["hodges_lehmann"]["interval"]));
-    // The curve is the deviance of k: nothing at the estimate, 2.706 at the ends of a 90 % interval.
+    // The curve is the deviance of k: nothing at the estimate, 2.706 at the ends of a 90% interval.
     let curve: Vec<[f64; 2]> = serde_json::from_value(found["curve"].clone()).unwrap();
     let end = found["factor"]["interval"]["upper"].as_f64().unwrap();
     let right = curve.windows(2).find(|pair| pair[0][0] <= end && end < pair[1][0]).unwrap();
@@ -120,17 +120,17 @@ fn samples_of_one_law_and_rounded_ones_are_answered_right() {
     }
     // Whole milliseconds, four different ones.
     let line = first("whole-ms-a.txt", "whole-ms-b.txt");
-    assert!(line.starts_with("⚠ 4.65 % slower: k = 1.05 (1.04 to 1.05)"), "{line}");
+    assert!(line.starts_with("⚠ 4.65% slower: k = 1.05 (1.04 to 1.05)"), "{line}");
     let line = first("same-law-ar06-a.txt", "same-law-ar06-a.txt");
     assert_eq!(line, "✔ No difference: both are the same values.");
     // The JSON says the same.
     let done = measured("whole-ms-a.txt", "whole-ms-b.txt", &["--json"]);
     let found: Value = serde_json::from_str(&done.out).unwrap();
     assert!(found["code"] == "slower" && found["headline"]["by"] == "means", "{found}");
-    assert!(found["text"].as_str().unwrap().starts_with("4.65 % slower: k = 1.05"), "{}", found["text"]);
+    assert!(found["text"].as_str().unwrap().starts_with("4.65% slower: k = 1.05"), "{}", found["text"]);
     // A condition that fails is what the sign says.
     let done = measured("whole-ms-a.txt", "whole-ms-b.txt", &["--fail-if", "k>1.03"]);
-    assert!(done.status == Some(1) && done.out.starts_with("✖ 4.65 % slower"), "{}", done.out);
+    assert!(done.status == Some(1) && done.out.starts_with("✖ 4.65% slower"), "{}", done.out);
     let done = measured("same-law-ar06-a.txt", "same-law-ar06-b.txt", &["--fail-if", "k>1"]);
     assert_eq!(done.status, Some(0), "{}", done.out);
 }
@@ -153,7 +153,7 @@ fn several_runs_a_side_are_compared_by_the_run() {
         std::fs::create_dir(path.join(side)).unwrap();
     }
     std::fs::write(path.join("p.ppl"), "time[\"one\"] { repeat 40 { write(\"a\", 4k); } }\n").unwrap();
-    // The level of a run varies by 5 %, far more than its 40 values say.
+    // The level of a run varies by 5%, far more than its 40 values say.
     for (side, levels) in [("quiet", [10.0, 10.6, 9.6]), ("new", [10.4, 9.7, 10.2])] {
         for (at, level) in levels.iter().enumerate() {
             let (law, file) = (format!("simulate:gev({level}ms,100us,0.05)"), format!("{side}/{at}.parquet"));

@@ -104,7 +104,7 @@ fn slowed(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
             found.warn(
                 "stolen",
                 format!(
-                    "the hypervisor gave {share:.0} % of the processors' time to other guests during the run"
+                    "the hypervisor gave {share:.0}% of the processors' time to other guests during the run"
                 ),
                 "measure again at a quieter time, or on a dedicated machine",
             );
@@ -121,7 +121,7 @@ fn load(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
         found.warn(
             "load-changed",
             format!(
-                "the share of time in which tasks waited for a processor rose from {:.0} to {:.0} % during the run",
+                "the share of time in which tasks waited for a processor rose from {:.0} to {:.0}% during the run",
                 busy(before),
                 busy(after)
             ),
@@ -139,7 +139,7 @@ fn load(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
         found.warn(
             "memory-pressure",
             format!(
-                "tasks began to wait for memory during the run, in {:.0} % of the last 10 s",
+                "tasks began to wait for memory during the run, in {:.0}% of the last 10 s",
                 short(after)
             ),
             "use smaller sizes or fewer ranks, or stop other processes that use much memory",
@@ -226,7 +226,7 @@ mod tests {
         let found = compare(&at(3, 1000, 50.0), &at(5, 3000, 60.0));
         let codes: Vec<_> = found.iter().map(|warning| warning.code.as_str()).collect();
         assert_eq!(codes, ["throttled", "stolen"]);
-        assert!(found[1].text.contains("10 %"), "{}", found[1].text);
+        assert!(found[1].text.contains("10%"), "{}", found[1].text);
         assert_eq!(compare(&at(3, 1000, 50.0), &at(3, 1000, 60.0)), []);
     }
 

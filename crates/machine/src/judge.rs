@@ -122,7 +122,7 @@ fn judge_processor(machine: &MachineFacts, found: &mut Vec<Finding>) {
             "processor-busy",
             severity,
             format!(
-                "other processes compete for the {online} processors: some task waited during {pressure:.0} % of the last 10 s, load {load:.1}"
+                "other processes compete for the {online} processors: some task waited during {pressure:.0}% of the last 10 s, load {load:.1}"
             ),
             "wait until they finish, or use results corrected for the wait on the run queue",
         ));
@@ -235,7 +235,7 @@ fn judge_load(machine: &MachineFacts, found: &mut Vec<Finding>) {
             "io-busy",
             Severity::Warning,
             format!(
-                "other processes use the devices: some task waited for them during {:.0} % of the last 10 s",
+                "other processes use the devices: some task waited for them during {:.0}% of the last 10 s",
                 machine.load.io_pressure.unwrap_or(0.0)
             ),
             "wait until they finish, unless you want to measure next to them",
@@ -295,7 +295,7 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
         found.push(finding(
             "network",
             Severity::Note,
-            format!("{path} is on {}, behind a network or another process", on.file_system.as_deref().unwrap_or("?")),
+            format!("{path} is on {}, reached through a network or another process", on.file_system.as_deref().unwrap_or("?")),
             "its tail includes that of the network and the server; other clients of the server cannot be seen from here",
         ));
     }

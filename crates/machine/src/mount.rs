@@ -55,7 +55,7 @@ pub fn of_path(mounts: &[Mount], path: &Path) -> Option<Mount> {
     above.max_by_key(|mount| Path::new(&mount.mount_point).components().count()).cloned()
 }
 
-/// Whether the file system is behind a network or another process. All FUSE file systems count as remote,
+/// Whether the file system is reached through a network or another process. All FUSE file systems count as remote,
 /// since their storage is unknown.
 pub fn is_remote(file_system: &str) -> bool {
     const REMOTE: [&str; 14] = [

@@ -223,7 +223,7 @@ fn limits_words(machine: &MachineFacts) -> Option<String> {
 
 fn load_words(machine: &MachineFacts) -> Option<String> {
     let load = &machine.load;
-    let waited = |share: Option<f64>, what: &str| share.map(|share| format!("{share:.0} % for {what}"));
+    let waited = |share: Option<f64>, what: &str| share.map(|share| format!("{share:.0}% for {what}"));
     let pressure = join([
         waited(load.processor_pressure, "a processor"),
         waited(load.io_pressure, "a device"),

@@ -38,7 +38,7 @@ fn text() -> impl Strategy<Value = String> {
             "=",
             "!=",
             "5%",
-            "5 %",
+            "5%",
             "0%",
             "-1",
             "1e308",

@@ -58,7 +58,7 @@ expect errno==ENOENT{stat("none");}
 verify read("a");
 at 1.25s{}
 assert p99("read")<5ms;
-assert P99.9 of Read<5ms&&iops>1000 / s||width (p99 of "two words")<5 %;
+assert P99.9 of Read<5ms&&iops>1000 / s||width (p99 of "two words")<5%;
 on_error stop;
 $long = [1111111111, 2222222222, 3333333333, 4444444444, 5555555555, 6666666666, 7777777777, 8888888888, 99];
 if $size == 1111111111 && $size != 2222222222 || $size > 3333333333 && $size < 4444444444 || $size == 5 { print(1); }

@@ -101,7 +101,7 @@ fn mended() -> BTreeMap<&'static str, (Shown, &'static str)> {
             ),
         ),
         ("underscore", (refused(), "names may hold _; so $a is not defined here")),
-        ("define-order", (lines(&["[0] 1"]), "definitions may stand anywhere at the top level")),
+        ("define-order", (lines(&["[0] 1"]), "definitions may be anywhere at the top level")),
         (
             "fopen-missing",
             (

@@ -101,7 +101,7 @@ fn always_different() -> Differences {
             Prints(&["[0] B 0", "[1] B 1"]),
             "groups may be defined in several places, as other definitions",
         ),
-        ("define_late", Prints(&["[0] 1", "[0] 2"]), "definitions may stand anywhere at the top level"),
+        ("define_late", Prints(&["[0] 1", "[0] 2"]), "definitions may be anywhere at the top level"),
         ("expr_file", Leaves(&[("f1", 5)]), "strings are joined with +"),
         (
             "group2",
@@ -117,7 +117,7 @@ fn always_different() -> Differences {
             "the longest defined beginning of a name counts, as the paper's $ia needs",
         ),
         ("label_no_str", Prints(&["[0] 1"]), "a label may be any value"),
-        ("nestedblock", Prints(&["[0] 1"]), "a block may stand where a statement may"),
+        ("nestedblock", Prints(&["[0] 1"]), "a block is allowed wherever a statement is"),
         ("onlydef", Prints(&[]), "a program may do nothing"),
         ("param_str_interp", Prints(&["[0] a$b"]), "the text of a parameter is data: nothing is filled in"),
         (

@@ -66,7 +66,7 @@ pub struct Measured {
     /// Single timings against the amortised time; `None` if too little was measured or an operation takes 10
     /// µs or more.
     pub check: Option<TimingCheck>,
-    /// Whether three successive blocks agreed within 1 % before measuring began.
+    /// Whether three successive blocks agreed within 1% before measuring began.
     pub steady: bool,
     /// Bytes that one operation moves.
     pub bytes_each: u64,
@@ -204,7 +204,7 @@ impl Bench<'_> {
         Ok((fitting as u32).next_multiple_of(least))
     }
 
-    /// Repeats blocks until three successive ones agree within 1 %; false if the time is up before.
+    /// Repeats blocks until three successive ones agree within 1%; false if the time is up before.
     fn warm_up(&mut self, block: u32) -> Result<bool, i32> {
         let mut last = [0.0; 3];
         while !self.deadline.passed(0.25) {
@@ -258,7 +258,7 @@ impl Bench<'_> {
     /// line through the means of the chains, extrapolated to no additions, is what a bracket adds to an
     /// operation at that moment. (An empty bracket adds more: see [`Additions`].)
     ///
-    /// The mean of a round excludes the slowest 1 %, and the median round is used, so that interruptions do
+    /// The mean of a round excludes the slowest 1%, and the median round is used, so that interruptions do
     /// not count. Each round begins with a quarter of a block, which refills the caches after another process
     /// ran and gives the amortised time of the same moment. A pause of varying length precedes each single
     /// timing, so that timings begin at all phases of the clock's step; otherwise the loop synchronises with

@@ -94,7 +94,7 @@ pub(crate) fn chapter(all: &[Assumption], on_page_only: bool) -> Option<Chapter>
             [one.assumption.words().into(), standing.into(), one.because.clone()],
         );
     }
-    table.note = "A target is a rank and what it waits for. Of runs that meet the first, the fourth and the fifth, at most 5 % \
+    table.note = "A target is a rank and what it waits for. Of runs that meet the first, the fourth and the fifth, at most 5% \
                   are told that they do not."
         .into();
     let lead = "A step is the slowest of equal, independent targets, times k for the traffic, only as far as these hold.";
@@ -140,7 +140,7 @@ fn alike(found: &Targets, judged: &Assumptions) -> String {
         return format!("rank {} takes {by} less than the others", found.name(fast.target));
     }
     format!(
-        "no rank is shown to differ: none by more than {} (95 % CI, joint), where a rank varies by {} from step to step",
+        "no rank is shown to differ: none by more than {} (95% CI, joint), where a rank varies by {} from step to step",
         percent(judged.difference),
         percent(found.ln_k_sd.hypot(found.residual_sd))
     )

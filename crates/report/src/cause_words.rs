@@ -17,11 +17,11 @@ pub(crate) struct PartStyle {
 /// The one list of words and colours of causes.
 pub(crate) fn style(part: ExcessPart) -> PartStyle {
     let (order, words, colour) = match part {
-        ExcessPart::RunQueue => (0, "waiting for a processor", draw::ALARM),
+        ExcessPart::RunQueue => (0, "CPU wait", draw::ALARM),
         ExcessPart::Of(cause) => match cause {
             Cause::Throttled => (1, "throttled by a control group", "#8e6bbf"),
             Cause::Device => (2, "the device at work", "#1f4e79"),
-            Cause::Blocked => (3, "waiting for a device or another process", draw::DATA),
+            Cause::Blocked => (3, "device or another process", draw::DATA),
             Cause::MajorFault => (4, "page fault that read a device", "#b0578d"),
             Cause::DeviceInterrupt => (5, "device interrupt", "#7a9a01"),
             Cause::SoftInterrupt => (6, "soft interrupt", draw::SECOND),
@@ -32,7 +32,7 @@ pub(crate) fn style(part: ExcessPart) -> PartStyle {
             Cause::ShortTransfer => (11, "completed by further calls", "#5a7d9a"),
             Cause::Interrupted => (12, "interrupted by a signal", "#5a7d9a"),
         },
-        ExcessPart::Unattributed => (u8::MAX, "unattributed", "#b8c1cc"),
+        ExcessPart::Unattributed => (u8::MAX, "no cause seen", "#b8c1cc"),
     };
     PartStyle { words, colour, order }
 }
@@ -40,5 +40,5 @@ pub(crate) fn style(part: ExcessPart) -> PartStyle {
 /// The style of a part by its name in a file; one that only another version knows has no words.
 pub(crate) fn style_of(name: &str) -> PartStyle {
     let unknown = PartStyle { order: u8::MAX - 1, ..style(ExcessPart::Of(Cause::Migration)) };
-    ExcessPart::from_name(name).map_or(PartStyle { words: "unattributed", ..unknown }, style)
+    ExcessPart::from_name(name).map_or(PartStyle { words: "no cause seen", ..unknown }, style)
 }

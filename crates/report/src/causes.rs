@@ -102,7 +102,7 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
     let row = |one: &Slowness| CauseShares { name: name(run, one.site), shares: one.shares.clone() };
     let figure = stacks(found.iter().map(row).collect(), "the slowest hundredth of every operation");
     let chapter =
-        Chapter::new("causes", "Why the slow ones were slow", lead).with(figure, tables).repeating();
+        Chapter::new("causes", "Why slow operations were slow", lead).with(figure, tables).repeating();
     (!found.is_empty()).then_some(chapter)
 }
 

@@ -102,7 +102,7 @@ impl ComparisonReport {
         let headline = found.headline();
         let level = headline.interval.level;
         let ends = |interval: &Interval| {
-            format!("{:.0} % interval {:.4} to {:.4}", 100.0 * level, interval.lower, interval.upper)
+            format!("{:.0}% interval {:.4} to {:.4}", 100.0 * level, interval.lower, interval.upper)
         };
         let title = match headline.by {
             Basis::Law => "Congestion factor k",
@@ -298,11 +298,10 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
 }
 
 fn estimates(found: &Comparison) -> Table {
-    let percent = format!("{:.0} % from", 100.0 * found.headline().interval.level);
+    let percent = format!("{:.0}% from", 100.0 * found.headline().interval.level);
     let mut table = Table::new("New over quiet", &["<estimate", "factor", &percent, "to"]);
     let robust = &found.robust;
-    let by_law =
-        found.law.as_ref().map(|law| ("by the law of maxima: k", law.factor.value, law.factor.interval));
+    let by_law = found.law.as_ref().map(|law| ("by the GEV fit: k", law.factor.value, law.factor.interval));
     for (name, value, interval) in by_law.into_iter().chain([
         ("by the medians", robust.median_ratio.value, robust.median_ratio.interval),
         ("by all pairs (Hodges-Lehmann)", robust.hodges_lehmann.value, robust.hodges_lehmann.interval),

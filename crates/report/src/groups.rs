@@ -46,7 +46,7 @@ pub fn groups_answer(found: &Groups, by: &str) -> String {
     format!("{} Of {tested} groups by {by}.", parts.join(" "))
 }
 
-/// `node7, 83.0 % slower than the others (78.0 to 88.1 %)`.
+/// `node7, 83.0% slower than the others (78.0 to 88.1%)`.
 fn named(group: &Group) -> String {
     match than_others(group) {
         Some(by) => format!("{}, {by}", group.name),
@@ -54,7 +54,7 @@ fn named(group: &Group) -> String {
     }
 }
 
-/// `83.0 % slower than the others (78.0 to 88.1 %)`; none where values have no ratio.
+/// `83.0% slower than the others (78.0 to 88.1%)`; none where values have no ratio.
 fn than_others(group: &Group) -> Option<String> {
     let (factor, interval) = (group.factor?, group.interval.as_ref()?);
     let (word, ends) = match factor < 1.0 {
@@ -63,7 +63,7 @@ fn than_others(group: &Group) -> Option<String> {
     };
     let [lower, upper] = ends.map(|end| fixed(100.0 * end, 1));
     let by = fixed(100.0 * (factor - 1.0).abs(), 1);
-    Some(format!("{by} % {word} than the others ({lower} to {upper} %)"))
+    Some(format!("{by}% {word} than the others ({lower} to {upper}%)"))
 }
 
 /// Which ranks are slow, as one sentence of a first screen; none where no rank was tested. `name` says what a rank is called.
@@ -75,7 +75,7 @@ pub fn ranks_answer(found: &Groups, name: &dyn Fn(&str) -> String) -> Option<Str
     let slow: Vec<&Group> = found.groups.iter().filter(|group| group.finding == GroupFinding::Slow).collect();
     let factor = |group: &&&Group| group.factor.unwrap_or(1.0);
     let Some(worst) = slow.iter().max_by(|a, b| factor(a).total_cmp(&factor(b))) else {
-        return Some("No rank stands out.".into());
+        return Some("No rank is found slower than the others.".into());
     };
     let by = than_others(worst)?;
     let by = if tested == 2 { by.replace("the others", "the other") } else { by };
@@ -127,7 +127,7 @@ pub fn groups_table(found: &Groups, by: &str, seconds: bool) -> Table {
                 },
                 end(group, |interval| interval.lower),
                 end(group, |interval| interval.upper),
-                group.larger.map_or("–".into(), |share| format!("{:.0} %", 100.0 * share)),
+                group.larger.map_or("–".into(), |share| format!("{:.0}%", 100.0 * share)),
                 group.p_adjusted.map_or("–".into(), probability),
                 finding.into(),
             ],
@@ -135,7 +135,7 @@ pub fn groups_table(found: &Groups, by: &str, seconds: bool) -> Table {
     }
     table.note = format!(
         "Each group against the others that are not found slow or fast, by exchange of blocks of neighbouring values, adjusted for \
-         the number of groups; said from 2 % on and below p 0.005. Over all groups, as independent values, p {} (Kruskal and \
+         the number of groups; said from 2% on and below p 0.005. Over all groups, as independent values, p {} (Kruskal and \
          Wallis).",
         probability(found.p)
     );

@@ -68,7 +68,7 @@ pub struct RatiosOfRuns {
     pub operations: Vec<String>,
     /// For each operation and run the ratio of its median to that of the first run that has it.
     pub p50: Vec<Vec<Option<QuantileRatio>>>,
-    /// The same of the 99 % quantile.
+    /// The same of the 99% quantile.
     pub p99: Vec<Vec<Option<QuantileRatio>>>,
 }
 
@@ -204,17 +204,8 @@ impl SeveralRuns {
     pub fn table(&self) -> Table {
         let rates = self.operations().flat_map(|row| row.runs.iter().flatten());
         let (unit, factor) = unit_of_rates(rates.filter_map(|run| run.bytes_per_second).fold(0.0, f64::max));
-        let columns = [
-            "<operation",
-            "<run",
-            "/s",
-            unit,
-            "p50",
-            "to the first (95 %)",
-            "p99",
-            "to the first (95 %)",
-            "<",
-        ];
+        let columns =
+            ["<operation", "<run", "/s", unit, "p50", "to the first (95%)", "p99", "to the first (95%)", "<"];
         let mut table = Table::new("All operations of all runs", &columns);
         for row in self.operations() {
             let mut name = row.name.as_str();
@@ -258,7 +249,7 @@ impl SeveralRuns {
         let chapter = Chapter::new(
             "runs",
             "Run by run",
-            "Medians and 99 % quantiles of each operation, as multiples of those of the first run.",
+            "Medians and 99% quantiles of each operation, as multiples of those of the first run.",
         )
         .with(self.figure(), [self.table(), self.list()]);
         let place = self.runs.iter().map(|run| format!("{}: {}", run.file, run.started)).collect();
@@ -268,7 +259,7 @@ impl SeveralRuns {
             .map(|text| samples::Warning { text: text.clone(), ..samples::Warning::default() })
             .collect();
         Document {
-            title: "Runs beside each other",
+            title: "Runs compared",
             kicker: "Comparison of several runs".into(),
             place,
             answer: Some(match unsound::headline(&self.unsound) {
@@ -332,7 +323,7 @@ impl SeveralRuns {
         let y = draw::axis_with("times as long", json!({"type": "log", "dtick": "D2"}));
         Some(Figure {
             id: "runs".into(),
-            caption: "Medians (filled) and 99 % quantiles (open) of each operation with 95 % intervals; 1 is the first \
+            caption: "Medians (filled) and 99% quantiles (open) of each operation with 95% intervals; 1 is the first \
                       run. An end that is open is not drawn."
                 .into(),
             alternative: self.answer(),
@@ -388,9 +379,9 @@ fn cells(runs: &[(&NamedRun, &RowOfRun)]) -> Vec<Cells> {
         column("/s", 3, &|run| run.operations_per_second.map_or_else(dash, three)),
         column(unit, 2, &|run| run.bytes_per_second.map_or_else(dash, |rate| three(rate / factor))),
         column("p50", 0, &|run| time(run.p50_seconds)),
-        column("× (95 %)", 0, &|run| against(run).map_or_else(|| "1".into(), |one| ratio_text(&one.p50))),
+        column("× (95%)", 0, &|run| against(run).map_or_else(|| "1".into(), |one| ratio_text(&one.p50))),
         column("p99", 1, &|run| run.p99_seconds.map_or_else(dash, time)),
-        column("× (95 %)", 1, &|run| match against(run) {
+        column("× (95%)", 1, &|run| match against(run) {
             None => "1".into(),
             Some(one) => one.p99.map_or_else(dash, |p99| ratio_text(&p99)),
         }),

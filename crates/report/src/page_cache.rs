@@ -157,16 +157,16 @@ mod tests {
         assert_eq!(
             told("fread", "cached", Some(5_000), "io").as_deref(),
             Some(
-                "this measured memory, not the device: the page cache served 99.5\u{202f}% of the bytes read. Fix: --direct"
+                "this measured memory, not the device: the page cache served 99.5% of the bytes read. Fix: --direct"
             )
         );
         let mixed = told("fread", "cached", Some(400_000), "ior").unwrap();
         assert!(
-            mixed.starts_with("the page cache served 60.0\u{202f}% of the bytes read: these times mix"),
+            mixed.starts_with("the page cache served 60.0% of the bytes read: these times mix"),
             "{mixed}"
         );
         assert!(mixed.ends_with("Fix: -B (O_DIRECT)"), "{mixed}");
-        assert!(told("fread", "cached", Some(10), "run").unwrap().contains("99.9\u{202f}% of the bytes"));
+        assert!(told("fread", "cached", Some(10), "run").unwrap().contains("99.9% of the bytes"));
         assert!(told("fread", "cached", Some(0), "run").unwrap().contains("served all of the bytes"));
         // The device read them, or nobody knows.
         assert_eq!(told("fread", "cached", Some(700_000), "io"), None);
@@ -179,9 +179,7 @@ mod tests {
         let of = |asked| told_of("fread", ("cached", "io"), (Some(1_100_000), Some(asked)), None);
         let few = of(20).unwrap();
         assert!(
-            few.starts_with(
-                "at least 98.0\u{202f}% of the reads came from the page cache: 1\u{202f}000 reads"
-            ),
+            few.starts_with("at least 98.0% of the reads came from the page cache: 1,000 reads"),
             "{few}"
         );
         assert!(few.contains("asked the device 20 times") && few.contains("are those of memory"), "{few}");

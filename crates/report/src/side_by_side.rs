@@ -253,7 +253,7 @@ impl SideBySide<'_> {
                 calls.iter().zip(time).flat_map(|(calls, time)| [100.0 * calls, 100.0 * time]).collect();
             json!({
                 "type": "bar", "orientation": "h", "name": operation, "y": bars, "x": shares,
-                "hovertemplate": "%{y}: %{x:.1f} %<extra>%{fullData.name}</extra>",
+                "hovertemplate": "%{y}: %{x:.1f}%<extra>%{fullData.name}</extra>",
             })
         });
         let traces = traces.collect();

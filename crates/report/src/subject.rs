@@ -455,7 +455,7 @@ mod tests {
             let whole = Subject::choose(&run, Some("fwrite"), Some(gate)).unwrap();
             let slowest = |subject: &Subject| subject.values().into_iter().fold(0.0, f64::max);
             assert!((slowest(&whole) / slowest(&single) - 1.0).abs() < 1e-9);
-            assert!(whole.describe().ends_with(", means of batches of 1\u{202f}000"), "{}", whole.describe());
+            assert!(whole.describe().ends_with(", means of batches of 1,000"), "{}", whole.describe());
         }
         assert!(!single.describe().contains("batch"));
     }

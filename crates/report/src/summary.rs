@@ -15,13 +15,13 @@ pub struct Summary {
     pub deviation: f64,
     /// Smallest value.
     pub min: f64,
-    /// 50 % quantile.
+    /// 50% quantile.
     pub median: f64,
-    /// 90 % quantile.
+    /// 90% quantile.
     pub p90: f64,
-    /// 99 % quantile, from 100 values on.
+    /// 99% quantile, from 100 values on.
     pub p99: Option<f64>,
-    /// 99.9 % quantile, from 1000 values on.
+    /// 99.9% quantile, from 1000 values on.
     pub p999: Option<f64>,
     /// Largest value.
     pub max: f64,

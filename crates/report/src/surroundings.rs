@@ -100,7 +100,7 @@ impl Surroundings<'_> {
             return (Standing::NotKnown, format!("what slow operations waited for was not seen{link}"));
         };
         let because = format!(
-            "of what the slowest 1 % lost, {} is a wait for a CPU, interrupts or faults of the client, {} a wait for a device, \
+            "of what the slowest 1% lost, {} is a wait for a CPU, interrupts or faults of the client, {} a wait for a device, \
              the network or another process, {} has no cause seen{link}",
             percent(client / lost),
             percent(outside / lost),

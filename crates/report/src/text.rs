@@ -72,7 +72,7 @@ pub(crate) fn heading(report: &Report) -> String {
     format!("{}: {}", report.title, parts.join(", "))
 }
 
-/// `Time of 16 ranks: 71 % in commands, 20 % waiting for others, 9 % engine`. None for a simulated run and
+/// `Time of 16 ranks: 71% in commands, 20% waiting for others, 9% engine`. None for a simulated run and
 /// where it is not known.
 pub(crate) fn where_the_time_went(report: &Report) -> Option<String> {
     if report.facts.backend.starts_with("simulate") {

@@ -51,7 +51,7 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
     let (unit, factor) = unit_of_rates(of_main.unwrap_or(largest));
     let failed = rows.iter().any(|row| row.errors > 0);
     let mut columns =
-        vec!["<operation", "count", "/s", unit, "depth", "p50 (95 %)", "p99 (95 %)", "p99.9 (95 %)", "max"];
+        vec!["<operation", "count", "/s", unit, "depth", "p50 (95%)", "p99 (95%)", "p99.9 (95%)", "max"];
     if failed {
         columns.push("failed");
     }

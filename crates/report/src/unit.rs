@@ -130,14 +130,14 @@ pub fn probability(p: f64) -> String {
     }
 }
 
-/// A confidence level in percent, with no more digits than it has: `95 %`, `99.9 %`.
+/// A confidence level in percent, with no more digits than it has: `95%`, `99.9%`.
 pub fn confidence(level: f64) -> String {
-    format!("{}\u{202f}%", (1e8 * level).round() / 1e6)
+    format!("{}%", (1e8 * level).round() / 1e6)
 }
 
-/// A share in percent: `93.8 %`.
+/// A share in percent: `93.8%`.
 pub fn percent(share: f64) -> String {
-    format!("{}\u{202f}%", significant(100.0 * share, 3))
+    format!("{}%", significant(100.0 * share, 3))
 }
 
 fn infinite(value: f64) -> String {

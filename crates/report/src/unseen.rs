@@ -106,7 +106,7 @@ fn unwatched(coverage: &Coverage) -> Vec<String> {
     found
 }
 
-/// ` (0.3 % of the time stolen)`: the share that the hypervisor gave to others while the run went on.
+/// ` (0.3% of the time stolen)`: the share that the hypervisor gave to others while the run went on.
 fn stolen(facts: &Facts) -> Option<String> {
     let machine = facts.machine.as_ref()?;
     let after = machine.load_after.as_ref()?;
@@ -114,7 +114,7 @@ fn stolen(facts: &Facts) -> Option<String> {
     let elapsed_s = after.uptime_s? - machine.load.uptime_s?;
     let processors = f64::from(machine.processor.online?);
     let share = ms / (elapsed_s * 1e3 * processors);
-    (elapsed_s > 0.0 && processors > 0.0).then(|| format!(" ({:.1} % of the time stolen)", 100.0 * share))
+    (elapsed_s > 0.0 && processors > 0.0).then(|| format!(" ({:.1}% of the time stolen)", 100.0 * share))
 }
 
 #[cfg(test)]
@@ -154,8 +154,8 @@ mod tests {
         let said = found.sentence("empty timings", &facts(Tier::Tracepoints, &EVENTS)).expect("watched");
         assert_eq!(
             said,
-            "Of 2\u{202f}004 empty timings 4 are longer than 200 ns; in 2 no event of this kernel was seen though all were \
-             watched: outside this kernel, hypervisor or firmware (0.3 % of the time stolen), or an interrupt between \
+            "Of 2,004 empty timings 4 are longer than 200 ns; in 2 no event of this kernel was seen though all were \
+             watched: outside this kernel, hypervisor or firmware (0.3% of the time stolen), or an interrupt between \
              processors, which is not recorded."
         );
         let some = found.sentence("empty timings", &facts(Tier::Events, &EVENTS[..5])).expect("watched");

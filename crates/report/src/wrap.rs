@@ -39,7 +39,7 @@ pub(crate) fn is_unit(word: &str) -> bool {
 /// The text with numbers and their units kept together.
 fn glued(text: &str) -> String {
     let mut out = String::new();
-    for word in text.replace('\u{202f}', " ").split_whitespace() {
+    for word in text.split_whitespace() {
         let after_number = out.ends_with(|last: char| last.is_ascii_digit());
         let begins = word.trim_start_matches('(');
         let group = begins.len() >= 3 && begins.bytes().take(3).all(|byte| byte.is_ascii_digit());

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use report::{Report, ReportOptions, ScreenOptions, With, WrittenFiles, answer_cells, build};
 use samples::{Facts, Run, Sample, Site, SiteKind};
 
-/// A number as a text has it: `1 420`, with a prefix `22.9 M`.
+/// A number as a text has it: `1,420`, with a prefix `22.9 M`.
 fn number(text: &str) -> Option<f64> {
-    text.replace('\u{202f}', "").parse().ok()
+    text.replace(',', "").parse().ok()
 }
 
 /// All numbers with one of these units behind them, times its factor.

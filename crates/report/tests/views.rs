@@ -178,7 +178,7 @@ fn a_pause_under_rate_shows_in_the_response_time_and_not_in_the_service_time() {
         sample.late_ns = sample.start_ns - due;
     }
     let report = made.report();
-    insta::assert_snapshot!(table(&report, "Response time beside service time").text());
+    insta::assert_snapshot!(table(&report, "Response time and service time").text());
     let caption = &report.figures().find(|figure| figure.id == "response-0").unwrap().caption;
     assert!(caption.contains("Of 200, 1 took more than") && caption.contains("but 150 from"), "{caption}");
 }

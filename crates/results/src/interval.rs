@@ -14,11 +14,11 @@ const FEWEST_BEYOND: f64 = 3.7;
 /// Values beyond the quantile, counted as independent ones, before its width is believed.
 const FEWEST_FOR_WIDTH: f64 = 10.0;
 
-/// A quantile with the order statistics that enclose it with 95 % confidence.
+/// A quantile with the order statistics that enclose it with 95% confidence.
 ///
 /// The ranks are those of independent values (binomial; David, Nagaraja 2003, 7.1), as many as the values are worth:
 /// n / τ, where τ is the variance of the share of slower values in the order in which they began, beside that of
-/// independent ones; 1 unless a test at 1 % shows that slower values, or those above the median, come together
+/// independent ones; 1 unless a test at 1% shows that slower values, or those above the median, come together
 /// ([`exceedances`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QuantileInterval {
@@ -161,7 +161,7 @@ mod tests {
             covered += usize::from(lower <= 0.9e9 && 0.9e9 <= upper);
             independent += usize::from(found.effective_n == 2_000.0);
         }
-        // Two tests of 1 % each.
+        // Two tests of 1% each.
         assert!(independent >= 190, "{independent}");
         assert!((180..=200).contains(&covered), "{covered}");
     }
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_published_table() {
-        // 95 %, p99.99 of 100,000 independent values: ranks n-17 and n-3, from 1.
+        // 95%, p99.99 of 100,000 independent values: ranks n-17 and n-3, from 1.
         let (lower, upper) = quantile_interval(100_000, 0.9999, LEVEL);
         assert_eq!((lower.map(|at| at + 1), upper.map(|at| at + 1)), (Some(100_000 - 17), Some(100_000 - 3)));
     }

@@ -26,7 +26,7 @@ pub struct RowOfRun {
     pub bytes_per_second: Option<f64>,
     /// Median, in seconds.
     pub p50_seconds: f64,
-    /// 99 % quantile, in seconds; `None` of fewer than 100 values.
+    /// 99% quantile, in seconds; `None` of fewer than 100 values.
     pub p99_seconds: Option<f64>,
     /// Operations that failed.
     pub errors: u64,
@@ -39,7 +39,7 @@ pub struct RowOfRun {
 pub struct AgainstFirst {
     /// Ratio of the medians.
     pub p50: QuantileRatio,
-    /// Ratio of the 99 % quantiles; `None` where one has too few values.
+    /// Ratio of the 99% quantiles; `None` where one has too few values.
     pub p99: Option<QuantileRatio>,
     /// What makes it other work; empty where it is the same.
     pub other_work: Vec<OtherWork>,

@@ -8,15 +8,15 @@ use serde::Serialize;
 pub struct Quantiles {
     /// The smallest.
     pub min: f64,
-    /// 50 %.
+    /// 50%.
     pub p50: f64,
-    /// 90 %.
+    /// 90%.
     pub p90: Option<f64>,
-    /// 99 %.
+    /// 99%.
     pub p99: Option<f64>,
-    /// 99.9 %.
+    /// 99.9%.
     pub p999: Option<f64>,
-    /// 99.99 %.
+    /// 99.99%.
     pub p9999: Option<f64>,
     /// The largest.
     pub max: f64,

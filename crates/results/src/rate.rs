@@ -11,7 +11,7 @@ pub struct KeptRate {
     pub asked_per_second: f64,
     /// By the moments at which they began.
     pub achieved_per_second: f64,
-    /// Whether the second is 99 % of the first and lateness does not grow.
+    /// Whether the second is 99% of the first and lateness does not grow.
     pub keeps_up: bool,
 }
 

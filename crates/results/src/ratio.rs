@@ -16,7 +16,7 @@ const SAME_DEPTH: f64 = 1.1;
 pub struct QuantileRatio {
     /// The ratio.
     pub value: f64,
-    /// Lower end of the 95 % interval; `None` where it is open.
+    /// Lower end of the 95% interval; `None` where it is open.
     pub lower: Option<f64>,
     /// Upper end; `None` where it is open.
     pub upper: Option<f64>,
@@ -63,7 +63,7 @@ pub struct RowRatio {
     pub p50_seconds: [f64; 2],
     /// Their ratio.
     pub p50: QuantileRatio,
-    /// Ratio of the 99 % quantiles; `None` where a run has too few values.
+    /// Ratio of the 99% quantiles; `None` where a run has too few values.
     pub p99: Option<QuantileRatio>,
     /// Operations a second of the old and of the new run; `None` where they are not known.
     pub operations_per_second: Option<[f64; 2]>,

@@ -2,7 +2,7 @@
 
 use crate::{Cause, Causes, ExcessPart, Sample};
 
-/// The causes of the time by which the slowest 1 % of a site's operations exceed the median.
+/// The causes of the time by which the slowest 1% of a site's operations exceed the median.
 ///
 /// The shares and the unattributed rest add up to the excess.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -58,7 +58,7 @@ impl Attribution {
     }
 }
 
-/// Attributes the excess of the slowest 1 % of `samples`, which belong to one site. `None` for fewer than 100
+/// Attributes the excess of the slowest 1% of `samples`, which belong to one site. `None` for fewer than 100
 /// samples, or if all take equally long.
 ///
 /// The excess of each slow sample is attributed in this order: first the wait on the run queue, as recorded (to

@@ -9,7 +9,7 @@ use crate::{
 /// steps, each of which allocates, opens, writes, closes and frees, with a `time` block around the write.
 ///
 /// A write takes about 11 ms: a part common to all ranks of a step, a part of the target (rank `ranks - 3` is
-/// 1 % slower), and noise with an exponential tail. A few per cent of the samples have a cause.
+/// 1% slower), and noise with an exponential tail. A few per cent of the samples have a cause.
 pub fn parallel_write(ranks: u32, steps: u64, seed: u64) -> Run {
     let mut random = SplitMix(seed);
     let shared: Vec<f64> = (0..steps).map(|_| 0.03 * random.gumbel()).collect();

@@ -35,13 +35,13 @@ pub fn bytes(count: u64) -> String {
     }
 }
 
-/// A count with thin groups of three: `1 000 000`.
+/// A count in groups of three: `1,000,000`.
 pub fn count(value: u64) -> String {
     let digits = value.to_string();
     let mut out = String::new();
     for (index, digit) in digits.chars().enumerate() {
         if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            out.push('\u{202f}');
+            out.push(',');
         }
         out.push(digit);
     }

@@ -54,7 +54,7 @@ fn statuses(samples: u64) {
 
 fn interval_coverage(samples: u64) {
     println!(
-        "\ncoverage of 95 % intervals, %: shape profile (Wald), level exceeded once in 100 profile (Wald)"
+        "\ncoverage of 95% intervals, %: shape profile (Wald), level exceeded once in 100 profile (Wald)"
     );
     for shape in [-0.2, 0.0, 0.2] {
         for n in [20, 50, 100, 400] {
@@ -89,7 +89,7 @@ fn interval_coverage(samples: u64) {
 
 fn sizes(tested: u64) {
     println!(
-        "\nrejections at 5 % by tests with 199 refits, of {tested} true GEV samples, %: D W2 A2 AU2 smaller"
+        "\nrejections at 5% by tests with 199 refits, of {tested} true GEV samples, %: D W2 A2 AU2 smaller"
     );
     for (shape, n) in [(0.0, 50), (-0.2, 100), (0.0, 100), (0.2, 100), (0.0, 400)] {
         let p: Vec<gof::PValues> = (0..tested)

@@ -3,7 +3,7 @@
 //! The order of each block is tossed, so that drift, a step or a period cannot look like a difference. A block's value
 //! is the mean logarithm of B's two runs less that of A's. The answer is the exponential of the Hodges-Lehmann estimate
 //! of the blocks' values, with the exact signed-rank interval (Wilcoxon 1945; Hodges and Lehmann 1963); with ties the
-//! distribution is that of the tied ranks. Looks share 5 % evenly (Pocock 1977): [`LOOK_LEVEL`] at each of [`LOOKS`].
+//! distribution is that of the tied ranks. Looks share 5% evenly (Pocock 1977): [`LOOK_LEVEL`] at each of [`LOOKS`].
 //!
 //! ```
 //! use tail::interleaved::{Decision, look};
@@ -22,7 +22,7 @@ use crate::{Error, Interval, Xoshiro};
 /// Numbers of blocks after which the values are looked at.
 pub const LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 48];
 
-/// The level of the test at each look: 5 % in all (Pocock's constant for six looks).
+/// The level of the test at each look: 5% in all (Pocock's constant for six looks).
 pub const LOOK_LEVEL: f64 = 0.0142;
 
 /// The order of the four runs of a block.
@@ -88,7 +88,7 @@ pub struct Look {
 }
 
 /// Looks at the values of all blocks so far ([`BlockOrder::difference`]). `margin` is by how much the factor may differ
-/// from 1 and still be the same: 0.01 for 1 %.
+/// from 1 and still be the same: 0.01 for 1%.
 ///
 /// # Errors
 /// Fewer than 8 blocks, which cannot decide anything at this level; a value that is not finite.

@@ -135,7 +135,7 @@ fn a_lasting_level_is_told_once_and_stays_to_the_end() {
     let options = AlarmOptions { bootstrap: 49, ..AlarmOptions::default() };
     let (told, wrong) = told_of_a_lasting_level(1.03, quiet, &options);
     assert!(told <= 1.5 && wrong == 0, "{told} {wrong}");
-    // Counted: most runs of a block are beyond the median, and fewer than 90 % of baselines need for an alarm.
+    // Counted: most runs of a block are beyond the median, and fewer than 90% of baselines need for an alarm.
     let options = AlarmOptions { false_alarms: 0.02, run_length: 500.0, ..options };
     let (told, wrong) = told_of_a_lasting_level(1.1, two_modes, &options);
     assert!(told <= 1.5 && wrong <= 1, "{told} {wrong}");
@@ -244,7 +244,7 @@ fn where_no_distribution_fits_empirical_spike_thresholds_keep_their_rate() {
         kept += 1;
     }
     let mean = rate / f64::from(kept);
-    // 6 / 301, standard error 7 %.
+    // 6 / 301, standard error 7%.
     assert!(kept >= 42 && (mean / (6.0 / 301.0) - 1.0).abs() < 0.3, "{mean} {kept}");
 }
 

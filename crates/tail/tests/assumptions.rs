@@ -57,7 +57,7 @@ fn equal_independent_ranks_are_told_to_be_other_in_at_most_5_of_100_runs() {
         }
         met.iter_mut().zip(all).for_each(|(met, one)| *met += usize::from(one == Standing::Met));
     }
-    // 5 % of 240 are 12; three standard deviations of that number above.
+    // 5% of 240 are 12; three standard deviations of that number above.
     assert!(wrong.len() <= 12 + 10, "{} of {RUNS}: {wrong:?}", wrong.len());
     // 200 steps show that ranks are independent and k constant; that ranks are alike they show of two laws of the three.
     assert!(met[0] > RUNS * 9 / 10 && met[1] > RUNS / 3 && met[2] > RUNS * 9 / 10, "{met:?} of {RUNS}");

@@ -22,7 +22,7 @@ fn rejected(found: &Independence, question: Question) -> bool {
 
 #[test]
 fn stationary_series_seldom_jump_or_drift() {
-    // At most so many of 60. The joint level of 5 % gives each of both about 0.65 %.
+    // At most so many of 60. The joint level of 5% gives each of both about 0.65%.
     for (n, phi, most) in [(50, 0.6, 6), (100, 0.6, 4), (400, 0.6, 3), (400, 0.9, 5)] {
         let told = (0..60).filter(|seed| check(n, phi, |_| 0.0, *seed).level.is_some()).count();
         assert!(told <= most, "{n} {phi}: {told}");

@@ -37,7 +37,7 @@ fn intervals_hold_the_truth_at_each_tick() {
                 *held += u64::from(interval.is_some_and(|i| i.lower <= truth && truth <= i.upper));
             }
         }
-        // Of 40 at 95 % fewer than 33 hold once in 1,000.
+        // Of 40 at 95% fewer than 33 hold once in 1,000.
         let least = fitted * 33 / SAMPLES;
         assert!(held.iter().all(|held| *held >= least), "{ticks_per_scale}: {held:?} of {fitted}");
     }

@@ -78,7 +78,7 @@ fn a_change_of_spread_alone_is_not_reported_as_a_factor() {
 
 #[test]
 fn one_run_gives_a_wide_interval_of_the_factor() {
-    // The paper's fit: 4.6 % to either side.
+    // The paper's fit: 4.6% to either side.
     let law = Gev::new(11.1679, 0.2120, -0.00105).unwrap();
     let found = single_run(&law, 11.4, 0.95).unwrap();
     assert!((found.lower - 11.4 / 11.95).abs() < 2e-3 && (found.upper - 11.4 / 10.89).abs() < 2e-3);
@@ -109,7 +109,7 @@ fn wrong_answers(pairs: u64, n: usize, of: impl Fn(&mut Xoshiro) -> f64) -> [usi
 #[test]
 fn the_complete_result_is_wrong_for_at_most_five_percent_of_equal_pairs() {
     let law = Gev::new(10.0, 0.5, 0.1).unwrap();
-    // 10 expected of 200, a standard deviation of 3.1; 11.6 % would be 23. Half of them are slower, and 11 of these happen
+    // 10 expected of 200, a standard deviation of 3.1; 11.6% would be 23. Half of them are slower, and 11 of these happen
     // once in 100.
     let gev = wrong_answers(200, 60, |random| law.sample(random));
     assert!(gev[0] <= 18 && gev[1] <= 10, "{gev:?} of 200 pairs of a GEV");
@@ -165,7 +165,7 @@ fn runs_of_one_autoregression_differ_as_rarely_as_promised() {
             wrong += usize::from(found.code != ComparisonCode::NoDifference);
             tripped += usize::from(found.sure_factor() > 1.0);
         }
-        // 5 % of 120 are 6, and 13 or more happen once in 100; half of them are slower.
+        // 5% of 120 are 6, and 13 or more happen once in 100; half of them are slower.
         assert!(wrong <= 12 && tripped <= 8, "{wrong}, {tripped} of {pairs} pairs, phi {phi}, n {n}");
     }
 }
@@ -181,7 +181,7 @@ fn the_quoted_interval_covers_what_dependent_samples_differ_by() {
             compare(&quiet, &new, &options).unwrap().headline().interval.contains(1.02)
         })
         .count();
-    // 95 % of 200 are 190, and 181 or fewer happen once in 200.
+    // 95% of 200 are 190, and 181 or fewer happen once in 200.
     assert!(covered >= 182, "{covered} of 200");
 }
 

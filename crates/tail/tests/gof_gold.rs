@@ -32,7 +32,7 @@ fn statistics_are_the_reference_ones_and_p_values_agree_within_simulation_error(
     }
 }
 
-/// Critical values at 5 % with all three parameters estimated, from an independent simulation.
+/// Critical values at 5% with all three parameters estimated, from an independent simulation.
 #[test]
 fn critical_values_are_the_tabulated_ones() {
     let table: [(usize, [f64; 4], [Option<f64>; 2]); 4] = [
@@ -42,7 +42,7 @@ fn critical_values_are_the_tabulated_ones() {
         (400, [0.818, 0.101, 0.613, 0.319], [None, None]),
     ];
     let replicates = |n: usize| if n == 400 { 2000 } else { 5000 };
-    // A quantile of 2000 to 5000 replicates has an error of 2 %, that of the table about as much.
+    // A quantile of 2000 to 5000 replicates has an error of 2%, that of the table about as much.
     let close = |found: f64, wanted: f64| (found / wanted - 1.0).abs() < 0.075;
     for (n, wanted, bent) in table {
         let found = gof::critical_values(n, 0.0, 0.05, replicates(n), 5);

@@ -98,7 +98,7 @@ fn false_words(known: Known, draws: u64) -> [usize; 2] {
 
 #[test]
 fn of_equal_ranks_something_is_said_as_rarely_as_promised() {
-    // Three tests of 0.5 % each, and one of 0.5 %. Of 60 draws 0.9 are expected; more than 5 has a probability of 0.0003.
+    // Three tests of 0.5% each, and one of 0.5%. Of 60 draws 0.9 are expected; more than 5 has a probability of 0.0003.
     let cells = [
         PLAIN,
         Known { law: DrawnFrom::LogNormal(1.0), common: 0.3, ..PLAIN },
@@ -137,7 +137,7 @@ fn found(known: Known, slow: &[usize], factor: f64) -> [usize; 2] {
 
 #[test]
 fn slow_ranks_are_found_and_healthy_ones_are_not_called_fast() {
-    // Intervals are joint, so that they cover a rank's factor in far more than 95 %.
+    // Intervals are joint, so that they cover a rank's factor in far more than 95%.
     for (known, slow, factor) in [
         (PLAIN, vec![3], 1.1),
         (Known { memory: 0.6, ..PLAIN }, vec![3], 1.1),
@@ -148,7 +148,7 @@ fn slow_ranks_are_found_and_healthy_ones_are_not_called_fast() {
         (Known { common: 0.5, ..PLAIN }, vec![3], 1.1),
     ] {
         let right = found(known, &slow, factor);
-        // Where steps have much in common, operations of ranks that are taken alone do not show 10 %.
+        // Where steps have much in common, operations of ranks that are taken alone do not show 10%.
         assert!(right[0] >= 18 && (known.common > 0.0 || right[1] >= 18), "{known:?} {slow:?}: {right:?}");
     }
 }

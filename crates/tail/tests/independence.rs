@@ -102,7 +102,7 @@ fn autocorrelation_is_found_and_reduces_the_effective_sample_size() {
     assert!(found.effective_size < 200.0);
 }
 
-/// The size is 5 % for exact tests; the tests of modes and of slow values are conservative bounds.
+/// The size is 5% for exact tests; the tests of modes and of slow values are conservative bounds.
 #[test]
 fn on_independent_values_each_test_rejects_about_five_percent() {
     let law = Gev::new(10.0, 1.0, 0.0).unwrap();

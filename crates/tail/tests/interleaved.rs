@@ -54,7 +54,7 @@ fn what_cannot_be_decided_is_an_error_or_open() {
     assert_eq!(look(&wide, 0.01).unwrap().decision, Decision::Open);
 }
 
-/// What becomes of runs with noise of 3 % and a drift that resembles its past, B slower by `effect`.
+/// What becomes of runs with noise of 3% and a drift that resembles its past, B slower by `effect`.
 fn decided(effect: f64, seed: u64) -> Decision {
     let mut random = Xoshiro::stream(41, seed);
     let (mut differences, mut drift) = (Vec::new(), 0.0);
@@ -84,6 +84,6 @@ fn false_alarms_stay_near_five_percent_and_four_percent_are_found() {
     let alarms = count(0.0, &[Decision::Slower, Decision::Faster]);
     assert!(alarms <= 44, "{alarms} of 600 false alarms; 30 expected, 44 is 2.6 standard errors more");
     let found = count(0.04, &[Decision::Slower]);
-    assert!(found >= 580, "{found} of 600 differences of 4 % found");
+    assert!(found >= 580, "{found} of 600 differences of 4% found");
     assert_eq!(count(0.04, &[Decision::Faster]), 0);
 }

@@ -53,7 +53,7 @@ fn clusters_of_two_have_an_extremal_index_of_one_half() {
     }
 }
 
-/// A body that is not Pareto up to its 97 % quantile, a GPD above.
+/// A body that is not Pareto up to its 97% quantile, a GPD above.
 fn hybrid(seed: u64, n: usize) -> (Vec<f64>, f64) {
     let law = Gpd { threshold: 3.0, scale: 0.6, shape: 0.25 };
     let mut random = Xoshiro::new(seed);

@@ -43,7 +43,7 @@ fn the_worked_examples_of_the_documentation_are_reproduced() {
 #[test]
 fn a_factor_needs_the_runs_that_simulations_found() {
     // SE(ln k) √n for an exponential tail, at four ratios of scale to location, and the runs on each system
-    // that find 1 % with a chance of 80 %.
+    // that find 1% with a chance of 80%.
     for (ratio, error, runs) in
         [(0.019, 0.0271, 58.0), (0.05, 0.072, 412.0), (0.1, 0.146, 1698.0), (0.3, 0.445, 15_673.0)]
     {

@@ -12,7 +12,7 @@ mod slow_profile;
 
 use slow_profile::{SlowRows, SlowTarget, gumbel_level, least, standard_quantile};
 
-/// The critical value of 95 %.
+/// The critical value of 95%.
 const CRITICAL: f64 = 3.841_458_820_694_124;
 
 /// Interval limits that were checked, and the errors found.

@@ -115,7 +115,7 @@ fn profile_intervals_cover_and_tests_keep_their_size() {
         level += usize::from(covers(GevTarget::ReturnLevel(100.0), truth));
         rejected += usize::from(gof::test(&series, &fit, 99, seed).unwrap().p.smaller <= 0.05);
     }
-    // Three standard errors of a proportion of 400 around 95 % and 5 %.
+    // Three standard errors of a proportion of 400 around 95% and 5%.
     for hits in [shape, level] {
         assert!((367..=393).contains(&hits), "{hits} of {samples}");
     }

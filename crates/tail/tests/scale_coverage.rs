@@ -51,7 +51,7 @@ fn supported_intervals_hold_for_ranks_that_are_not_max_stable() {
         all += supported;
         least += held.into_iter().min().unwrap_or(0);
     }
-    // At 95 % about two in forty fail.
+    // At 95% about two in forty fail.
     assert!(all >= 16 && 10 * least >= 9 * all, "{least} of {all}");
 }
 
@@ -83,7 +83,7 @@ fn all_sizes_together_are_refused_by_chance_in_5_percent() {
             joint(&sizes, 0.95).unwrap().trust == Trust::Refused
         })
         .count();
-    // 5 % of 200 are 10; more than 17 has a probability of 0.01.
+    // 5% of 200 are 10; more than 17 has a probability of 0.01.
     assert!(refused <= 17, "{refused}");
 }
 

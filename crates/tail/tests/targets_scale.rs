@@ -152,7 +152,7 @@ fn the_prediction_from_several_sizes_includes_the_error_of_the_exponent() {
             *held += u32::from(interval.contains(truth.quantile(p)));
         }
     }
-    // 95 % of 60 are 57; fewer than 51 has a probability of 0.002.
+    // 95% of 60 are 57; fewer than 51 has a probability of 0.002.
     assert!(held.iter().all(|held| *held >= 51), "{held:?}");
 }
 

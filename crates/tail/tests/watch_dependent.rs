@@ -49,7 +49,7 @@ fn baselines_that_resemble_their_past_are_accepted() {
             Ok(_) => None,
         })
         .collect();
-    // 5 % of 100; 10 or more would happen once in 35.
+    // 5% of 100; 10 or more would happen once in 35.
     assert!(refused.len() <= 9, "{refused:#?}");
 }
 

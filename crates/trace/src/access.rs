@@ -1,6 +1,6 @@
 //! Models how open files are accessed: offsets at random and sizes become distributions, which programs draw from.
 //!
-//! Sequential and strided accesses stay as they are, since loops say them exactly. Offsets are random if fewer than 5 % of
+//! Sequential and strided accesses stay as they are, since loops say them exactly. Offsets are random if fewer than 5% of
 //! the transfers follow the one before, they are multiples of a block, and the correlation of successive offsets (of their
 //! ranks) is below 0.2. A model never reads what may not be there: only files are modelled of which nothing
 //! is ever read beyond the length that they had before their first transfer.

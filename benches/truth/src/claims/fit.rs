@@ -29,7 +29,7 @@ pub(super) fn clauses() -> Vec<Clause> {
     let mut all = vec![
         neutral("title", "the values"),
         neutral("law", "The law: location {}, scale {}, shape {}"),
-        Clause { name: "level", words: "Once in {} {what}: {} ({} to {}, 95 %)", judge: level },
+        Clause { name: "level", words: "Once in {} {what}: {} ({} to {}, 95%)", judge: level },
         neutral("level", "Once in {} {what}: {}"),
         neutral("law", "The law: location {}, scale {}, shape {} ± {}"),
         neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {} ± {}"),
@@ -93,7 +93,7 @@ fn advice() -> Vec<Clause> {
         ),
         sentence(
             "explain slow values",
-            "Look at when the slow values come, and find what makes them come together or so evenly",
+            "Look at when the slow values come, and find what makes them cluster or come so evenly",
             |_, asked| Sentence(!asked.law().is_independent()),
         ),
         neutral("record more digits", "Record the values with more digits, then fit again"),

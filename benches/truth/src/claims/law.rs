@@ -87,13 +87,13 @@ fn rounded(read: &Read, asked: &Asked) -> Judged {
 fn verdicts() -> Vec<Clause> {
     vec![
         neutral("do not extrapolate", "Do not extrapolate"),
-        sentence("no law of maxima", "no law of maxima describes these values", |_, asked| {
+        sentence("no law of maxima", "no GEV distribution describes these values", |_, asked| {
             Sentence(!asked.is_gev())
         }),
-        sentence("no law of maxima", "the law of maxima does not fit these values", |_, asked| {
+        sentence("no law of maxima", "the GEV distribution does not fit these values", |_, asked| {
             Sentence(!asked.is_gev())
         }),
-        sentence("another law", "a {*} law fits better than that of maxima", |_, asked| {
+        sentence("another law", "a {*} distribution fits better than the GEV", |_, asked| {
             Sentence(!asked.is_gev())
         }),
         sentence(
@@ -121,10 +121,10 @@ fn verdicts() -> Vec<Clause> {
         neutral("quote", "What was measured holds, rarer {what} cannot be predicted"),
         neutral("too few", "{} {what} are too few to tell whether the level changed"),
         neutral("not usable", "Not usable to predict rarer {what}"),
-        sentence("no law of maxima", "no law of maxima describes these", |_, asked| {
+        sentence("no law of maxima", "no GEV distribution describes these", |_, asked| {
             Sentence(!asked.is_gev())
         }),
-        sentence("no law of maxima", "the law of maxima does not fit these", |_, asked| {
+        sentence("no law of maxima", "the GEV distribution does not fit these", |_, asked| {
             Sentence(!asked.is_gev())
         }),
         sentence(
@@ -148,17 +148,17 @@ fn intervals() -> Vec<Clause> {
         neutral("without a law", "Measured"),
         Clause {
             name: "median",
-            words: "median {} (95 %: {} to {})",
+            words: "median {} (95%: {} to {})",
             judge: |read, asked| covers(read, asked, "median", (Some(1), Some(2))),
         },
         Clause {
             name: "median",
-            words: "median {} (95 %: {} or more)",
+            words: "median {} (95%: {} or more)",
             judge: |read, asked| covers(read, asked, "median", (Some(1), None)),
         },
         Clause {
             name: "median",
-            words: "median {} (95 %: up to {})",
+            words: "median {} (95%: up to {})",
             judge: |read, asked| covers(read, asked, "median", (None, Some(1))),
         },
         neutral("median", "median {} (too few for an interval)"),

@@ -50,7 +50,7 @@ pub(super) fn watch() -> Vec<Clause> {
 /// The clauses of the answer of `scale`, and its intervals.
 pub(super) fn scale() -> Vec<Clause> {
     vec![
-        neutral("answer", "The slowest of {} ranks usually takes {}"),
+        neutral("answer", "The slowest of {} ranks takes {} (median)"),
         neutral("answer", "1 in 100 takes longer than {}"),
         neutral("answer", "Read the warnings"),
         neutral("refused", "No prediction of the slowest of {} ranks: these runs do not support one"),

@@ -51,9 +51,9 @@ pub(super) fn compare() -> Vec<Clause> {
         }),
         neutral("negligible", "too little to matter"),
         interval("{} times as long ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
-        sentence("slower", "{} % slower", slower),
+        sentence("slower", "{}% slower", slower),
         sentence("slower", "{} times as slow", slower),
-        sentence("faster", "{} % faster", faster),
+        sentence("faster", "{}% faster", faster),
         sentence("faster", "{} times faster", faster),
         neutral("as fast", "As fast"),
         interval("k = {} ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
@@ -65,7 +65,7 @@ pub(super) fn compare() -> Vec<Clause> {
             Interval("factor of p99", read.not_above(1, asked.cell.factor))
         }),
         neutral("factor", "p99 {} (too few)"),
-        neutral("trusted", "By the law of maxima, which one factor turns into that of the new values"),
+        neutral("trusted", "By the GEV fit: one factor turns it into that of the new values"),
         neutral(
             "trusted",
             "Over all pairs of values, which needs no law; the interval allows for values that resemble their neighbours",
@@ -89,14 +89,14 @@ pub(super) fn compare() -> Vec<Clause> {
 pub(super) fn ab() -> Vec<Clause> {
     let ends = |read: &Read, asked: &Asked| holds(read, asked, "factor", (2, 3));
     vec![
-        sentence("same", "B takes as long as A within {} %", |read, asked| {
+        sentence("same", "B takes as long as A within {}%", |read, asked| {
             Sentence((asked.cell.factor.ln()).abs() <= (1.0 + read.value(0) / 100.0).ln() + 1e-12)
         }),
-        interval("{} times ({} % interval {} to {})", ends),
+        interval("{} times ({}% interval {} to {})", ends),
         sentence("slower", "B is slower", slower),
         sentence("faster", "B is faster", faster),
-        interval("{} times as long as A ({} % interval {} to {})", ends),
+        interval("{} times as long as A ({}% interval {} to {})", ends),
         neutral("not decided", "Not decided"),
-        interval("B takes {} times as long as A ({} % interval {} to {})", ends),
+        interval("B takes {} times as long as A ({}% interval {} to {})", ends),
     ]
 }

@@ -12,7 +12,7 @@ fn depends(asked: &Asked) -> bool {
     !asked.law().is_independent()
 }
 
-/// Slow values come together: neighbours resemble each other, in bursts or while the level is high.
+/// Slow values come together: neighbours are correlated, in bursts or while the level is high.
 fn together(asked: &Asked) -> bool {
     depends(asked) && !matches!(asked.law().course, Course::Periodic { .. } if asked.law().phi == 0.0)
 }
@@ -95,12 +95,12 @@ fn dependence_of_a_rank() -> Vec<Clause> {
     vec![
         sentence(
             "neighbours resemble",
-            "neighbouring values of a rank resemble each other (lag-1 correlation of ranks {})",
+            "neighbouring values of a rank are correlated (lag-1 correlation of ranks {})",
             |_, asked| Sentence(together(asked)),
         ),
         sentence(
             "neighbours resemble",
-            "neighbouring values of a rank resemble each other (lag-1 correlation of ranks {}, tested up to lag {}): for \
+            "neighbouring values of a rank are correlated (lag-1 correlation of ranks {}, tested up to lag {}): for \
              their mean, {} values are worth about {} independent ones",
             worth_for_mean,
         ),
@@ -117,12 +117,12 @@ fn dependence_of_a_rank() -> Vec<Clause> {
         ),
         sentence(
             "values apart resemble",
-            "values of a rank that are {} apart resemble each other ({*})",
+            "values of a rank that are {} apart are correlated ({*})",
             |_, asked| Sentence(depends(asked)),
         ),
         sentence(
             "values apart resemble",
-            "values of a rank that are {} apart resemble each other ({*}): for their mean, {} values are worth about {} \
+            "values of a rank that are {} apart are correlated ({*}): for their mean, {} values are worth about {} \
              independent ones",
             |_, asked| Sentence(depends(asked)),
         ),
@@ -137,7 +137,7 @@ fn dependence_of_a_rank() -> Vec<Clause> {
              independent ones",
             |_, asked| Sentence(depends(asked)),
         ),
-        sentence("neighbours resemble", "neighbouring {what} of a rank resemble each other", |_, asked| {
+        sentence("neighbours resemble", "neighbouring {what} of a rank are correlated", |_, asked| {
             Sentence(together(asked))
         }),
         sentence(
@@ -145,11 +145,9 @@ fn dependence_of_a_rank() -> Vec<Clause> {
             "neighbouring {what} of a rank alternate between high and low",
             |_, _| Sentence(false),
         ),
-        sentence(
-            "values apart resemble",
-            "{what} of a rank that are {} apart resemble each other",
-            |_, asked| Sentence(depends(asked)),
-        ),
+        sentence("values apart resemble", "{what} of a rank that are {} apart are correlated", |_, asked| {
+            Sentence(depends(asked))
+        }),
         sentence(
             "values apart differ",
             "{what} of a rank that are {} apart differ more than by chance",
@@ -162,12 +160,12 @@ fn dependence() -> Vec<Clause> {
     vec![
         sentence(
             "neighbours resemble",
-            "neighbouring values resemble each other (lag-1 correlation of ranks {})",
+            "neighbouring values are correlated (lag-1 correlation of ranks {})",
             |_, asked| Sentence(together(asked)),
         ),
         sentence(
             "neighbours resemble",
-            "neighbouring values resemble each other (lag-1 correlation of ranks {}, tested up to lag {}): for their \
+            "neighbouring values are correlated (lag-1 correlation of ranks {}, tested up to lag {}): for their \
              mean, {} values are worth about {} independent ones",
             worth_for_mean,
         ),
@@ -182,14 +180,12 @@ fn dependence() -> Vec<Clause> {
              independent ones",
             |_, _| Sentence(false),
         ),
+        sentence("values apart resemble", "values that are {} apart are correlated ({*})", |_, asked| {
+            Sentence(depends(asked))
+        }),
         sentence(
             "values apart resemble",
-            "values that are {} apart resemble each other ({*})",
-            |_, asked| Sentence(depends(asked)),
-        ),
-        sentence(
-            "values apart resemble",
-            "values that are {} apart resemble each other ({*}): for their mean, {} values are worth about {} \
+            "values that are {} apart are correlated ({*}): for their mean, {} values are worth about {} \
              independent ones",
             |_, asked| Sentence(depends(asked)),
         ),
@@ -221,7 +217,7 @@ fn dependence() -> Vec<Clause> {
         ),
         sentence(
             "slow values together",
-            "slow values come together: of the slowest {}, {} are followed by another after just {}, where chance gives {}",
+            "slow values cluster: of the slowest {}, {} are followed by another after just {}, where chance gives {}",
             |_, asked| Sentence(together(asked)),
         ),
         sentence(
@@ -244,16 +240,16 @@ fn changes_of_level() -> Vec<Clause> {
         }),
     ];
     all.extend([
-        sentence("creep", "the level creeps up over the run (tau {})", |_, asked| creeps(asked, true)),
-        sentence("creep", "the level creeps down over the run (tau {})", |_, asked| creeps(asked, false)),
+        sentence("creep", "the level drifts up over the run (tau {})", |_, asked| creeps(asked, true)),
+        sentence("creep", "the level drifts down over the run (tau {})", |_, asked| creeps(asked, false)),
         sentence(
             "creep",
-            "the level creeps up over the run, by about {} interquartile ranges (tau {})",
+            "the level drifts up over the run, by about {} interquartile ranges (tau {})",
             |_, asked| creeps(asked, true),
         ),
         sentence(
             "creep",
-            "the level creeps down over the run, by about {} interquartile ranges (tau {})",
+            "the level drifts down over the run, by about {} interquartile ranges (tau {})",
             |_, asked| creeps(asked, false),
         ),
     ]);
@@ -264,28 +260,28 @@ fn changes_of_level() -> Vec<Clause> {
 fn in_short() -> Vec<Clause> {
     let clumps = |_: &Read, asked: &Asked| Sentence(has_modes(asked));
     vec![
-        sentence("neighbours resemble", "neighbouring {what} resemble each other", |_, asked| {
+        sentence("neighbours resemble", "neighbouring {what} are correlated", |_, asked| {
             Sentence(together(asked))
         }),
         sentence("neighbours alternate", "neighbouring {what} alternate between high and low", |_, _| {
             Sentence(false)
         }),
-        sentence("values apart resemble", "{what} that are {} apart resemble each other", |_, asked| {
+        sentence("values apart resemble", "{what} that are {} apart are correlated", |_, asked| {
             Sentence(depends(asked))
         }),
         sentence("values apart differ", "{what} that are {} apart differ more than by chance", |_, asked| {
             Sentence(depends(asked))
         }),
-        sentence("creep", "the level creeps up over the run", |_, asked| creeps(asked, true)),
-        sentence("creep", "the level creeps down over the run", |_, asked| creeps(asked, false)),
+        sentence("creep", "the level drifts up over the run", |_, asked| creeps(asked, true)),
+        sentence("creep", "the level drifts down over the run", |_, asked| creeps(asked, false)),
         sentence(
             "creep",
-            "the level creeps up over the run, by about {} interquartile ranges",
+            "the level drifts up over the run, by about {} interquartile ranges",
             |_, asked| creeps(asked, true),
         ),
         sentence(
             "creep",
-            "the level creeps down over the run, by about {} interquartile ranges",
+            "the level drifts down over the run, by about {} interquartile ranges",
             |_, asked| creeps(asked, false),
         ),
         sentence("slow values periodic", "slow {what} come every {} {what}", |read, asked| {

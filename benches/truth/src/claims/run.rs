@@ -28,7 +28,7 @@ fn would_settle(read: &Read, asked: &Asked) -> Judged {
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = vec![
         neutral("title", "the-run · {*}"),
-        neutral("typical", "A step usually takes {}"),
+        neutral("typical", "A step takes {} (median)"),
         neutral("outcome", "{} operations, 0 errors, {*} moved"),
         neutral("rate", "over {} ranks"),
         neutral("rate", "{} fwrite/s"),
@@ -36,26 +36,26 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("rate", "{} MiB/s"),
         neutral("rate", "{} KiB/s"),
         neutral("rate", "{}, {} fwrite/s"),
-        neutral("typical", "One fwrite usually takes {}"),
+        neutral("typical", "One fwrite takes {} (median)"),
         neutral("slow", "1 in 100 takes longer than {}"),
-        neutral("slow", "1 in 100 took longer than {} here"),
+        neutral("slow", "1 in 100 took longer than {}"),
         neutral("slow", "the slowest took {}"),
         Clause {
             name: "p99, lower end",
-            words: "but p99 may be {} or more",
+            words: "but p99 is uncertain (at least {})",
             judge: |read, asked| at_least(read, asked, 0),
         },
-        neutral("p99", "but p99 may be anything"),
-        neutral("p99", "{} are too few for an upper end"),
+        neutral("p99", "but p99 is uncertain"),
+        neutral("p99", "{} are too few for an upper limit"),
         sentence(
             "slow ones together",
-            "slow ones come together, and about {} would give an upper end",
+            "slow values cluster; about {} would give it an upper limit",
             |read, asked| match together(read, asked) {
                 Sentence(true) => would_settle(read, asked),
                 other => other,
             },
         ),
-        sentence("slow ones together", "slow ones come together, too few for an upper end", together),
+        sentence("slow ones together", "slow values cluster, too few for an upper limit", together),
         neutral("table", "/s {*}"),
         neutral("table", "p50 {*}"),
         neutral("picture", "fwrite/s  {*}"),
@@ -67,10 +67,10 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("next", "lastrank report run.parquet"),
         neutral("next", "more of them: p99 needs at least 368 independent ones"),
         neutral("next", "lastrank fit run.parquet · lastrank compare run.parquet ANOTHER"),
-        neutral("marks", "95 % interval: of p99"),
+        neutral("marks", "95% interval: of p99"),
         neutral("marks", "? too few to say how much larger it may be"),
         neutral("file", "Run:  run.parquet"),
-        sentence("no slow rank", "No rank stands out", |_, _| Sentence(true)),
+        sentence("no slow rank", "No rank is found slower than the others", |_, _| Sentence(true)),
         sentence("no slow rank", "No rank is slower than the others", |_, _| Sentence(true)),
         sentence("slow rank", "Rank {} is slow: its median is {}, that of all {}", |read, asked| {
             Sentence(is_slow(read, asked))
@@ -106,9 +106,9 @@ fn steps() -> Vec<Clause> {
     let by = |words| Clause { name: "slow rank", words, judge: slower_by };
     vec![
         sentence("slow rank", "Rank {} is", |read, asked| Sentence(is_slow(read, asked))),
-        by("{} % slower than the others ({} to {} %)"),
-        by("{} % slower than the other ({} to {} %)"),
-        neutral("last rank", "and was last in {} % of the steps"),
+        by("{}% slower than the others ({} to {}%)"),
+        by("{}% slower than the other ({} to {}%)"),
+        neutral("last rank", "and was last in {}% of the steps"),
         sentence("slow rank", "{} ranks are slower than the others, most of all rank {}", |_, _| {
             Sentence(false)
         }),
@@ -119,7 +119,7 @@ fn steps() -> Vec<Clause> {
         neutral("last rank", "there {} later than the other"),
         sentence(
             "last rank",
-            "Rank {} was last in {} % of the {what} ({} to {} %); an equal share is {} % (p {})",
+            "Rank {} was last in {}% of the {what} ({} to {}%); an equal share is {}% (p {})",
             |read, asked| Sentence(is_last(read, asked, 0)),
         ),
         neutral("picture", "write  {*}"),

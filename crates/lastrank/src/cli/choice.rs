@@ -142,6 +142,6 @@ pub enum ProgressKind {
 pub enum Record {
     /// Every one: any analysis, 64 bytes each
     Samples,
-    /// Quantiles within 0.4 % and the far tail, in constant memory: for runs of billions
+    /// Quantiles within 0.4% and the far tail, in constant memory: for runs of billions
     Histogram,
 }

@@ -37,7 +37,7 @@ pub struct WatchArgs {
     /// The slow-down to be found soonest, as a factor (1.05) or in percent (5%)
     #[arg(long, value_name = "FACTOR", default_value = "5%")]
     pub shift: String,
-    /// Keep the false-alarm rate in 90 % of baselines, not only on average over them
+    /// Keep the false-alarm rate in 90% of baselines, not only on average over them
     #[arg(long)]
     pub guaranteed: bool,
     /// Take a new level that lasted for N runs (at least 50) as the new baseline
@@ -111,7 +111,7 @@ pub struct ScaleArgs {
     lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 'width(shape) < 0.1'\n\n\
     width(…): the whole width of the interval, in percent or in the unit of the values (11ms, 0.05), of\n\
     p50, p90, p99, p99.9, p99.99 (quantiles of the values, without a law where the pilot reaches so far),\n\
-    location, scale, shape, return-level(N). factor > 1.01: find a system that is 1 % slower (--power).\n\
+    location, scale, shape, return-level(N). factor > 1.01: find a system that is 1% slower (--power).\n\
     p99=5% and k=1%, as earlier versions wrote it, still mean half the width, and factor > 1.01.")]
 pub struct PlanArgs {
     /// A pilot: a run file, a CSV file or a file with one number a line, or `-`

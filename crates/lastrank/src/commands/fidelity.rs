@@ -332,9 +332,9 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
         ratios.join(", "),
         duration(application.elapsed as f64 / 1e9),
         match within {
-            0 => "not within 5 %".to_owned(),
-            all if all == replays => "within 5 %".to_owned(),
-            some => format!("{some} of {replays} within 5 %"),
+            0 => "not within 5%".to_owned(),
+            all if all == replays => "within 5%".to_owned(),
+            some => format!("{some} of {replays} within 5%"),
         }
     );
     let other = (1..).zip(&found.excess).find(|(_, one)| !one.within);
@@ -351,7 +351,7 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
     };
     out += &match found.deviance {
         Some((low, high)) => format!(
-            "Interval of deviance: one more replay takes {low:.2} to {high:.2} times as long (95 %, {replays} \
+            "Interval of deviance: one more replay takes {low:.2} to {high:.2} times as long (95%, {replays} \
              replays{runs}).\n"
         ),
         None => "From three replays on there is an interval of deviance.\n".to_owned(),
@@ -404,7 +404,7 @@ fn why(excess: &Excess, number: Option<usize>) -> String {
 fn operations(found: &Fidelity) -> Table {
     let mut table = Table::new(
         "Operations",
-        &["<operation", "<", "calls", "replay", "bytes", "median", "replay", "<ratio (95 %)"],
+        &["<operation", "<", "calls", "replay", "bytes", "median", "replay", "<ratio (95%)"],
     );
     for row in &found.rows {
         table.push(false, cells(row));

@@ -18,7 +18,7 @@ use crate::output;
 use crate::soundness;
 use crate::values::{Values, read};
 
-/// Two-sided 95 % of a normal law.
+/// Two-sided 95% of a normal law.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// What can be planned.
@@ -382,10 +382,9 @@ fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
         .map(|plan| format!("{} for {}", significant(plan.variance_inflation, 3), name(plan.goal.quantity)))
         .collect();
     text += &match worth.is_empty() {
-        false => format!(
-            " Neighbours resemble each other, so that several runs are worth one: {}.\n",
-            worth.join(", ")
-        ),
+        false => {
+            format!(" Neighbours are correlated, so that several runs are worth one: {}.\n", worth.join(", "))
+        }
         true => " Runs count as independent.\n".into(),
     };
     text
@@ -404,9 +403,7 @@ fn name(quantity: Planned) -> String {
 
 fn shown(plan: &Plan, unit: Unit) -> (String, String) {
     match plan.goal.quantity {
-        Planned::Factor => {
-            ("1".into(), format!("{}\u{202f}%", significant(100.0 * plan.half_width.exp_m1(), 3)))
-        }
+        Planned::Factor => ("1".into(), format!("{}%", significant(100.0 * plan.half_width.exp_m1(), 3))),
         Planned::Shape => (report::fixed(plan.value, 3), significant(plan.half_width, 3)),
         _ => {
             let own = if unit.name.is_empty() { unit } else { Unit::of_duration(plan.half_width) };

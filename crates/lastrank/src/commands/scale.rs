@@ -245,7 +245,7 @@ fn dependence(joint: &Joint, percent: &str) -> String {
             if joint.interval.upper_end == End::Reached {
                 fixed(joint.interval.upper, 2)
             } else {
-                "no upper end found".into()
+                "no upper limit found".into()
             },
             joint.smallest,
             joint.largest,

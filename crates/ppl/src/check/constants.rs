@@ -139,7 +139,7 @@ impl Checker<'_> {
             self.cannot_use(
                 share,
                 claim::no_share(&value),
-                "the 99 % quantile is `quantile(0.99, \"label\")`",
+                "the 99% quantile is `quantile(0.99, \"label\")`",
             );
         }
         let times = arguments.get(1 + usize::from(of_share));

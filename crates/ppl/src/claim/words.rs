@@ -41,7 +41,7 @@ fn of_answer(
     let value = match (quantity, &evidence.value) {
         (Compared::Width(_), _) if is_open => "without an end: the values are too few".to_owned(),
         (_, Value::Duration(ns)) => samples::units::duration(*ns as f64 * 1e-9),
-        (Compared::Width(_), _) if share => format!("{} %", three(100.0 * number)),
+        (Compared::Width(_), _) if share => format!("{}%", three(100.0 * number)),
         (Compared::Value(Estimate::Iops), _) => format!("{}/s", three(number)),
         (Compared::Value(Estimate::Bandwidth), _) => {
             format!("{}/s", samples::units::bytes(number.round() as u64))

@@ -55,7 +55,7 @@ pub enum Estimate {
 pub enum Compared {
     /// The estimate itself: `p99`.
     Value(Estimate),
-    /// The whole width of its 95 % interval; with a bound in per cent, as a share of it: `width(p99)`.
+    /// The whole width of its 95% interval; with a bound in per cent, as a share of it: `width(p99)`.
     Width(Estimate),
     /// The number of independent values that its sample is worth: `n_eff(p50)`; `n_eff` alone is of p99.
     EffectiveN(Estimate),

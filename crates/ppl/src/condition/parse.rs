@@ -229,7 +229,7 @@ mod tests {
                 "n_eff( p99( \"read\" ) ) > 50",
                 (EffectiveN(p99), read(), Relation::Above, Bound::Number(50.0)),
             ),
-            ("width(p99) of read ≤ 5 %", (Width(p99), read(), Relation::Below, Bound::Share(0.05))),
+            ("width(p99) of read ≤ 5%", (Width(p99), read(), Relation::Below, Bound::Share(0.05))),
             (
                 " width( p99.9 of \"a<b\" )<=.1 ",
                 (Width(Estimate::Quantile(0.999)), Some("a<b".into()), Relation::Below, Bound::Number(0.1)),

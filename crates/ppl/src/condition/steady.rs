@@ -51,8 +51,8 @@ pub enum SteadyError {
 }
 
 impl Condition {
-    /// Reads a rule of steadiness, `iops 5% over 30s`: any bin of a window of 30 s is within 5 % of its mean, and the straight
-    /// line through them rises or falls by at most 5 % in it.
+    /// Reads a rule of steadiness, `iops 5% over 30s`: any bin of a window of 30 s is within 5% of its mean, and the straight
+    /// line through them rises or falls by at most 5% in it.
     ///
     /// # Errors
     /// [`SteadyError`], which says what is wrong and what to write.
@@ -180,9 +180,7 @@ mod tests {
         );
         assert_eq!((plain.window_ns, plain.bin_ns, plain.after_ns), (30_000_000_000, 1_000_000_000, 0));
         let rounds = read(
-            " bw of \"my load\" range 20 % slope 10% over 5min each 1min after 1s"
-                .replace(" %", "%")
-                .as_str(),
+            " bw of \"my load\" range 20% slope 10% over 5min each 1min after 1s".replace(" %", "%").as_str(),
         );
         assert_eq!((rounds.quantity, rounds.of.as_deref()), (SteadyQuantity::Bandwidth, Some("my load")));
         assert_eq!((rounds.range, rounds.deviation), (Some(SteadyLimit::Share(0.2)), None));

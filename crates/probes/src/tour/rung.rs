@@ -97,7 +97,7 @@ fn survival(sorted: &[u64], each: impl Fn(u64) -> f64) -> Vec<[f64; 2]> {
     points
 }
 
-/// The share of each cause in the excess of the slowest 1 % over the median.
+/// The share of each cause in the excess of the slowest 1% over the median.
 fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
     let parts = samples::attribute(samples).map(|found| found.parts()).unwrap_or_default();
     parts.into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect()

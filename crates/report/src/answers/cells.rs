@@ -66,10 +66,10 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// `12 %` of the time in which a place waited for a processor; `–` below a hundredth.
+/// `12%` of the time in which a place waited for a processor; `–` below a hundredth.
 pub(super) fn waited(place: &Place) -> String {
     match place.waited_share() {
-        share if share >= SHOWN_WAIT => format!("{:.0} %", 100.0 * share),
+        share if share >= SHOWN_WAIT => format!("{:.0}%", 100.0 * share),
         _ => "–".into(),
     }
 }

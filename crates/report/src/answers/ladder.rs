@@ -44,9 +44,10 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let mut overlaid = set_figure(measured.run, &measured.seen.places, &shown, 0);
     overlaid.id = "answer-ladder".into();
     overlaid.title = "Time of one access by size, memory and file".into();
-    overlaid.caption = "Medians in one unit, with their 95 % intervals; dotted: the sizes of the caches. A step up is where \
+    overlaid.caption =
+        "Medians in one unit, with their 95% intervals; dotted: the sizes of the caches. A step up is where \
                         the size outgrows something quicker."
-        .into();
+            .into();
     figures.push(overlaid);
     let single = singles(measured, &sets);
     figures.extend(picture::against_normal(&single, true));

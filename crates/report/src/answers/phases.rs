@@ -37,10 +37,10 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     {
         let found = row.quantiles_seconds.as_ref();
         let slow = found.map_or(String::new(), |found| {
-            format!(": usually {}, the slowest {}", time(found.p50), time(found.max))
+            format!(": median {}, slowest {}", time(found.p50), time(found.max))
         });
         let share = 100.0 * busy(row) / total;
-        sentences.push(format!("{} of {} takes {share:.0} % of the time{slow}.", row.operation, phase.label));
+        sentences.push(format!("{} of {} takes {share:.0}% of the time{slow}.", row.operation, phase.label));
     }
     let rows: Vec<Dot> = all()
         .filter_map(|(phase, row)| {

@@ -19,7 +19,7 @@ pub(super) struct Dot {
     pub max: f64,
 }
 
-/// The median, the 99 % quantile and the largest of each row, on a logarithmic axis of times.
+/// The median, the 99% quantile and the largest of each row, on a logarithmic axis of times.
 pub(super) fn dots(title: &str, rows: &[Dot]) -> Option<Figure> {
     let (first, last) = (rows.first()?, rows.last()?);
     // Plotly draws the first row at the bottom.
@@ -29,7 +29,7 @@ pub(super) fn dots(title: &str, rows: &[Dot]) -> Option<Figure> {
     let trace = |name: &str, (x, y): (Vec<f64>, Vec<&str>), (colour, symbol): (&str, &str)| -> Value {
         json!({
             "type": "scatter", "mode": "markers", "name": name, "x": x, "y": y,
-            "hovertemplate": format!("%{{y}}: {name} %{{x:.3s}}s<extra></extra>"),
+            "hovertemplate": format!("%{{y}}: {name}%{{x:.3s}}s<extra></extra>"),
             "marker": {"color": colour, "symbol": symbol, "size": 9}
         })
     };
@@ -62,7 +62,7 @@ pub(super) fn dots(title: &str, rows: &[Dot]) -> Option<Figure> {
         caption: "Circle: the median; bar: 99 of 100 are quicker; cross: the slowest. Each decade is a factor of ten."
             .into(),
         alternative: format!(
-            "Median, 99 % quantile and largest time of {} rows, from {} to {}.",
+            "Median, 99% quantile and largest time of {} rows, from {} to {}.",
             rows.len(),
             first.name,
             last.name

@@ -157,7 +157,7 @@ fn slower(measured: Measured, lines: &[Line], (sides, other): (&[&str], usize)) 
     let found = |line: &Line| ratio_of(measured, line, other).map(as_long).unwrap_or_default();
     let size = |line: &Line| units::bytes(line.bytes.unwrap_or(0));
     let (small, large) = (found(first), found(last));
-    let both = format!("{} beside {}: {}", sides[other], sides[0], first.what);
+    let both = format!("{} against {}: {}", sides[other], sides[0], first.what);
     Some(match small == large {
         true => format!("{both} {small} for {} and for {}.", size(first), size(last)),
         false => format!("{both} {small} for {}, {large} for {}.", size(first), size(last)),
@@ -239,7 +239,7 @@ fn creating(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
     };
     let parts: Vec<String> = (0..sides.len()).filter_map(of_side).collect();
     (!parts.is_empty())
-        .then(|| format!("Creating takes so many times as long as writing in place: {}.", parts.join("; ")))
+        .then(|| format!("Ratio of the time of creating to that of writing in place: {}.", parts.join("; ")))
 }
 
 /// Ways to read of which one is told, the most telling first.
@@ -286,7 +286,7 @@ fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
         .collect();
     (!parts.is_empty()).then(|| {
         format!(
-            "Reads in order move so many times the bytes of random ones of the same size: {}.",
+            "Ratio of the throughput of reads in order to that of random reads of the same size: {}.",
             parts.join("; ")
         )
     })
@@ -331,7 +331,7 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
     });
     let sentence = quickest.map(|trip| match slowest {
         Some((line, side, whole)) if whole > 0.0 => format!(
-            "A round trip through the network alone takes {}, {:.0} % of {} on {side}.",
+            "A round trip through the network alone takes {}, {:.0}% of {} on {side}.",
             time(trip),
             100.0 * trip / whole,
             line.name
@@ -372,7 +372,7 @@ fn table(measured: Measured, lines: &[Line], sides: &[&str]) -> Table {
         table.push(false, cells);
     }
     without_empty_columns(&mut table);
-    table.note = "Medians and their ratio: ≈ where its 95 % interval holds 1 (no different), – where the values do not \
+    table.note = "Medians and their ratio: ≈ where its 95% interval holds 1 (no different), – where the values do not \
                   tell. MiB/s over wall time."
         .into();
     table

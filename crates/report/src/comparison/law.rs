@@ -43,7 +43,7 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
         (draw::LAW, "solid"),
         "k = %{x:.5f}: %{y:.3f}<extra></extra>",
     )];
-    let name = format!("{:.0} % interval", 100.0 * k.interval.level);
+    let name = format!("{:.0}% interval", 100.0 * k.interval.level);
     traces.push(draw::line(
         &name,
         vec![rounded(lower), rounded(upper)],
@@ -90,7 +90,7 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
 
 pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -> Figure {
     const BINS: usize = 30;
-    // Bins reach to the 99.5 % quantile; a few far values would leave one bar.
+    // Bins reach to the 99.5% quantile; a few far values would leave one bar.
     let low = quiet[0].min(new[0]);
     let high = quantile(&quiet, 0.995).max(quantile(&new, 0.995));
     let width = if high > low { (high - low) / BINS as f64 } else { 1.0 };

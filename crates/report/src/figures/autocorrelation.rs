@@ -39,7 +39,7 @@ fn figure(prefix: &str, tail: &Tail) -> Option<Figure> {
         .collect();
     let bound = rounded(numbers.bound);
     let mut traces: Vec<_> =
-        draw::band("95 % of independent values", &ends, vec![-bound; 2], vec![bound; 2], draw::NEUTRAL_BAND)
+        draw::band("95% of independent values", &ends, vec![-bound; 2], vec![bound; 2], draw::NEUTRAL_BAND)
             .into();
     traces.push(json!({
         "type": "bar", "name": "autocorrelation", "x": numbers.lag, "y": numbers.correlation,

@@ -51,7 +51,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
             json!({
                 "type": "bar", "orientation": "h", "name": name, "x": shares, "y": labels,
                 "marker": {"color": style_of(cause).colour},
-                "hovertemplate": format!("%{{y}}: {name} %{{x:.1f}} %<extra></extra>")
+                "hovertemplate": format!("%{{y}}: {name}%{{x:.1f}}%<extra></extra>")
             })
         })
         .collect();
@@ -68,9 +68,9 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
         .filter(|name| *name != "unattributed")
         .max_by(|a, b| mean(a).total_cmp(&mean(b)))
         .map_or("No cause was seen".into(), |name| {
-            format!("On average most is put down to {} ({})", name.replace('_', " "), percent(mean(name)))
+            format!("The largest cause is {} ({} on average)", name.replace('_', " "), percent(mean(name)))
         });
-    let found = format!("{most}; {} stays unattributed.", percent(mean("unattributed")));
+    let found = format!("{most}; no cause was seen for {}.", percent(mean("unattributed")));
     let title = "What slow operations waited for".to_string();
     let count = rows.len();
     let mut plot = draw::figure(

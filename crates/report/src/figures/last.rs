@@ -17,7 +17,7 @@ pub struct LastRanks {
     pub rank: Vec<u32>,
     /// Steps in which this rank was last.
     pub count: Vec<u64>,
-    /// Its exact 95 % interval as a share of the steps (Clopper, Pearson 1934): lower ends.
+    /// Its exact 95% interval as a share of the steps (Clopper, Pearson 1934): lower ends.
     pub lower: Vec<f64>,
     /// Upper ends.
     pub upper: Vec<f64>,
@@ -93,20 +93,20 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
     let equal = rounded(100.0 * numbers.expected);
     let traces = vec![
         json!({
-            "type": "bar", "name": "share of the steps, with 95 % interval", "x": ranks, "y": shares,
+            "type": "bar", "name": "share of the steps, with 95% interval", "x": ranks, "y": shares,
             "customdata": numbers.count, "marker": {"color": colours, "opacity": 0.8},
             "error_y": {
                 "type": "data", "symmetric": false, "array": reach(&numbers.upper),
                 "arrayminus": reach(&numbers.lower), "color": draw::OTHER, "thickness": 1.4, "width": 3
             },
-            "hovertemplate": "rank %{x}: %{y:.1f} %, %{customdata} times<extra></extra>"
+            "hovertemplate": "rank %{x}: %{y:.1f}%, %{customdata} times<extra></extra>"
         }),
         draw::line(
             "all alike",
             ends.to_vec(),
             vec![equal; 2],
             (draw::LAW, "dash"),
-            "%{y:.1f} %<extra></extra>",
+            "%{y:.1f}%<extra></extra>",
         ),
     ];
     let mut x = draw::axis("rank");

@@ -42,7 +42,7 @@ pub struct ReturnLevels {
     pub line_period: Vec<f64>,
     /// Level of the fitted line.
     pub level: Vec<f64>,
-    /// Lower end of its 95 % band (profile likelihood); none where it has no such end.
+    /// Lower end of its 95% band (profile likelihood); none where it has no such end.
     pub lower: Vec<Option<f64>>,
     /// Upper end.
     pub upper: Vec<Option<f64>>,
@@ -81,7 +81,7 @@ impl Points {
     fn draw(&self, envelope: (&[f64], &[f64], &[f64]), unit: Unit, hover: &str) -> (Vec<Value>, usize) {
         let (x, lower, upper) = envelope;
         let x = unit.scale_all(x);
-        let name = "95 % of samples of the law";
+        let name = "95% of samples of the law";
         let mut traces: Vec<_> =
             draw::band(name, &x, unit.scale_all(lower), unit.scale_all(upper), draw::BAND).into();
         let ends: Vec<f64> = [x.first(), x.last()].into_iter().flatten().copied().collect();
@@ -241,7 +241,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let mut traces = Vec::new();
     if !x.is_empty() {
         let (lower, upper) = (unit.scale_all(&lower), unit.scale_all(&upper));
-        traces.extend(draw::band("95 % band of the law", &x, lower, upper, draw::BAND));
+        traces.extend(draw::band("95% band of the law", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
     let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
@@ -273,7 +273,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
              is the uncertainty of the line, so single points next to it are no alarm; a run of them at the right end \
              is. {found}"
         ),
-        alternative: format!("Return levels of the fitted law with a 95 % band and {n} values. {found}"),
+        alternative: format!("Return levels of the fitted law with a 95% band and {n} values. {found}"),
         wide: false,
         plot: draw::figure(
             &title,

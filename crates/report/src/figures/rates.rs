@@ -110,7 +110,7 @@ fn steadiness(found: Option<&Steadiness>) -> String {
     match found {
         None => "There are too few bins to tell a trend of the rate".into(),
         Some(found) if found.steady && found.cut_seconds > 0.0 => format!(
-            "The rate has no trend after {}: {} /s from there on, {} /s in all",
+            "The rate has no trend after {}: {} /s from there on, {} /s over the whole run",
             time(found.cut_seconds),
             three(found.kept_per_second),
             three(found.all_per_second)

@@ -36,7 +36,7 @@ pub struct SharedFactor {
     pub step: Vec<usize>,
     /// The factor: 1 is as usual.
     pub factor: Vec<f64>,
-    /// Half of the 95 % interval of the logarithm of each.
+    /// Half of the 95% interval of the logarithm of each.
     pub half_width: f64,
     /// Standard deviation over steps of the factor, its own error taken out.
     pub deviation: f64,
@@ -81,11 +81,11 @@ fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
             at.iter().map(|&at| over(numbers.upper[at]) - over(numbers.relative[at])).collect();
         let down: Vec<f64> =
             at.iter().map(|&at| over(numbers.relative[at]) - over(numbers.lower[at])).collect();
-        let hover = "rank %{x}: %{y:.2f} %<extra></extra>";
+        let hover = "rank %{x}: %{y:.2f}%<extra></extra>";
         let mut trace = if slow {
             draw::alarms("slower than the others", x, y, hover)
         } else {
-            draw::points("with 95 % interval, joint", x, y, (draw::DATA, 7.0), hover)
+            draw::points("with 95% interval, joint", x, y, (draw::DATA, 7.0), hover)
         };
         let colour = if slow { draw::ALARM } else { draw::DATA };
         trace["error_y"] = json!({
@@ -137,7 +137,7 @@ fn shared(prefix: &str, found: &Targets) -> Figure {
     let ends = [1.0, numbers.of as f64];
     let (low, high) = ((-numbers.half_width).exp(), numbers.half_width.exp());
     let outside = all.iter().filter(|factor| **factor < low || **factor > high).count();
-    let name = "95 % of steps if nothing is shared";
+    let name = "95% of steps if nothing is shared";
     let mut traces: Vec<_> =
         draw::band(name, &ends, vec![rounded(low); 2], vec![rounded(high); 2], draw::NEUTRAL_BAND).into();
     traces.push(draw::points("step", x, y, (draw::DATA, 4.0), "%{x}: %{y:.4f}<extra></extra>"));

@@ -17,7 +17,7 @@ pub struct Thresholds {
     pub exceedances: Vec<usize>,
     /// The quantity.
     pub estimate: Vec<f64>,
-    /// Half of its 95 % interval (normal); none where the error is not known.
+    /// Half of its 95% interval (normal); none where the error is not known.
     pub half_width: Vec<Option<f64>>,
     /// Which of them was chosen; none where no Pareto tail fits.
     pub chosen: Option<usize>,
@@ -66,8 +66,7 @@ impl Thresholds {
         let half: Vec<f64> =
             self.half_width.iter().map(|half| half.map_or(0.0, |half| rounded(y.scale(half)))).collect();
         let hover = format!("above %{{x}} {} (%{{customdata}} values): %{{y:.4g}}<extra></extra>", x.name);
-        let mut all =
-            draw::points("estimate with 95 %", at.clone(), value.clone(), (draw::DATA, 6.0), &hover);
+        let mut all = draw::points("estimate with 95%", at.clone(), value.clone(), (draw::DATA, 6.0), &hover);
         all["customdata"] = json!(self.exceedances);
         all["error_y"] =
             json!({"type": "data", "array": half, "color": draw::DATA, "thickness": 1.2, "width": 0});

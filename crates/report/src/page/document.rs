@@ -214,7 +214,7 @@ impl VerdictCard {
                 @for advice in &self.advice { p.more { "→ " (prose(advice)) } }
                 @if !self.findings.is_empty() {
                     details {
-                        summary { "What this rests on" }
+                        summary { "What this relies on" }
                         ul { @for finding in &self.findings { li { (prose(finding)) } } }
                     }
                 }

@@ -98,7 +98,7 @@ pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, throughput: Opti
             tiles.push(Tile::new(
                 "99 of 100 are faster than",
                 &duration(p99),
-                &format!("{over} % above the median"),
+                &format!("{over}% above the median"),
             ));
         }
         None => tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), "")),
@@ -120,7 +120,7 @@ pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, throughput: Opti
         let unit = main.unit.that_suits(level.level);
         let (value, note) = if level.lower.is_finite() && level.upper.is_finite() {
             let [value, lower, upper] = unit.with_interval(level.level, level.lower, level.upper);
-            (value, format!("95 % interval {lower} to {}", unit.named(&upper)))
+            (value, format!("95% interval {lower} to {}", unit.named(&upper)))
         } else {
             (significant(unit.scale(level.level), 4), String::new())
         };

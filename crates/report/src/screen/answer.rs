@@ -200,7 +200,7 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
     text.join(" ")
 }
 
-/// `1 000/s in all: fread 510/s, 1.99 MiB/s; fwrite 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
+/// `1 000/s total: fread 510/s, 1.99 MiB/s; fwrite 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
 fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let rates = |part: &AnswerPart| {
         let rate = part.operations_per_second.map(|rate| format!("{}/s", three(rate)));
@@ -218,14 +218,14 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let asked: Option<f64> = parts.iter().map(|part| Some(part.rate?.asked_per_second)).sum();
     let keeps_up = parts.iter().all(|part| part.rate.is_some_and(|rate| rate.keeps_up));
     let asked = asked.map_or(String::new(), |asked| match keeps_up {
-        true => ", as many as asked for".to_owned(),
-        false => format!(" of {} asked for", three(asked)),
+        true => ", as many as requested".to_owned(),
+        false => format!(" of {} requested", three(asked)),
     });
-    let mut text = vec![format!("{}/s in all{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
+    let mut text = vec![format!("{}/s total{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
     let response = parts.iter().any(|part| part.value == AnswerValue::Response);
     let times: Vec<String> = parts.iter().filter_map(times_in_short).collect();
     if !times.is_empty() {
-        let what = if response { "From the moment each was due" } else { "Times" };
+        let what = if response { "From each scheduled start" } else { "Times" };
         text.push(format!("{what}: {}.", times.join("; ")));
     }
     text.join(" ")
@@ -242,7 +242,7 @@ fn times_in_short(part: &AnswerPart) -> Option<String> {
 /// A block that fills a smaller share of the run is told with it: its rate is far from what a reader saw.
 const HARDLY_BUSY: f64 = 0.1;
 
-/// ` while writing` where pauses make up a tenth of the run or more; `, 0.6 % of the run` where they are most of it.
+/// ` while writing` where pauses make up a tenth of the run or more; `, 0.6% of the run` where they are most of it.
 fn busy(parts: &[AnswerPart]) -> String {
     let doing = |operation: &str| match operation {
         "fread" | "read" | "dread" | "pfread" | "pread" => "reading",
@@ -264,7 +264,7 @@ fn busy(parts: &[AnswerPart]) -> String {
         .filter_map(|part| part.busy_share)
         .fold(0.0, f64::max);
     let hardly = match share {
-        share if share > 0.0 && share < HARDLY_BUSY => format!(" ({} % of the run)", three(100.0 * share)),
+        share if share > 0.0 && share < HARDLY_BUSY => format!(" ({}% of the run)", three(100.0 * share)),
         _ => String::new(),
     };
     format!(" while {}{hardly}", words.join(" and "))
@@ -287,33 +287,29 @@ fn throughput(part: &AnswerPart) -> Option<String> {
         _ => String::new(),
     };
     let asked = part.rate.map_or(String::new(), |rate| match rate.keeps_up {
-        true => ", as many as asked for".to_owned(),
-        false => format!(" of {} asked for", three(rate.asked_per_second)),
+        true => ", as many as requested".to_owned(),
+        false => format!(" of {} requested", three(rate.asked_per_second)),
     });
     Some(format!("{}{over}{}{asked}.", rates.join(", "), busy(std::slice::from_ref(part))))
 }
 
-/// `A step usually takes 13.2 ms; 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.
+/// `A step takes 13.2 ms (median); 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.
 fn typical_and_slow(part: &AnswerPart) -> Option<String> {
     let found = part.quantiles_seconds.as_ref()?;
     let (name, p50) = (if part.is_block { &part.name } else { &part.operation }, time(found.p50));
     let typical = match (part.value, part.bytes_per_operation) {
-        (AnswerValue::Step, _) => format!("A step usually takes {p50}"),
-        (AnswerValue::Safe, _) => format!("Data of one {name} are usually safe after {p50}"),
+        (AnswerValue::Step, _) => format!("A step takes {p50} (median)"),
+        (AnswerValue::Safe, _) => format!("Data of one {name} are safe after {p50} (median)"),
         (_, Some([least, most])) if part.has_several_sizes() => {
             let sizes = format!("{} to {}", units::bytes(least), units::bytes(most));
             format!("Of all {name} of {sizes} together half take up to {p50}")
         }
-        (AnswerValue::Response, _) => format!("One {name}, from the moment it was due, usually takes {p50}"),
-        (AnswerValue::Operation, _) => format!("One {name} usually takes {p50}"),
+        (AnswerValue::Response, _) => format!("One {name}, from its scheduled start, takes {p50} (median)"),
+        (AnswerValue::Operation, _) => format!("One {name} takes {p50} (median)"),
     };
     let slow = match (found.p99, part.interval(0.99)) {
         (Some(p99), Some(interval)) if interval.upper_seconds.is_none() => {
-            format!(
-                "1 in 100 took longer than {} here, {}",
-                time(p99),
-                without_upper_end(interval, part.count)
-            )
+            format!("1 in 100 took longer than {}, {}", time(p99), without_upper_end(interval, part.count))
         }
         (Some(p99), _) => format!("1 in 100 takes longer than {}", time(p99)),
         (None, _) => format!("the slowest took {}", time(found.max)),
@@ -324,7 +320,7 @@ fn typical_and_slow(part: &AnswerPart) -> Option<String> {
 /// The numbers of an answer in one line: rate, median, p99, slowest of each part.
 pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
     let mut found = Vec::new();
-    found.extend(numbers.operations_per_second.map(|rate| format!("{}/s in all", three(rate))));
+    found.extend(numbers.operations_per_second.map(|rate| format!("{}/s total", three(rate))));
     let several = numbers.parts.len() > 1;
     for part in &numbers.parts {
         let name = if several { &part.name } else { &part.operation };
@@ -385,24 +381,24 @@ pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 4] 
     ]
 }
 
-/// `but p99 may be 11.3 ms or more: slow ones come together, and about 520 would give an upper end`.
+/// `but p99 is uncertain (at least 11.3 ms): slow values cluster; about 520 would give it an upper limit`.
 fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
     /// What counts as more of itself has no clusters worth a word.
     const ALONE: f64 = 0.9;
     let may = match interval.lower_seconds {
-        Some(lower) => format!("but p99 may be {} or more", time(lower)),
-        None => "but p99 may be anything".to_owned(),
+        Some(lower) => format!("but p99 is uncertain (at least {})", time(lower)),
+        None => "but p99 is uncertain".to_owned(),
     };
     let together = interval.effective_n < ALONE * count as f64;
     let enough = interval.enough(count).map(|enough| units::count(rounded_up(enough)));
     match (together, enough) {
         (true, Some(enough)) => {
-            format!("{may}: slow ones come together, and about {enough} would give an upper end")
+            format!("{may}: slow values cluster; about {enough} would give it an upper limit")
         }
-        (true, None) => format!("{may}: slow ones come together, too few for an upper end"),
+        (true, None) => format!("{may}: slow values cluster, too few for an upper limit"),
         (false, enough) => {
             let enough = enough.map_or(String::new(), |enough| format!(", about {enough} are enough"));
-            format!("{may}: {} are too few for an upper end{enough}", units::count(count))
+            format!("{may}: {} are too few for an upper limit{enough}", units::count(count))
         }
     }
 }
@@ -448,10 +444,10 @@ mod tests {
         let alone = without_upper_end(&of(Some(0.0113), 200.0), 200);
         assert_eq!(
             alone,
-            "but p99 may be 11.3 ms or more: 200 are too few for an upper end, about 370 are enough"
+            "but p99 is uncertain (at least 11.3 ms): 200 are too few for an upper limit, about 370 are enough"
         );
         let together = without_upper_end(&of(None, 289.0), 400);
-        let said = "but p99 may be anything: slow ones come together, and about 520 would give an upper end";
+        let said = "but p99 is uncertain: slow values cluster; about 520 would give it an upper limit";
         assert_eq!(together, said);
     }
 }

@@ -139,7 +139,7 @@ impl CompareAnswer<'_> {
             let line = cut(line.trim_end(), canvas.width());
             canvas.line(line);
         }
-        canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95 % interval");
+        canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95% interval");
         other_work(canvas, shown);
         let left = operations.len() - shown.len();
         if left > 0 {
@@ -273,7 +273,7 @@ impl RunsAnswer<'_> {
         for (at, side) in ["quiet", "new"].into_iter().enumerate() {
             let between = crate::unit::significant(100.0 * self.found.between_runs[at], 2);
             let line = format!(
-                "{side}: {}: {} runs, mean {}, {between} % apart (standard deviation)",
+                "{side}: {}: {} runs, mean {}, {between}% apart (standard deviation)",
                 self.names[at],
                 self.found.runs[at],
                 time(self.found.means[at])

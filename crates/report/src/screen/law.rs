@@ -63,7 +63,7 @@ fn in_parts(found: &Assessment, what: &str) -> String {
     }
 }
 
-/// `Not usable to predict rarer steps: the law of maxima does not fit these.`
+/// `Not usable to predict rarer steps: the GEV distribution does not fit these.`
 fn not_usable(found: &Assessment, what: &str, show: Show) -> String {
     let why = match found.verdict.code {
         VerdictCode::Rounded => {
@@ -73,16 +73,16 @@ fn not_usable(found: &Assessment, what: &str, show: Show) -> String {
                 found.distinct
             );
         }
-        VerdictCode::NoMaximum => "no law of maxima describes these".to_owned(),
+        VerdictCode::NoMaximum => "no GEV distribution describes these".to_owned(),
         VerdictCode::RivalPreferred => {
             let name = found.verdict.preferred.map_or("another", |family| family.name());
-            format!("a {name} law fits better than that of maxima")
+            format!("a {name} distribution fits better than the GEV")
         }
         VerdictCode::GevRejected
         | VerdictCode::NotIndependent
         | VerdictCode::GevConsistent
         | VerdictCode::GevPreferred
-        | VerdictCode::TooFew => "the law of maxima does not fit these".to_owned(),
+        | VerdictCode::TooFew => "the GEV distribution does not fit these".to_owned(),
     };
     format!("Not usable to predict rarer {what}s: {why}. Quote what was measured.")
 }
@@ -114,7 +114,7 @@ pub(super) fn notes(found: &Assessment, what: &str, show: Show) -> Vec<String> {
 }
 
 /// How rare the longest is, is known up to this many times the number of values: as far as hydrologists trust a record of
-/// floods. Beyond, a single number would be off by more than ten times in 3 % of natural series.
+/// floods. Beyond, a single number would be off by more than ten times in 3% of natural series.
 const KNOWN_RARITY: f64 = 4.0;
 
 /// `The slow steps look natural: 214 ms, the longest of 400, is due once in 1 270 steps.`
@@ -133,7 +133,7 @@ fn natural(found: &Assessment, what: &str, show: Show) -> String {
     )
 }
 
-/// What holds without a law: `median 13.2 ms (95 %: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`. Without `intervals` of
+/// What holds without a law: `median 13.2 ms (95%: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`. Without `intervals` of
 /// p99 no p99: a table has it.
 pub(super) fn holds(
     quantiles: Option<&Quantiles>,
@@ -151,7 +151,7 @@ pub(super) fn holds(
             (None, None) => return Some(format!("{name} {} (too few for an interval)", show(value))),
         };
         // The first one says what the brackets are.
-        let level = if p == 0.5 { "95 %: " } else { "" };
+        let level = if p == 0.5 { "95%: " } else { "" };
         Some(format!("{name} {} ({level}{ends})", show(value)))
     };
     let typical = part("median", 0.5, found.p50)?;

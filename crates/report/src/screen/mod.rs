@@ -264,7 +264,7 @@ mod tests {
             let text = report.first_screen(FILES, ScreenOptions { width: columns, colour: false });
             assert!(text.contains("Measured: median"), "{text}");
             assert_eq!(text.matches(&number).count(), 1, "{number}: {text}");
-            in_table += usize::from(text.contains("95 % interval"));
+            in_table += usize::from(text.contains("95% interval"));
         }
         assert!((1..14).contains(&in_table), "some widths have room for the column, some not: {in_table}");
     }

@@ -173,8 +173,8 @@ mod tests {
     #[test]
     fn a_number_stays_with_its_unit() {
         let mut canvas = Canvas::new(ScreenOptions { width: 60, colour: false });
-        canvas.said("", Tone::Good, &format!("{} 98 %, 12 612 runs of 1.5 ms.", "x".repeat(57)), 3);
-        assert_eq!(canvas.text().lines().nth(1), Some("98 %, 12 612 runs of 1.5 ms."));
+        canvas.said("", Tone::Good, &format!("{} 98%, 12 612 runs of 1.5 ms.", "x".repeat(57)), 3);
+        assert_eq!(canvas.text().lines().nth(1), Some("98%, 12 612 runs of 1.5 ms."));
     }
 
     #[test]

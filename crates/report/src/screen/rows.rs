@@ -11,7 +11,7 @@ use crate::table::width;
 const NAME: (usize, usize) = (44, 14);
 
 /// The head of the column of intervals.
-const INTERVAL: &str = "95 % interval";
+const INTERVAL: &str = "95% interval";
 
 /// Behind a quantile whose interval has no upper end.
 const DOUBT: &str = "?";

@@ -62,14 +62,14 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .iter()
         .filter(|(_, share)| *share >= 0.01)
         .take(MOST_CAUSES)
-        .map(|(cause, share)| format!("{} {:.0} %", style_of(cause).words, 100.0 * share))
+        .map(|(cause, share)| format!("{} {:.0}%", style_of(cause).words, 100.0 * share))
         .collect();
     let what = match of.is_some() || one.label.is_empty() {
         true => one.operation.clone(),
         false => format!("{} / {}", one.label, one.operation),
     };
     // Their least is the p99 of the operation, which the table has.
-    Some(format!("Slowest 1 % of {what}: {}.", parts.join(", ")))
+    Some(format!("Slowest 1% of {what}: {}.", parts.join(", ")))
 }
 
 /// Which rank stands out; none of one rank, or of too few values.

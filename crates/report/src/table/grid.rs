@@ -130,7 +130,7 @@ impl Table {
             let cell = cells.get(*at).map_or("", String::as_str);
             match self.columns[*at].number {
                 true => pieces(cell, widths[*at]),
-                false => pieces(&cell.replace('\u{202f}', " "), widths[*at]),
+                false => pieces(cell, widths[*at]),
             }
         };
         let pieces: Vec<Vec<String>> = part.iter().map(of).collect();

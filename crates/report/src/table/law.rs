@@ -78,8 +78,8 @@ pub(crate) fn tests(found: &Independence) -> Table {
         Table::new("Repetitions of one experiment?", &["<question", "<found", "p, all tests together"]);
     for test in &found.tests {
         let question = match test.question {
-            Question::Autocorrelation => "do neighbours resemble each other",
-            Question::Trend => "does the level creep",
+            Question::Autocorrelation => "are neighbours correlated",
+            Question::Trend => "does the level drift",
             Question::Jump => "does it jump",
             Question::Modes => "are there several modes",
             Question::SlowValues => "do slow values come at random",

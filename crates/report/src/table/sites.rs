@@ -175,7 +175,7 @@ pub(crate) fn targets(effects: &TargetEffects, last: &LastRanks) -> Table {
         order.truncate(MOST_ROWS);
         table.note = format!("The {MOST_ROWS} slowest of {} ranks.", effects.rank.len());
     }
-    let over = |factor: f64| format!("{}\u{202f}%", fixed(100.0 * (factor - 1.0), 2));
+    let over = |factor: f64| format!("{}%", fixed(100.0 * (factor - 1.0), 2));
     for at in order {
         table.push(
             effects.slow[at],
@@ -193,7 +193,7 @@ pub(crate) fn targets(effects: &TargetEffects, last: &LastRanks) -> Table {
     }
     if let Some(p) = last.p_value {
         table.note = format!(
-            "{}Largest share of being last: p {} by exchange of blocks of steps. Intervals of 95 %, of the first joint over all ranks.",
+            "{}Largest share of being last: p {} by exchange of blocks of steps. Intervals of 95%, of the first joint over all ranks.",
             if table.note.is_empty() { String::new() } else { format!("{} ", table.note) },
             probability(p)
         );

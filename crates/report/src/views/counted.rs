@@ -103,7 +103,7 @@ fn durations(run: &Run, places: &[&Counted]) -> Table {
         );
     }
     table.note = format!(
-        "A quantile is the middle of a bucket and at most {} % wrong by that; n, mean and max are exact.{}",
+        "A quantile is the middle of a bucket and at most {}% wrong by that; n, mean and max are exact.{}",
         fixed(100.0 * RELATIVE_ERROR, 2),
         match places.len().saturating_sub(MOST_ROWS) {
             0 => String::new(),
@@ -161,7 +161,7 @@ impl ParetoTail {
         }
     }
 
-    /// The lower end of the shape's 95 % interval is above 0.
+    /// The lower end of the shape's 95% interval is above 0.
     fn is_heavy(&self) -> bool {
         self.fit.standard_errors.is_some_and(|[_, error]| self.fit.shape - 1.96 * error > 0.0)
     }

@@ -20,13 +20,13 @@ const MOST_LINES: usize = 10;
 pub struct QuantileRanges {
     /// The places.
     pub name: Vec<String>,
-    /// 1 % quantile.
+    /// 1% quantile.
     pub p1: Vec<f64>,
     /// Median.
     pub median: Vec<f64>,
-    /// 99 % quantile, where there are enough samples.
+    /// 99% quantile, where there are enough samples.
     pub p99: Vec<Option<f64>>,
-    /// 99.9 % quantile.
+    /// 99.9% quantile.
     pub p999: Vec<Option<f64>>,
     /// Largest.
     pub max: Vec<f64>,
@@ -99,7 +99,7 @@ fn ranges(places: &[&Place], left_out: &str) -> Figure {
 /// Quantiles of many operations, a row each; `left_out` ends the caption.
 pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
     // No single unit suits nanoseconds to seconds: the axis shows powers of ten in seconds.
-    let hover = |what: &str| format!("%{{y}}: {what} %{{customdata}}<extra></extra>");
+    let hover = |what: &str| format!("%{{y}}: {what}%{{customdata}}<extra></extra>");
     let shown = |values: &[f64]| values.iter().map(|value| rounded(value.max(1e-12))).collect::<Vec<_>>();
     let texts = |values: &[f64]| values.iter().map(|value| duration(*value)).collect::<Vec<_>>();
     let mut x = Vec::new();
@@ -110,7 +110,7 @@ pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
         y.extend([Some(name.as_str()), Some(name), None]);
     }
     let mut traces = vec![json!({
-        "type": "scatter", "mode": "lines", "name": "1 % to 99.9 % (or 99 %)", "x": x, "y": y,
+        "type": "scatter", "mode": "lines", "name": "1% to 99.9% (or 99%)", "x": x, "y": y,
         "line": {"color": draw::BAND, "width": 7}, "hoverinfo": "skip", "connectgaps": false
     })];
     let optional = |values: &[Option<f64>]| -> (Vec<f64>, Vec<String>) {

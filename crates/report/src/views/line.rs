@@ -12,11 +12,11 @@ const FLOOR: f64 = 0.05;
 pub struct AffineFit {
     /// Time of a transfer of nothing, in seconds.
     pub latency: f64,
-    /// Its 95 % interval (Student).
+    /// Its 95% interval (Student).
     pub latency_interval: [f64; 2],
     /// Time of one more byte, in seconds.
     pub per_byte: f64,
-    /// Its 95 % interval.
+    /// Its 95% interval.
     pub per_byte_interval: [f64; 2],
     /// Root of the mean squared distance of the medians from the line, in their own errors: about 1 where
     /// the line describes them. Where it is more, the intervals are wider by it.
@@ -81,7 +81,7 @@ impl AffineFit {
     }
 }
 
-/// The 97.5 % quantile of Student's t, by bisection.
+/// The 97.5% quantile of Student's t, by bisection.
 fn student_quantile(freedom: f64) -> f64 {
     let (mut low, mut high) = (1.9, 13.0);
     for _ in 0..60 {

@@ -26,7 +26,7 @@ pub struct AgainstNormal {
     pub mean: f64,
     /// Standard deviation, in seconds.
     pub deviation: f64,
-    /// Up to here is the body (99 % quantile), beyond is the tail.
+    /// Up to here is the body (99% quantile), beyond is the tail.
     pub split: f64,
     /// Edges of the bins of the body, in seconds.
     pub body_edges: Vec<f64>,
@@ -181,7 +181,7 @@ fn middles(edges: &[f64], unit: Unit) -> Vec<f64> {
 fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
     let x = middles(&numbers.body_edges, unit);
     let width = rounded(unit.scale(numbers.body_edges[1] - numbers.body_edges[0]));
-    let title = "The body, up to the 99 % quantile".to_string();
+    let title = "The body, up to the 99% quantile".to_string();
     let inside: f64 = numbers.body_normal.iter().sum();
     let n: u64 = numbers.body.iter().sum::<u64>() + numbers.tail.iter().sum::<u64>();
     let traces = vec![
@@ -202,7 +202,7 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
         id: format!("{id}-body"),
         caption: format!(
             "Bars that do not follow the dashed line are not normal. The normal law of mean {} and standard deviation {} \
-             puts {} of all values in this range, instead of 99 %.",
+             puts {} of all values in this range, instead of 99%.",
             unit.show(numbers.mean),
             unit.show(numbers.deviation),
             percent(inside / n.max(1) as f64)

@@ -21,7 +21,7 @@ pub(super) fn chapter(run: &Run) -> Option<Chapter> {
         }
     }
     let mut table = Table::new(
-        "Response time beside service time",
+        "Response time and service time",
         &["<what", "<time", "n", "mean", "median", "p99", "p99.9", "max"],
     );
     let mut figures = Vec::new();

@@ -59,7 +59,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     let mut tails = Chapter::new(
         "tails",
         "The tails",
-        "How often an operation takes longer, on logarithmic axes: the bulk on the left, the rare slow ones on the right.",
+        "How often an operation takes longer, on logarithmic axes: the bulk on the left, the rare slow operations on the right.",
     );
     for (group, name, title) in GROUPS {
         let curves = tail_curves(tour, group);
@@ -74,7 +74,8 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         .collect();
     if let Some(figure) = stacks(rows, "the slowest hundredth of every rung") {
         let lead = "What was seen while an operation ran slow; nothing is guessed.";
-        let mut causes = Chapter::new("rung-causes", "Why the slow ones were slow", lead).with([figure], []);
+        let mut causes =
+            Chapter::new("rung-causes", "Why slow operations were slow", lead).with([figure], []);
         causes.on_page_only = true;
         chapters.push(causes);
     }
@@ -97,7 +98,7 @@ fn rungs_table(tour: &TourFacts) -> Table {
             .iter()
             .filter(|(_, share)| *share >= 0.05)
             .take(3)
-            .map(|(cause, share)| format!("{} {:.0} %", cause.replace('_', " "), 100.0 * share))
+            .map(|(cause, share)| format!("{} {:.0}%", cause.replace('_', " "), 100.0 * share))
             .collect();
         let mark = if rung.corrected.is_some() { " *" } else { "" };
         table.push(

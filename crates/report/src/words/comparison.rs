@@ -19,7 +19,7 @@ pub fn text(found: &Comparison) -> String {
 /// The error rate of the answer.
 fn error(found: &Comparison) -> String {
     format!(
-        "Of pairs of equal samples, {} % are not answered with \u{201c}no difference\u{201d}.",
+        "Of pairs of equal samples, {}% are not answered with \u{201c}no difference\u{201d}.",
         significant(100.0 * found.error, 2)
     )
 }
@@ -166,7 +166,7 @@ fn details(found: &Comparison) -> String {
 /// Which figure leads, and why it can be trusted.
 pub fn trusted(found: &Comparison) -> String {
     match found.headline().by {
-        Basis::Law => "By the law of maxima, which one factor turns into that of the new values.".into(),
+        Basis::Law => "By the GEV fit: one factor turns it into that of the new values.".into(),
         Basis::Means => {
             "By the mean logarithms, without a law: the values are rounded, or few different ones.".into()
         }
@@ -208,6 +208,6 @@ mod tests {
             (0..200).map(|_| law.sample(&mut random)).collect::<Vec<_>>()
         });
         let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
-        insta::assert_snapshot!(super::text(&found), @"No difference is shown: 0.998 times as long (0.990 to 1.01). By the law of maxima, which one factor turns into that of the new values. Of pairs of equal samples, 5.0 % are not answered with “no difference”.");
+        insta::assert_snapshot!(super::text(&found), @"No difference is shown: 0.998 times as long (0.990 to 1.01). By the GEV fit: one factor turns it into that of the new values. Of pairs of equal samples, 5.0% are not answered with “no difference”.");
     }
 }

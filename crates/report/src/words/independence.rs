@@ -34,7 +34,7 @@ fn finding_of(found: &TestFinding, what: &str) -> String {
             let by = interquartile_ranges
                 .filter(|ranges| *ranges >= 0.05)
                 .map_or(String::new(), |ranges| format!(", by about {ranges:.1} interquartile ranges"));
-            format!("the level creeps {direction} over the run{by} (tau {tau:+.2})")
+            format!("the level drifts {direction} over the run{by} (tau {tau:+.2})")
         }
         TestFinding::NoJump => "no jump of the level".into(),
         TestFinding::Jump { times, up, after, n } => {
@@ -65,7 +65,7 @@ pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
             let by = interquartile_ranges
                 .filter(|ranges| *ranges >= 0.05)
                 .map_or(String::new(), |ranges| format!(", by about {ranges:.1} interquartile ranges"));
-            format!("the level creeps {direction} over the run{by}")
+            format!("the level drifts {direction} over the run{by}")
         }
         TestFinding::SlowPatterned { slow } => match slow.spacing {
             Spacing::Periodic => format!("slow {what}s come every {} {what}s", slow.distance),
@@ -88,10 +88,10 @@ pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
 /// Which values are correlated and how, and the numbers.
 fn correlated(values: &str, (lag_one, lag, at_lag): (f64, usize, f64)) -> (String, String) {
     if lag == 1 {
-        let how = if lag_one < 0.0 { "alternate between high and low" } else { "resemble each other" };
+        let how = if lag_one < 0.0 { "alternate between high and low" } else { "are correlated" };
         return (format!("neighbouring {values} {how}"), format!("lag-1 correlation of ranks {lag_one:+.2}"));
     }
-    let how = if at_lag < 0.0 { "differ more than by chance" } else { "resemble each other" };
+    let how = if at_lag < 0.0 { "differ more than by chance" } else { "are correlated" };
     let numbers = format!("correlation of ranks {at_lag:+.2}; of neighbours {lag_one:+.2}");
     (format!("{values} that are {lag} apart {how}"), numbers)
 }
@@ -108,7 +108,7 @@ fn slow_values(slow: &SlowValues) -> String {
     match slow.spacing {
         Spacing::Periodic => format!("slow values come every {distance} values: {pairs}"),
         Spacing::Bursts if dispersion > 1.2 => format!("slow values come in bursts: {distances}"),
-        Spacing::Bursts => format!("slow values come together: {pairs}"),
+        Spacing::Bursts => format!("slow values cluster: {pairs}"),
         Spacing::Even | Spacing::Random => {
             format!("slow values come too evenly, one in about {:.0}: {distances}", slow.mean_distance)
         }
@@ -121,14 +121,14 @@ pub(crate) fn slow_ones(found: &Latency) -> String {
     let theta = found.extremal_index[1].clamp(1e-6, 1.0);
     match pattern.map(|slow| slow.spacing) {
         Some(Spacing::Periodic) => {
-            format!("slow ones come every {} values", pattern.map_or(0, |slow| slow.distance))
+            format!("slow values come every {} values", pattern.map_or(0, |slow| slow.distance))
         }
-        Some(Spacing::Even) => "slow ones come more evenly than at random".into(),
+        Some(Spacing::Even) => "slow values come more evenly than at random".into(),
         None | Some(Spacing::Random | Spacing::Bursts) if theta <= 0.9 => {
-            format!("slow ones come in clusters of about {:.1}", 1.0 / theta)
+            format!("slow values come in clusters of about {:.1}", 1.0 / theta)
         }
-        Some(Spacing::Bursts) => "slow ones come in bursts".into(),
-        None | Some(Spacing::Random) => "slow ones come singly".into(),
+        Some(Spacing::Bursts) => "slow values come in bursts".into(),
+        None | Some(Spacing::Random) => "slow values come singly".into(),
     }
 }
 
@@ -137,13 +137,13 @@ fn several_modes(modes: &[Mode]) -> String {
     format!("the values form {clumps}: more than one kind of run is mixed")
 }
 
-/// `2 clumps of 85 %, 15 %, the slowest 1.55 times the fastest`; none of fewer than two.
+/// `2 clumps of 85%, 15%, the slowest 1.55 times the fastest`; none of fewer than two.
 fn clumps(modes: &[Mode]) -> Option<String> {
     let [first, .., slowest] = modes else { return None };
     let share = |mode: &Mode| match 100.0 * mode.share {
-        percent if percent < 0.095 => "below 0.1 %".to_owned(),
-        percent if percent < 0.95 => format!("{percent:.1} %"),
-        percent => format!("{percent:.0} %"),
+        percent if percent < 0.095 => "below 0.1%".to_owned(),
+        percent if percent < 0.95 => format!("{percent:.1}%"),
+        percent => format!("{percent:.0}%"),
     };
     let shares: Vec<String> = modes.iter().map(share).collect();
     let times = slowest.location / first.location;

@@ -42,19 +42,19 @@ pub fn answer(of: &Interleaving) -> String {
     let level = significant(look.interval.level * 100.0, 3);
     match look.decision {
         Decision::Same => format!(
-            "B takes as long as A within {} %: {} times ({level} % interval {range}).",
+            "B takes as long as A within {}%: {} times ({level}% interval {range}).",
             significant(of.margin * 100.0, 2),
             factor(look.ratio)
         ),
         Decision::Slower => {
-            format!("B is slower: {} times as long as A ({level} % interval {range}).", factor(look.ratio))
+            format!("B is slower: {} times as long as A ({level}% interval {range}).", factor(look.ratio))
         }
         Decision::Faster => {
-            format!("B is faster: {} times as long as A ({level} % interval {range}).", factor(look.ratio))
+            format!("B is faster: {} times as long as A ({level}% interval {range}).", factor(look.ratio))
         }
         Decision::Open => {
             format!(
-                "Not decided: B takes {} times as long as A ({level} % interval {range}).",
+                "Not decided: B takes {} times as long as A ({level}% interval {range}).",
                 factor(look.ratio)
             )
         }
@@ -120,9 +120,9 @@ fn more_time(of: &Interleaving) -> String {
     let time = |blocks: usize| option_of(ROOM * each * blocks as f64);
     match needed {
         Some(blocks) if of.look.is_none() => {
-            format!("the first look is at {blocks} blocks, which take about --time {} in all", time(blocks))
+            format!("the first look is at {blocks} blocks, which take about --time {} in total", time(blocks))
         }
-        Some(blocks) => format!("about {blocks} blocks would decide it: --time {} in all", time(blocks)),
+        Some(blocks) => format!("about {blocks} blocks would decide it: --time {} in total", time(blocks)),
         None => format!(
             "all {most} blocks take about --time {} and may not decide it either; make each run do more, or the machine idle",
             time(most)
@@ -179,14 +179,17 @@ mod tests {
     fn a_comparison_that_ran_out_of_time_says_how_much_it_needs() {
         // Half of the interval is 0.1 wide, and 1 is 0.07 away: twice the blocks are needed.
         let told = over(8, Some((0.97, 1.07, 1.18)), 40.0);
-        assert!(told.contains("about 24 blocks would decide it: --time 3m in all."), "{told}");
+        assert!(told.contains("about 24 blocks would decide it: --time 3m in total."), "{told}");
         // Twice as fast as it was: half of the time.
         let told = over(8, Some((0.97, 1.07, 1.18)), 20.0);
-        assert!(told.contains("--time 72s in all"), "{told}");
+        assert!(told.contains("--time 72s in total"), "{told}");
         // No number of looks decides what is far from both answers.
         let told = over(12, Some((0.70, 1.006, 1.45)), 60.0);
         assert!(told.contains("all 48 blocks take about --time 5m and may not decide it either"), "{told}");
         let told = over(3, None, 30.0);
-        assert!(told.contains("the first look is at 8 blocks, which take about --time 96s in all"), "{told}");
+        assert!(
+            told.contains("the first look is at 8 blocks, which take about --time 96s in total"),
+            "{told}"
+        );
     }
 }

@@ -291,7 +291,7 @@ fn of_short(found: &Judgements) -> Option<Warning> {
     let most = parts.iter().flat_map(|(kind, _)| found.of(*kind)).max_by_key(|one| one.count);
     let place = most.map_or(String::new(), |one| format!(" ({})", place(one)));
     let text = format!(
-        "{} moved fewer bytes at once than asked for, and further calls completed {}{place}.",
+        "{} moved fewer bytes at once than requested, and further calls completed {}{place}.",
         told.join(" and "),
         if parts.iter().map(|(kind, _)| found.count(*kind)).sum::<u64>() == 1 { "it" } else { "them" },
     );
@@ -353,7 +353,7 @@ mod tests {
         found.add(one(JudgementKind::ShortWrite, "fwrite", 2));
         found.add(one(JudgementKind::ShortRead, "fread", 1));
         let [told] = &warnings(&found)[..] else { panic!("one warning") };
-        let text = "2 writes and 1 read moved fewer bytes at once than asked for, and further calls completed them \
+        let text = "2 writes and 1 read moved fewer bytes at once than requested, and further calls completed them \
                     (fwrite in line 3).";
         assert_eq!((told.code.as_str(), told.text.as_str()), (SHORT_TRANSFER, text));
         assert!(lines(&found).is_empty() && found.are_well());

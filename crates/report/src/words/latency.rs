@@ -13,7 +13,7 @@ pub fn text(found: &Latency) -> String {
             .into();
     };
     format!(
-        "Beyond the {:.2} % quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); {}.",
+        "Beyond the {:.2}% quantile, {} of {} values follow a GPD with shape {:.3} (A² p {}); {}.",
         100.0 * (1.0 - fit.rate),
         count(fit.exceedances as u64),
         count(found.n as u64),

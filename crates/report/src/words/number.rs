@@ -12,7 +12,7 @@ pub(super) fn runs(count: f64) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
         if i > 0 && (text.len() - i).is_multiple_of(3) {
-            out.push(' ');
+            out.push(',');
         }
         out.push(c);
     }
@@ -21,7 +21,7 @@ pub(super) fn runs(count: f64) -> String {
 
 /// A probability as a share of cases.
 pub(super) fn cases(p: f64) -> String {
-    if p < 0.001 { "fewer than 1 in 1000".to_string() } else { format!("{:.1} %", 100.0 * p) }
+    if p < 0.001 { "fewer than 1 in 1000".to_string() } else { format!("{:.1}%", 100.0 * p) }
 }
 
 /// `a`, `a or b`, `a, b or c`; `none` for an empty list.

@@ -28,7 +28,7 @@ pub fn text(plan: &Plan) -> String {
     let runs = plan.runs;
     let mut text = match plan.goal.quantity {
         Quantity::Factor => format!(
-            "{runs:.0} runs on each system find a slow-down of {:.2} % with a chance of {:.0} %",
+            "{runs:.0} runs on each system find a slow-down of {:.2}% with a chance of {:.0}%",
             100.0 * plan.half_width.exp_m1(),
             100.0 * plan.power.unwrap_or(f64::NAN)
         ),
@@ -37,12 +37,12 @@ pub fn text(plan: &Plan) -> String {
         | Quantity::Shape
         | Quantity::ReturnLevel(_)
         | Quantity::Quantile(_) => {
-            format!("{runs:.0} runs in all")
+            format!("{runs:.0} runs in total")
         }
     };
     if plan.variance_inflation > 1.05 {
         text.push_str(&format!(
-            " ({:.0} if they were independent; neighbours resemble each other, which costs a factor of {:.1})",
+            " ({:.0} if they were independent; neighbours are correlated, which costs a factor of {:.1})",
             plan.runs_independent, plan.variance_inflation
         ));
     }

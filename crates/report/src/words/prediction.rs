@@ -4,7 +4,7 @@ use tail::scale::{PredictionWarning, Scaled, Trust};
 
 use crate::unit::{Unit, probability};
 
-/// The first line: `The slowest of 1 024 ranks usually takes 12.8 ms; 1 in 100 takes longer than 15.5 ms.` Where the
+/// The first line: `The slowest of 1 024 ranks takes 12.8 ms (median); 1 in 100 takes longer than 15.5 ms.` Where the
 /// runs contradict what it rests on, that is said instead, with what `largest` is known: the largest measured number of
 /// ranks and its median.
 pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String {
@@ -24,7 +24,7 @@ pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String
             };
             let measured = largest.map_or(String::new(), |(parts, median)| {
                 format!(
-                    " Trust what was measured: the slowest of {} ranks usually takes {}.",
+                    " Trust what was measured: the slowest of {} ranks takes {} (median).",
                     samples::units::count(parts as u64),
                     shown(median)
                 )
@@ -32,7 +32,7 @@ pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String
             return format!("No prediction of the slowest of {ranks} ranks: {why}.{measured}");
         }
     };
-    let typical = at(0.5).map_or(String::new(), |one| format!(" usually takes {}", shown(one.value)));
+    let typical = at(0.5).map_or(String::new(), |one| format!(" takes {} (median)", shown(one.value)));
     let slow =
         at(0.99).map_or(String::new(), |one| format!("; 1 in 100 takes longer than {}", shown(one.value)));
     format!("The slowest of {ranks} ranks{typical}{slow}.{trust}")

@@ -92,7 +92,7 @@ pub fn warning(found: &SteadyFacts) -> Option<Warning> {
 
 /// What the rule asks of a window, as the window has it.
 fn movements(rule: &SteadyRule, window: &SteadyWindow) -> Vec<String> {
-    let percent = |share: f64| format!("{:.1} %", 100.0 * share);
+    let percent = |share: f64| format!("{:.1}%", 100.0 * share);
     let bin = units::duration(rule.bin_ns as f64 * 1e-9);
     let mut parts = Vec::new();
     if rule.deviation.is_some() {
@@ -142,7 +142,7 @@ mod tests {
         assert_eq!(
             sentence(&of(SteadyOutcome::Steady)).as_deref(),
             Some(
-                "Steady after 12.0 s (iops 5% over 30s): each 1.00 s within 3.1 % of the mean, slope −2.0 %; the 1\u{202f}234 \
+                "Steady after 12.0 s (iops 5% over 30s): each 1.00 s within 3.1% of the mean, slope −2.0%; the 1,234 \
                  operations before are left out."
             )
         );
@@ -166,7 +166,7 @@ mod tests {
         let never = warning(&of(SteadyOutcome::Never)).expect("a warning");
         assert_eq!(
             never.text,
-            "not steady: iops 5% over 30s never held; in the last 30.0 s: each 1.00 s within 3.1 % of the mean, slope −2.0 %; \
+            "not steady: iops 5% over 30s never held; in the last 30.0 s: each 1.00 s within 3.1% of the mean, slope −2.0%; \
              nothing is left out"
         );
     }

@@ -34,7 +34,7 @@ pub fn first(found: &Targets, name: NameOfRank) -> String {
     match found.findings.iter().find(|one| tells(one)) {
         Some(TargetFinding::Slow { .. }) => findings_with(found, name).swap_remove(0),
         Some(one) => finding(one, found, name),
-        None => "No rank stands out.".into(),
+        None => "No rank is found slower than the others.".into(),
     }
 }
 
@@ -55,11 +55,11 @@ fn tells(one: &TargetFinding) -> bool {
     }
 }
 
-/// `80.1 % slower than the others (78.0 to 82.2 %)`.
+/// `80.1% slower than the others (78.0 to 82.2%)`.
 fn slower(target: &Target, found: &Targets) -> String {
     let over = |factor: f64| fixed(100.0 * (factor - 1.0), 1);
     format!(
-        "{} % slower than the other{} ({} to {} %)",
+        "{}% slower than the other{} ({} to {}%)",
         over(target.relative),
         if found.m == 2 { "" } else { "s" },
         over(target.interval.lower),
@@ -81,7 +81,7 @@ fn finding(one: &TargetFinding, found: &Targets, name: NameOfRank) -> String {
         TargetFinding::Slow { target } => {
             let target = &found.targets[target];
             format!(
-                "Rank {} is {} and was last in {:.0} % of the steps.",
+                "Rank {} is {} and was last in {:.0}% of the steps.",
                 name(found.name(target.target)),
                 slower(target, found),
                 100.0 * target.last_share
@@ -102,7 +102,7 @@ fn finding(one: &TargetFinding, found: &Targets, name: NameOfRank) -> String {
         TargetFinding::LastUnequally { top } => {
             let top = &found.targets[top];
             format!(
-                "Rank {} was last in {:.0} % of the steps ({:.0} to {:.0} %); an equal share is {:.0} % (p {}).",
+                "Rank {} was last in {:.0}% of the steps ({:.0} to {:.0}%); an equal share is {:.0}% (p {}).",
                 name(found.name(top.target)),
                 100.0 * top.last_share,
                 100.0 * top.last_interval.lower,
@@ -114,8 +114,8 @@ fn finding(one: &TargetFinding, found: &Targets, name: NameOfRank) -> String {
         TargetFinding::Variation => {
             let [targets, steps, rest] = found.variance_shares.map(|share| 100.0 * share);
             format!(
-                "Of the variation, {targets:.0} % lies between ranks, {steps:.0} % is common to all ranks of a \
-                 step (congestion), {rest:.0} % is neither."
+                "Of the variation, {targets:.0}% lies between ranks, {steps:.0}% is common to all ranks of a \
+                 step (congestion), {rest:.0}% is neither."
             )
         }
         TargetFinding::EffectiveTargets => {

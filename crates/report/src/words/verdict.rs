@@ -152,7 +152,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             format!("The level changes at value {}.", at.join(", "))
         }
         Finding::Mode { number, of, mode } => format!(
-            "Mode {number} of {of}: {} values ({:.0} %) around {}.",
+            "Mode {number} of {of}: {} values ({:.0}%) around {}.",
             count(mode.count),
             100.0 * mode.share,
             beside_the_median(mode.location, found)
@@ -186,7 +186,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             significant(*level, 3),
             match tests.is_small_misfit(found.n, *level) {
                 true => format!(
-                    ", but its quantiles are within {}\u{202f}% of the measured ones: too little to matter",
+                    ", but its quantiles are within {}% of the measured ones: too little to matter",
                     significant(100.0 * tests.distance, 2)
                 ),
                 false => String::new(),
@@ -276,7 +276,7 @@ fn one_advice(advice: &Advice) -> String {
              it and those without on their own."
         ),
         Advice::ExplainSlowValues { period: None } => {
-            "Look at when the slow values come, and find what makes them come together or so evenly.".into()
+            "Look at when the slow values come, and find what makes them cluster or come so evenly.".into()
         }
         Advice::MeasureMore { runs } => format!("Measure at least {runs} more runs."),
         Advice::VaryParts => {
@@ -347,7 +347,7 @@ mod tests {
                 rival.vuong = rival.vuong.map(|v| Vuong { z: -4.0, ..v });
             }
         }));
-        assert!(worse.contains("at most 5\u{202f}% get a verdict against it"), "{worse}");
+        assert!(worse.contains("at most 5% get a verdict against it"), "{worse}");
         assert!(!worse.contains("is not what shapes them"), "{worse}");
     }
 }

@@ -65,7 +65,7 @@ pub struct RungFacts {
     /// Quantiles of single operations, if `batch` is more than 1. The clock advances in steps
     /// ([`ClockFacts::quantum_ps`]), so short durations are multiples of a step.
     pub single: Option<RungQuantiles>,
-    /// The share of each cause in the excess of the slowest 1 % over the median, the greatest first (see
+    /// The share of each cause in the excess of the slowest 1% over the median, the greatest first (see
     /// [`crate::attribute`]); `unattributed` is one of them.
     pub causes: Vec<(String, f64)>,
     /// The survival function of an operation without the clock's cost, in a few dozen points: `[duration in
@@ -125,7 +125,7 @@ pub struct TimingCheck {
     pub single_ps: f64,
     /// Median of blocks timed in between, in ps an operation.
     pub amortised_ps: f64,
-    /// The largest permitted difference: the greater of 0.6 ns and 5 %.
+    /// The largest permitted difference: the greater of 0.6 ns and 5%.
     pub tolerance_ps: f64,
 }
 

@@ -74,7 +74,7 @@ fn slowest(of: fn(f64) -> f64, parts: f64, runs: usize, random: &mut Xoshiro) ->
 
 /// Coverage of predicted quantiles, separately for supported predictions and for predictions with a warning.
 fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<Cell> {
-    const STUDY: &str = "Other numbers of ranks, 95 % of predicted quantiles";
+    const STUDY: &str = "Other numbers of ranks, 95% of predicted quantiles";
     let part = |trust: Trust| {
         let count = found.iter().filter(|f| f.trust == trust).count();
         100.0 * count as f64 / found.len().max(1) as f64
@@ -95,7 +95,7 @@ fn predicted(what: &str, found: &[Scaled], of: fn(f64) -> f64, to: f64) -> Vec<C
                 continue;
             }
             let mut cell = share(STUDY, format!("{what}, quantile {p}, {name}"), 95.0, (least, 100.0), &hits);
-            cell.note = format!("{:.0} % {name}, {:.0} % refused", part(trust), part(Trust::Refused));
+            cell.note = format!("{:.0}% {name}, {:.0}% refused", part(trust), part(Trust::Refused));
             cells.push(cell);
         }
     }

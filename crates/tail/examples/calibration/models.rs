@@ -30,7 +30,7 @@ fn covered(
     let mut cell = share(study, what, 95.0, COVERAGE, &hits);
     let without = found.len() - printed.len();
     if without > 0 {
-        cell.note = format!("{:.1} % without an interval", 100.0 * without as f64 / found.len() as f64);
+        cell.note = format!("{:.1}% without an interval", 100.0 * without as f64 / found.len() as f64);
     }
     cell
 }
@@ -78,7 +78,7 @@ pub fn models(samples: usize) -> Vec<Cell> {
     cells
 }
 
-const STUDY: &str = "Other models, 95 %";
+const STUDY: &str = "Other models, 95%";
 
 fn gumbel_levels(samples: usize) -> Vec<Cell> {
     let truth = law(0.0).return_level(1000.0);

@@ -55,9 +55,9 @@ pub fn mean(study: &'static str, what: String, nominal: f64, accepted: (f64, f64
     Cell { study, what, nominal, accepted, value: mean, error, samples, note: String::new() }
 }
 
-/// Accepted coverage of intervals of 95 %.
+/// Accepted coverage of intervals of 95%.
 pub const COVERAGE: (f64, f64) = (93.0, 96.0);
-/// Accepted sizes of tests at 5 %.
+/// Accepted sizes of tests at 5%.
 pub const SIZE: (f64, f64) = (4.0, 6.0);
 
 /// The distribution of all samples, by its shape.
@@ -73,7 +73,7 @@ pub fn draw(law: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
 
 /// Profile intervals of location, scale, shape and the levels exceeded once in 10 to 10,000; plain ones in the note.
 pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
-    const STUDY: &str = "Profile intervals, 95 %";
+    const STUDY: &str = "Profile intervals, 95%";
     const CRITICAL: f64 = 3.841_458_820_694_124;
     let mut cells = Vec::new();
     for &n in sizes {
@@ -112,7 +112,7 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
                 cell.note = format!("{:.1} with the chi-square value", 100.0 * plain);
                 if found.len() < samples {
                     let none = 100.0 * (1.0 - found.len() as f64 / samples as f64);
-                    cell.note.push_str(&format!("; {none:.1} % of samples have no interior maximum"));
+                    cell.note.push_str(&format!("; {none:.1}% of samples have no interior maximum"));
                 }
                 cells.push(cell);
             }
@@ -123,7 +123,7 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
 
 /// Size of the bootstrap goodness-of-fit tests.
 pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
-    const STUDY: &str = "Tests of fit at 5 %, 199 refits";
+    const STUDY: &str = "Tests of fit at 5%, 199 refits";
     let mut cells = Vec::new();
     for &(shape, n) in cases {
         let found: Vec<gof::PValues> = (0..samples as u64)
@@ -147,7 +147,7 @@ pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
 
 /// Size of the likelihood-ratio tests for the Gumbel distribution and for a linear trend.
 pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
-    const STUDY: &str = "Likelihood-ratio tests at 5 %";
+    const STUDY: &str = "Likelihood-ratio tests at 5%";
     let mut cells = Vec::new();
     for &n in sizes {
         let time: Vec<f64> = (0..n).map(|i| i as f64 / n as f64).collect();
@@ -326,7 +326,7 @@ pub fn extremal_index(samples: usize, n: usize) -> Vec<Cell> {
 /// Coverage of the level of 10⁶ operations from a few thousand latencies, with a known and a chosen
 /// threshold.
 pub fn latencies(known: usize, chosen: usize, n: usize) -> Vec<Cell> {
-    const STUDY: &str = "Latency, 95 % interval of the level of 10⁶";
+    const STUDY: &str = "Latency, 95% interval of the level of 10⁶";
     let tail = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 };
     // Below 1 a body that is not Pareto; a tenth of the values exceeds 1.
     let sample = |seed: u64, index: u64| -> Vec<f64> {

@@ -10,7 +10,7 @@ use crate::studies::{Cell, SIZE, draw, law, share};
 
 /// Size of the tests of stage one on independent values, each and all together.
 pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
-    const STUDY: &str = "Stage one, tests at 5 %";
+    const STUDY: &str = "Stage one, tests at 5%";
     let mut cells = Vec::new();
     for &n in sizes {
         let found: Vec<Independence> = (0..samples as u64)
@@ -92,16 +92,16 @@ impl Fault {
             Fault::Autoregression(phi) => format!("autoregression of {phi}"),
             Fault::Drift(scales) => format!("drift by {scales} scales"),
             Fault::Step(scales) => format!("step by {scales} scale"),
-            Fault::Cluster(share) => format!("{} % of normal values ten deviations higher", 100.0 * share),
+            Fault::Cluster(share) => format!("{}% of normal values ten deviations higher", 100.0 * share),
             Fault::Flush(period) => format!("each {period}th value ten scales higher"),
         }
     }
 }
 
-/// Power of stage one at its part of the verdict's 5 %, in per cent; the power in `cases` is the accepted
+/// Power of stage one at its part of the verdict's 5%, in per cent; the power in `cases` is the accepted
 /// minimum.
 pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
-    const STUDY: &str = "Power of stage one within the verdict at 5 %";
+    const STUDY: &str = "Power of stage one within the verdict at 5%";
     let mut cells = Vec::new();
     for &(fault, n, least) in cases {
         let found: Vec<[bool; 2]> = (0..samples as u64)
@@ -109,7 +109,7 @@ pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
             .filter_map(|index| {
                 let series = Series::clean(&fault.values(n, 13_000 + n as u64, index));
                 let found = independence::check_share(&series, 0.05, Levels::INDEPENDENCE).ok()?;
-                // Alone, stage one has the whole error of 5 %.
+                // Alone, stage one has the whole error of 5%.
                 let alone = found.tests.iter().any(|test| test.p_adjusted * Levels::INDEPENDENCE < 0.05);
                 Some([!found.passed, alone])
             })
@@ -118,7 +118,7 @@ pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
         let what = format!("{}, n = {n}", fault.name());
         let mut cell = share(STUDY, what, 100.0, (least, 100.0), &hits);
         let alone = found.iter().filter(|f| f[1]).count() as f64 / found.len() as f64;
-        cell.note = format!("{:.1} with 5 % for stage one alone", 100.0 * alone);
+        cell.note = format!("{:.1} with 5% for stage one alone", 100.0 * alone);
         cells.push(cell);
     }
     cells
@@ -126,7 +126,7 @@ pub fn power(samples: usize, cases: &[(Fault, usize, f64)]) -> Vec<Cell> {
 
 /// Rate of wrong verdicts on independent draws of a GEV.
 pub fn verdicts(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
-    const STUDY: &str = "Complete verdict at 5 % on true GEV samples";
+    const STUDY: &str = "Complete verdict at 5% on true GEV samples";
     let options = AssessOptions { bootstrap: 199, periods: vec![], ..AssessOptions::default() };
     let mut cells = Vec::new();
     for &(shape, n) in cases {

@@ -42,7 +42,7 @@ pub struct Baseline {
     pub cusum: f64,
     /// CUSUM threshold of the fast side, with the other half of the rate.
     pub cusum_fast: f64,
-    /// Thresholds (slow, fast) with which 90 % of baselines keep the stated run length; NaN (null in JSON) if
+    /// Thresholds (slow, fast) with which 90% of baselines keep the stated run length; NaN (null in JSON) if
     /// counted thresholds have none.
     #[serde(with = "nullable_pair")]
     pub cusum_guaranteed: [f64; 2],
@@ -214,12 +214,12 @@ impl Baseline {
         )
     }
 
-    /// Uses the thresholds that keep the stated rates in 90 % of baselines, not only on average. Below 200
+    /// Uses the thresholds that keep the stated rates in 90% of baselines, not only on average. Below 200
     /// quiet runs they are always used: a law fitted to so few runs is too uncertain to calibrate its average
     /// rate, which was 1.6 times the stated one for 100 runs.
     ///
     /// Counted thresholds keep their rates on average for any number of runs. If there are too few runs for
-    /// 90 % of baselines, they are not changed and the result is `false`.
+    /// 90% of baselines, they are not changed and the result is `false`.
     pub fn guarantee(&mut self) -> bool {
         let [slow, fast] = self.cusum_guaranteed;
         if [self.spike.guaranteed, slow, fast].iter().any(|value| value.is_nan()) {
@@ -248,7 +248,7 @@ const FARTHEST: f64 = 40.0;
 /// Bootstrap baselines behind the thresholds of the CUSUM.
 const MOST_FOR_CUSUM: usize = 100;
 
-/// Thresholds of the CUSUM towards slow and towards fast: with which the rate is kept on average, and in 90 % of baselines.
+/// Thresholds of the CUSUM towards slow and towards fast: with which the rate is kept on average, and in 90% of baselines.
 fn levels(truth: &Whitened, estimates: &[Whitened], options: &AlarmOptions) -> [(f64, f64); 2] {
     // Both sides share the rate.
     let rate = 0.5 / options.run_length;

@@ -39,14 +39,14 @@ pub struct BlockLimit {
     pub count: usize,
     /// False alarms per run: exact under exchangeability, at most half of 1 / `run_length`.
     pub rate: f64,
-    /// The number that keeps the rate in 90 % of baselines; `None` if not even a whole block does.
+    /// The number that keeps the rate in 90% of baselines; `None` if not even a whole block does.
     pub guaranteed: Option<usize>,
 }
 
 impl BlockLimit {
     /// A level has recovered if at most this many runs of a block lie beyond: half, as of a quiet block, and what the error of
     /// the median of `quiet` runs makes of it. Nearer to the alarm, a level just beyond it would recover and be told anew, above
-    /// all where the alarm is that of 90 % of baselines.
+    /// all where the alarm is that of 90% of baselines.
     pub(super) fn recovered(&self, block: usize, quiet: usize) -> usize {
         let (runs, quiet) = (block as f64, quiet as f64);
         let error = 0.5 * runs / quiet.sqrt();

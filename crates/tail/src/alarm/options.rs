@@ -54,7 +54,7 @@ pub struct SpikeThreshold {
     /// Exact rate of `rank` under exchangeability: at most the nominal one.
     #[serde(default)]
     pub rank_rate: Option<f64>,
-    /// Threshold whose actual rate is at most the nominal one in 90 % of baselines (Gandy, Kvaløy 2013); NaN
+    /// Threshold whose actual rate is at most the nominal one in 90% of baselines (Gandy, Kvaløy 2013); NaN
     /// (null in JSON) if counted thresholds have none.
     #[serde(with = "crate::nullable")]
     pub guaranteed: f64,

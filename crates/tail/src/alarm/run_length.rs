@@ -111,7 +111,7 @@ pub(super) fn average_run_length(increments: &[f64], states: usize, cap: f64) ->
     b[0]
 }
 
-/// The thresholds at which the mean rate of false alarms over the baselines, and its 90 % quantile, are `rate`.
+/// The thresholds at which the mean rate of false alarms over the baselines, and its 90% quantile, are `rate`.
 pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64, cap: f64) -> (f64, f64) {
     let mut known = BTreeMap::new();
     let mut rates = |states: usize| -> Vec<f64> {
@@ -171,7 +171,7 @@ mod tests {
                 }
             }
             let simulated = runs as f64 / f64::from(alarms);
-            // Run lengths are nearly exponential: four standard errors, and 3 % for the grid.
+            // Run lengths are nearly exponential: four standard errors, and 3% for the grid.
             let slack = 4.0 / f64::from(alarms).sqrt() + 0.03;
             assert!((found / simulated - 1.0).abs() < slack, "{k} {states}: {found} against {simulated}");
         }

@@ -16,7 +16,7 @@ pub struct SampleSummary {
     pub mean: f64,
     /// Standard deviation (divisor n - 1).
     pub sd: f64,
-    /// Median, 90 % and 99 % quantile.
+    /// Median, 90% and 99% quantile.
     pub quantiles: Vec<QuantileEstimate>,
     /// Largest value.
     pub maximum: f64,

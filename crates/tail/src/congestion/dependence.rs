@@ -6,7 +6,7 @@
 use crate::Takers;
 use crate::independence::long_run;
 
-/// Standard errors from which on a hint of dependence counts. Some 16 % of samples of independent values have such a
+/// Standard errors from which on a hint of dependence counts. Some 16% of samples of independent values have such a
 /// hint, which makes their intervals a little wider; none of an autoregression of 0.6 and 50 values goes without.
 const COUNTS: f64 = 1.3;
 

@@ -25,7 +25,7 @@ pub struct LinkFit {
     pub aic: f64,
 }
 
-/// The comparison by the law of maxima. All of it takes values as independent.
+/// The comparison by the GEV fit. All of it takes values as independent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ByLaw {
     /// Congestion factor: y = k x in law.

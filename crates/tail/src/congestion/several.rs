@@ -18,7 +18,7 @@ pub struct SeveralRuns {
     pub ratio: Estimate,
     /// Two-sided p-value of equal means.
     pub p: f64,
-    /// Standard deviation of the logarithms from run to run, of both sides: 0.02 is 2 %.
+    /// Standard deviation of the logarithms from run to run, of both sides: 0.02 is 2%.
     pub between_runs: [f64; 2],
     /// What it comes to: no difference, slower or faster.
     pub code: ComparisonCode,

@@ -11,7 +11,7 @@ const COMPARED: [f64; 9] = [0.05, 0.25, 0.5, 0.75, 0.9, 0.99, 0.999, 0.9999, 0.9
 const BEYOND: f64 = 100.0;
 
 /// The largest distance between fitted and measured quantiles, as a share of the measured one's distance from the median,
-/// or of half the range from the 5 % to the 95 % quantile where that is more. 0 of too few values.
+/// or of half the range from the 5% to the 95% quantile where that is more. 0 of too few values.
 pub(super) fn distance(series: &Series, law: &Gev) -> f64 {
     let sorted = series.sorted();
     let n = sorted.len() as f64;

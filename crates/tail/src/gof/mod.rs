@@ -52,7 +52,7 @@ pub struct GoodnessOfFit {
     /// Whether values were jittered inside a clock tick.
     pub jittered: bool,
     /// The largest distance between fitted and measured quantiles that at least 100 values lie beyond, as a share of the
-    /// distance of such a quantile from the median, or of half the range of the middle 90 % of the values.
+    /// distance of such a quantile from the median, or of half the range of the middle 90% of the values.
     #[serde(default)]
     pub distance: f64,
 }
@@ -88,7 +88,7 @@ pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Resu
 }
 
 /// The smallest sample size: from here on the laws of the statistics do not depend on the size within the
-/// precision of 999 refits (beyond 400 values their 5 % points change by less than 3 %).
+/// precision of 999 refits (beyond 400 values their 5% points change by less than 3%).
 pub(crate) const SETTLED: usize = 2000;
 
 /// [`test()`] with at most about `budget` values drawn and refitted in total. The statistics are always those

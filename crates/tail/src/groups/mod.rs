@@ -411,7 +411,7 @@ mod tests {
             let one = slow.groups.iter().find(|one| one.name == "node3").unwrap();
             found += usize::from(one.finding == GroupFinding::Slow && slow.groups[0].name == "node3");
         }
-        // 0.5 % of 200 is 1; more than 5 has a probability of 0.0005.
+        // 0.5% of 200 is 1; more than 5 has a probability of 0.0005.
         assert!(wrong <= 5 && found >= 195, "{wrong} {found}");
     }
 

@@ -18,7 +18,7 @@ pub(crate) fn error(level: f64) -> f64 {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum GroupFinding {
-    /// Its values are larger than those of the others, by 2 % or more where they have a ratio.
+    /// Its values are larger than those of the others, by 2% or more where they have a ratio.
     Slow,
     /// Its values are smaller.
     Fast,

@@ -61,7 +61,7 @@ const OF_JUMPS: [f64; 2] = [0.7, 0.3];
 const OF_STATISTICS: [f64; 2] = [0.6, 0.4];
 /// From so many values on, two jumps are looked for.
 const FEWEST_FOR_TWO: usize = 50;
-/// A stretch between two jumps that is shorter than so many times what the values resemble each other for is the longest of
+/// A stretch between two jumps that is shorter than so many times what the values are correlated for is the longest of
 /// several bursts: bursts of 10 values on average, a tenth of the time, have one of 40 in every fifteenth series of 400.
 const LONGER_THAN_BURSTS: f64 = 20.0;
 /// No stretch between two jumps that is shorter than a quarter of the series, within these numbers of values, is told from the
@@ -197,7 +197,7 @@ const BLOCKS: usize = 2000;
 /// Change points of the mean of Gumbel scores by PELT (Killick, Fearnhead, Eckley 2012): the first index of
 /// each new segment. The penalty is 3.2 ln n times the long-run variance, which an AR(1) model takes from
 /// first and second differences, so that neither jumps nor a smooth dependence inflate their number; a test
-/// checks that at most 6 % of independent series have a reported jump. No segment is shorter than max(5, n /
+/// checks that at most 6% of independent series have a reported jump. No segment is shorter than max(5, n /
 /// 100).
 pub fn change_points(values: &[f64]) -> Vec<usize> {
     change_points_of_ranks(&ranks(values), None)
@@ -314,7 +314,7 @@ mod tests {
         assert!(found[0].abs_diff(20_000) < 100, "{found:?}");
     }
 
-    /// How many of 1,000 autoregressions have a p-value below 0.5 %, which is the share of this test in a verdict.
+    /// How many of 1,000 autoregressions have a p-value below 0.5%, which is the share of this test in a verdict.
     fn rejected(n: usize, phi: f64, level: impl Fn(f64) -> f64) -> usize {
         let mut random = Xoshiro::new(91 + n as u64);
         (0..1000)

@@ -23,7 +23,7 @@ const SCANNED: usize = 12;
 /// The dependence in time of the values above a quantile.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Exceedances {
-    /// Whether a test at 1 % shows that they come together.
+    /// Whether a test at 1% shows that they come together.
     pub shown: bool,
     /// The variance of their share relative to that of independent values, at least 1: the larger of a first-order
     /// autoregression and the variance of the shares of batches of √n values (Law, Carson 1979).
@@ -302,7 +302,7 @@ mod tests {
         for (n, share) in [(60, 0.5), (400, 0.5), (400, 0.01), (3000, 0.1), (9000, 0.5)] {
             let shown =
                 (0..1500).filter(|seed| exceedances(&series(n, share, 0.0, *seed), None).shown).count();
-            // 15 expected at 1 %, standard deviation 3.9.
+            // 15 expected at 1%, standard deviation 3.9.
             assert!(shown <= 28, "{n} {share}: {shown}");
         }
     }

@@ -1,7 +1,7 @@
 //! The long-run variance of a series without its changes of level: what a test of the level must allow for.
 //!
 //! Tests of a trend or a jump take neighbours as independent; in series that resemble themselves for a while they reject
-//! far too often (43 % of first-order autoregressions of 0.6 were said to jump). Their statistics are divided by the
+//! far too often (43% of first-order autoregressions of 0.6 were said to jump). Their statistics are divided by the
 //! long-run variance of what is left without the best jump, which keeps their power (Juhl, Xiao 2009).
 //!
 //! Where several take values in turns ([`Takers`]), a value depends on the one before of the same taker, and that is as far away

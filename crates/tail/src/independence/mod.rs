@@ -127,12 +127,12 @@ pub struct Independence {
     pub tests: Vec<Test>,
     /// Autocorrelations of the ranks at lags 1, 2, …
     pub autocorrelations: Vec<f64>,
-    /// 95 % limit (±) of each autocorrelation of independent values.
+    /// 95% limit (±) of each autocorrelation of independent values.
     pub autocorrelation_bound: f64,
     /// First-order autoregressive coefficient of the ranks, without the levels of the segments.
     pub ar1: f64,
     /// Factor by which dependence within the segments inflates the variance of a mean; 1 unless the test of neighbours alone
-    /// shows dependence at 2.5 %.
+    /// shows dependence at 2.5%.
     pub variance_inflation: f64,
     /// Number of independent values to which the n are equivalent for a mean or location: n over that factor. Every output
     /// that tells an n_eff tells this one.
@@ -323,7 +323,7 @@ const FEWEST_SORTED: usize = 6;
 /// Of fewer values no test tells a jump or a trend from neighbours that resemble each other.
 const FEWEST_FOR_CHANGE: usize = 50;
 
-/// Below this number no test does where neighbours resemble each other so much that the values are worth fewer
+/// Below this number no test does where neighbours are correlated so much that the values are worth fewer
 /// independent ones than [`FEWEST_WORTH`].
 const FEW_FOR_CHANGE: usize = 100;
 const FEWEST_WORTH: f64 = 8.0;

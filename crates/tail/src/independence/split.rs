@@ -30,7 +30,7 @@ const FEWEST: usize = 10;
 
 /// Split ascending values (ties spread over their tick) where the dip test finds more than one mode, and the
 /// parts recursively: at the valley of a Gaussian kernel density whose bandwidth is the largest with two
-/// modes of at least 5 % each (Silverman 1981). A known `gap`, given as the number of values below it, is cut
+/// modes of at least 5% each (Silverman 1981). A known `gap`, given as the number of values below it, is cut
 /// first. One mode: a single entry.
 pub fn modes(sorted: &[f64], gap: Option<usize>, significance: f64) -> Vec<Mode> {
     let mut cuts = vec![0, sorted.len()];
@@ -130,7 +130,7 @@ impl LaneWork for KernelSum<'_> {
 
 const GRID: usize = 256;
 
-/// (x, unnormalised density) on a grid over the central 99.8 %.
+/// (x, unnormalised density) on a grid over the central 99.8%.
 fn density(sorted: &[f64], bandwidth: f64) -> Vec<(f64, f64)> {
     let (low, high) = (sorted_quantile(sorted, 0.001), sorted_quantile(sorted, 0.999));
     (0..GRID)

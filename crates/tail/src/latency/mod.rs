@@ -37,7 +37,7 @@ pub struct Latency {
     /// Clusters of slow operations, and the errors of the fit that allow for them.
     #[serde(default)]
     pub clusters: Option<Clusters>,
-    /// Extremal index by intervals and by K-gaps, at the chosen threshold or the 98 % quantile, whichever is
+    /// Extremal index by intervals and by K-gaps, at the chosen threshold or the 98% quantile, whichever is
     /// higher: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
     /// The pattern of the slow values in time: random, bursts or a period.
@@ -134,7 +134,7 @@ pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::GpdF
 /// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
 fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Option<Clusters>) {
     let n = series.len();
-    // A tenth of the values contains neighbours by chance, so the threshold is at least the 98 % quantile.
+    // A tenth of the values contains neighbours by chance, so the threshold is at least the 98% quantile.
     let rare = series.sorted()[n - 1 - n / 50];
     let above = |threshold: f64| -> Vec<usize> {
         series.values().iter().enumerate().filter(|(_, x)| **x > threshold).map(|(i, _)| i).collect()

@@ -3,7 +3,7 @@
 //! Twenty candidates, lowest first, each tested by A². The hypotheses are ordered: if a GPD holds above one
 //! threshold it holds above every higher one (threshold stability), so the false ones come first. What
 //! ForwardStop (G'Sell et al. 2016) rejects is a block at the beginning: the k lowest thresholds, k the last
-//! with -(1/k) Σ_{i ≤ k} ln(1 - p_i) ≤ 10 %, which bounds the expected share of valid thresholds among the
+//! with -(1/k) Σ_{i ≤ k} ln(1 - p_i) ≤ 10%, which bounds the expected share of valid thresholds among the
 //! rejected. The next higher one is chosen: the lowest that is not rejected (Bader, Yan, Zhang 2018, section
 //! 3).
 
@@ -72,7 +72,7 @@ pub(super) fn between(series: &Series, most: usize, least: f64, seed: u64) -> Ve
     thresholds.par_iter().filter_map(|&threshold| candidate(sorted, threshold, seed)).collect()
 }
 
-/// Index of the lowest threshold that ForwardStop does not reject and whose own p-value exceeds 10 %; `None`
+/// Index of the lowest threshold that ForwardStop does not reject and whose own p-value exceeds 10%; `None`
 /// if there is none.
 pub(super) fn choose(p: &[f64]) -> Option<usize> {
     let mut sum = 0.0;

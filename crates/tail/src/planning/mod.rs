@@ -61,7 +61,7 @@ pub struct Plan {
     pub level: f64,
     /// Total number of runs needed; for a factor, on each of the two systems.
     pub runs: f64,
-    /// Between which numbers those runs lie, with a confidence of 95 %, by what the pilot knows of its law; `None` of an assumed law,
+    /// Between which numbers those runs lie, with a confidence of 95%, by what the pilot knows of its law; `None` of an assumed law,
     /// and where the pilot does not tell.
     #[serde(default)]
     pub runs_interval: Option<[f64; 2]>,
@@ -199,7 +199,7 @@ fn gradient(shape: f64, quantity: Quantity) -> Result<[f64; 3], Error> {
     })
 }
 
-/// A pilot: its values in time order, their fit, and whether neighbours resemble each other.
+/// A pilot: its values in time order, their fit, and whether neighbours are correlated.
 #[derive(Debug, Clone)]
 pub struct Pilot {
     /// The values.
@@ -219,7 +219,7 @@ const Z: f64 = 1.96;
 const OF_FACTOR: f64 = 45.0;
 
 impl Pilot {
-    /// Of values and their fit; `dependent` is whether a test shows that neighbours resemble each other.
+    /// Of values and their fit; `dependent` is whether a test shows that neighbours are correlated.
     pub fn new(values: Vec<f64>, fit: GevFit, dependent: bool) -> Pilot {
         let influences = fit.curvature.filter(|_| dependent).map(|curvature| {
             let units = [fit.scale, fit.scale, 1.0];

@@ -39,7 +39,7 @@ pub struct ShapeDrift {
 }
 
 impl ShapeDrift {
-    /// Whether the drift is significant, so that predictions use it: p below 5 %.
+    /// Whether the drift is significant, so that predictions use it: p below 5%.
     pub fn is_clear(&self) -> bool {
         self.p < 0.05
     }

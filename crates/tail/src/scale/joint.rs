@@ -165,7 +165,7 @@ fn judge(
     drift: Option<&ShapeDrift>,
 ) -> Result<Judgement, Error> {
     let mut judged = Judgement::new();
-    // The error of 5 % applies to all sizes together, not to each.
+    // The error of 5% applies to all sizes together, not to each.
     let part = 1.0 / series.len() as f64;
     for (one, size) in series.iter().zip(sizes) {
         let (runs, parts) = (one.len(), Some(*size));

@@ -62,7 +62,7 @@ pub struct Assumptions {
     pub independent: Standing,
     /// Targets have one law.
     pub alike: Standing,
-    /// The largest difference between a target and the others that its interval, joint over all, leaves possible: 0.1 is 10 %.
+    /// The largest difference between a target and the others that its interval, joint over all, leaves possible: 0.1 is 10%.
     pub difference: f64,
     /// The level does not change over the run.
     pub constant: Standing,

@@ -31,7 +31,7 @@ pub struct Target {
     pub interval: Interval,
     /// p-value of being as fast as these others, adjusted for all targets; 1 where there are too few blocks of steps.
     pub p: f64,
-    /// Whether it is slower, at a tenth of 1 - level over all targets, by 2 % or more.
+    /// Whether it is slower, at a tenth of 1 - level over all targets, by 2% or more.
     pub slow: bool,
     /// What the same test says in full.
     #[serde(default = "GroupFinding::unknown")]

@@ -11,7 +11,7 @@ use crate::independence::{Question, Spacing, TestFinding};
 pub enum Advice {
     /// Space the runs further apart.
     SpaceRuns {
-        /// The factor by which standard errors are too small; `None` if less than 5 %.
+        /// The factor by which standard errors are too small; `None` if less than 5%.
         error_factor: Option<f64>,
     },
     /// Find what comes back after so many values.

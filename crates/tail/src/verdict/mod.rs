@@ -172,7 +172,7 @@ mod tests {
         assert_eq!(evidence(worse(3.0)).code, VerdictCode::GevPreferred);
         assert_eq!(evidence(worse(-4.0)).code, VerdictCode::RivalPreferred);
         assert_eq!(evidence(worse(0.5)).code, VerdictCode::GevConsistent);
-        // One of eight comparisons at 5 % is no preference at 5 % of the verdict.
+        // One of eight comparisons at 5% is no preference at 5% of the verdict.
         assert_eq!(evidence(worse(-2.6)).code, VerdictCode::GevConsistent);
     }
 }

@@ -10,7 +10,7 @@ use super::evidence::VerdictCode;
 pub enum Usability {
     /// The law describes the values: levels beyond the sample may be used.
     Natural,
-    /// The level changes, slow values come together, or several kinds are mixed: parts and measured quantiles, whose
+    /// The level changes, slow values cluster, or several kinds are mixed: parts and measured quantiles, whose
     /// intervals allow for dependence, may be used; levels beyond the sample may not.
     InParts,
     /// No law describes the values: measured quantiles may be used, levels beyond the sample may not.

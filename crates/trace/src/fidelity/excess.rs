@@ -17,7 +17,7 @@ pub struct Excess {
     pub by_operation: Vec<(String, i64)>,
     /// How long the replay's busiest rank read the clock around its operations. Half of it is in their durations.
     pub clock: u64,
-    /// Whether the replay is as long as the application, within 5 %.
+    /// Whether the replay is as long as the application, within 5%.
     pub within: bool,
     /// Where the replay's operations wait far less than the application's.
     pub elsewhere: Option<Elsewhere>,
@@ -59,7 +59,7 @@ impl Elsewhere {
     }
 }
 
-/// Whether operations take less time in a replay, by more than 5 % of the application's, and pauses do not.
+/// Whether operations take less time in a replay, by more than 5% of the application's, and pauses do not.
 fn is_quicker_with_pauses(application: &Side, replay: &Side) -> bool {
     let less = application.busy().saturating_sub(replay.busy());
     let pauses = |side: &Side| side.elapsed.saturating_sub(side.busy());

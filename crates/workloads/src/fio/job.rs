@@ -296,7 +296,7 @@ impl Job {
     /// What it does, in a sentence without an end.
     pub fn in_words(&self) -> String {
         let what = match (self.access.reads, self.access.writes) {
-            (true, true) => format!("{} % reads and {} % writes", self.read_share, 100 - self.read_share),
+            (true, true) => format!("{}% reads and {}% writes", self.read_share, 100 - self.read_share),
             (false, true) => "Writes".into(),
             (_, false) => "Reads".into(),
         };

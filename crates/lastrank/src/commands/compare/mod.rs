@@ -326,7 +326,7 @@ fn text(
     let note =
         if headline.by == Basis::Law { "profile likelihood" } else { "not to be used: see the verdict" };
     if let Some(law) = &found.law {
-        row("by the law of maxima", law.factor.value, &law.factor.interval, note);
+        row("by the GEV fit", law.factor.value, &law.factor.interval, note);
     }
     row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
     row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, without_law);
@@ -341,7 +341,7 @@ fn text(
     text += &format!("\n{}\n{}\n", table.text(), tests(found, unit));
 
     let spread = &ratio.variance_ln_k;
-    let sd = |variance: f64| format!("{}\u{202f}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
+    let sd = |variance: f64| format!("{}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
     text += &sentence(
         "Random k: ",
         &match spread.interval.lower > 1e-12 {

@@ -171,7 +171,7 @@ fn where_from(threshold: &Threshold, unit: Unit) -> String {
         Chosen::Auto => "; the lowest beyond which a Pareto law fits",
         Chosen::Share | Chosen::Value => "",
     };
-    format!("{} ({share}\u{202f}% of the values lie below it{how})", unit.show(threshold.value))
+    format!("{} ({share}% of the values lie below it{how})", unit.show(threshold.value))
 }
 
 fn status_note(status: Status) -> &'static str {
@@ -374,7 +374,7 @@ fn targets(found: &FitResult, level: f64) -> String {
     let from = format!("{} from", confidence(level));
     let mut table =
         Table::new("Ranks, slowest first", &["rank", "against the others", &from, "to", "p", "last in", "<"]);
-    let percent = |factor: f64| format!("{}\u{202f}%", fixed(100.0 * (factor - 1.0), 2));
+    let percent = |factor: f64| format!("{}%", fixed(100.0 * (factor - 1.0), 2));
     for target in order.iter().take(MOST_RANKS) {
         let rank = targets.name(target.target).to_string();
         table.push(
@@ -385,7 +385,7 @@ fn targets(found: &FitResult, level: f64) -> String {
                 percent(target.interval.lower),
                 percent(target.interval.upper),
                 probability(target.p),
-                format!("{}\u{202f}%", fixed(100.0 * target.last_share, 1)),
+                format!("{}%", fixed(100.0 * target.last_share, 1)),
                 if target.slow { "slow".into() } else { String::new() },
             ],
         );

@@ -98,7 +98,7 @@ struct ProgressLine {
     bytes: u64,
     samples_per_second: f64,
     bytes_per_second: f64,
-    /// 99 % of the operations that ended in the last second took no longer, of the operation with the most time in it;
+    /// 99% of the operations that ended in the last second took no longer, of the operation with the most time in it;
     /// null of fewer than 100.
     p99_seconds: Option<f64>,
     /// Share of the program that the least advanced rank has done; null where that is not known.
@@ -243,7 +243,7 @@ impl Line<'_> {
         let share = self.done.map(|done| done.clamp(0.0, 1.0));
         let bar = share.map_or(String::new(), |share| {
             let full = (share * BAR as f64) as usize;
-            format!("{}{} {:>3.0} %  ", "━".repeat(full), "┄".repeat(BAR - full), (100.0 * share).floor())
+            format!("{}{} {:>3.0}%  ", "━".repeat(full), "┄".repeat(BAR - full), (100.0 * share).floor())
         });
         let elapsed = elapsed(self.elapsed_s);
         let width = |text: &str| text.chars().count();
@@ -286,19 +286,19 @@ mod tests {
             assert!(line.chars().count() <= columns, "{columns}: {line}");
             assert_eq!(line.matches('━').count() + line.matches('┄').count(), BAR, "{line}");
             assert_eq!(line.matches('━').count(), BAR / 4);
-            assert!(line.contains("25 %") && line.ends_with("12 s"), "{line}");
+            assert!(line.contains("25%") && line.ends_with("12 s"), "{line}");
         }
         let wide = Line { done: None, elapsed_s: 130.0, left_s: Some(37.0), bar: &bar }.laid_out(120);
         assert_eq!(
             wide,
-            "long-name-long-name-lon…  128\u{202f}000 samples/s, 500 MiB/s, p99 3.40 ms, 37 s left, 2 min 10 s"
+            "long-name-long-name-lon…  128,000 samples/s, 500 MiB/s, p99 3.40 ms, 37 s left, 2 min 10 s"
         );
     }
 
     #[test]
     fn the_rest_of_the_time_is_told_once_the_pace_says_something() {
         let mut bar = bar("run");
-        // Making ready takes most of the first second; then 5 % a second are done.
+        // Making ready takes most of the first second; then 5% a second are done.
         assert_eq!(bar.left(0.0, None), None);
         assert_eq!(bar.left(0.9, Some(0.001)), None);
         assert_eq!(bar.left(1.9, Some(0.051)), None);

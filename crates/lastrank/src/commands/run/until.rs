@@ -1,6 +1,6 @@
 //! Ends a run when its answer stands: `--until 'width(p99) < 5%'`, `--until 'n_eff = 400'`, `--time 30s`.
 //!
-//! Looks are taken at numbers of samples that grow by 15 %, since looking often for a narrow interval costs coverage; the
+//! Looks are taken at numbers of samples that grow by 15%, since looking often for a narrow interval costs coverage; the
 //! interval allows for slow operations that come together, without which it would be far too narrow.
 
 use std::time::{Duration, Instant};

@@ -21,7 +21,7 @@ pub fn rung(rung: &RungFacts) -> String {
         .iter()
         .filter(|(_, share)| *share >= 0.05)
         .take(3)
-        .map(|(cause, share)| format!("{} {:.0} %", cause.replace('_', " "), 100.0 * share))
+        .map(|(cause, share)| format!("{} {:.0}%", cause.replace('_', " "), 100.0 * share))
         .collect();
     let mark = if rung.corrected.is_some() { "*" } else { " " };
     format!(
@@ -97,7 +97,7 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
     }
     if let Some(quiet) = found.noise.first() {
         text += &format!(
-            "Measured on processor {}, which gave {:.2} % of its time to something else.\n",
+            "Measured on processor {}, which gave {:.2}% of its time to something else.\n",
             quiet.cpu,
             100.0 * quiet.lost
         );

@@ -156,7 +156,7 @@ impl QuietRuns {
         if guaranteed && !baseline.guarantee() {
             let needed = (0.1f64.ln() / (-baseline.spike.false_alarms).ln_1p()).ceil();
             bail!(
-                "--guaranteed: no law describes {name}, and its {} runs are too few to keep a rate of {} in 90 % of \
+                "--guaranteed: no law describes {name}, and its {} runs are too few to keep a rate of {} in 90% of \
                  baselines by counting; measure at least {needed:.0}, or ask for a higher rate",
                 baseline.n,
                 report::significant(baseline.spike.false_alarms, 2)
@@ -192,11 +192,11 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     let guaranteed = baseline.guaranteed;
     let rest = match guaranteed {
         true => format!(
-            "kept in 90 % of baselines; on average over them {} would do",
+            "kept in 90% of baselines; on average over them {} would do",
             unit.plain(average(baseline))
         ),
         false => {
-            format!("on average over baselines; kept in 90 % of them above {}", unit.plain(spike.guaranteed))
+            format!("on average over baselines; kept in 90% of them above {}", unit.plain(spike.guaranteed))
         }
     };
     let mut text = report::sentence(
@@ -212,7 +212,7 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
             "slower or faster for good, tuned to {}. A quiet system gives a false one in {} runs{}.",
             report::confidence(options.factor - 1.0),
             samples::units::count(options.run_length.round() as u64),
-            if guaranteed { " or more, in 90 % of baselines" } else { ", on average over baselines" }
+            if guaranteed { " or more, in 90% of baselines" } else { ", on average over baselines" }
         ),
     );
     if guaranteed && !asked {
@@ -249,7 +249,7 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
 /// The promise of thresholds that are counted.
 fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::Unit) -> String {
     let spike = &baseline.spike;
-    let kept = if baseline.guaranteed { "in 90 % of baselines" } else { "on average over baselines" };
+    let kept = if baseline.guaranteed { "in 90% of baselines" } else { "on average over baselines" };
     let once = |rate: f64| samples::units::count((1.0 / rate).floor() as u64);
     let mut text = report::sentence("  Counted: ", &report::words::alarm::counted(counted));
     text += &report::sentence(

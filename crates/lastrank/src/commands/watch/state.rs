@@ -133,7 +133,7 @@ impl State {
 
     /// The state in the file `path`; none where there is no such file yet.
     pub fn load(path: &Path, quiet: &QuietRuns, guaranteed: bool) -> anyhow::Result<Option<State>> {
-        let anew = "remove it to begin anew";
+        let anew = "remove it to start again";
         let bytes = match store::read_ordinary(path, LONGEST) {
             Err(store::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
                 return Ok(None);

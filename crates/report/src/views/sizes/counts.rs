@@ -35,7 +35,7 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily], nam
                 family.size.clone(),
                 unit.scale_all(&p99),
                 (colour(index), "dash"),
-                "p99 %{y:.4s}s<extra></extra>",
+                "p99%{y:.4s}s<extra></extra>",
             ));
         }
     }

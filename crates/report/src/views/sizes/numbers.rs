@@ -25,11 +25,11 @@ pub struct SizeCurve {
     pub size: Vec<f64>,
     /// Median time of an operation, in seconds.
     pub median: Vec<f64>,
-    /// Its 95 % interval without a model; the median itself where there are too few samples.
+    /// Its 95% interval without a model; the median itself where there are too few samples.
     pub lower: Vec<f64>,
     /// Upper end.
     pub upper: Vec<f64>,
-    /// 99 % quantile, in seconds, where there are enough samples.
+    /// 99% quantile, in seconds, where there are enough samples.
     pub p99: Vec<Option<f64>>,
     /// Operations a second over the whole time from the first to the last.
     pub rate: Vec<f64>,

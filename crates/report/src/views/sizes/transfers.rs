@@ -29,7 +29,7 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily]) -> 
     operations.dedup();
     let mut table = Table::new(
         "Latency and bandwidth",
-        &["<what", "sizes", "latency", "95 % from", "to", "bandwidth MiB/s", "95 % from", "to", "<"],
+        &["<what", "sizes", "latency", "95% from", "to", "bandwidth MiB/s", "95% from", "to", "<"],
     );
     for operation in operations {
         let numbers: Vec<SizeCurve> = families
@@ -156,12 +156,12 @@ fn transfer_figure(operation: &str, numbers: &[SizeCurve]) -> (Figure, Vec<Strin
         id: format!("transfer-{}-{}", slug(operation), slug(&numbers[0].name)),
         caption: if found.is_empty() {
             "Level on the left: the latency; rising on the right: the bandwidth. No straight line fits: cost does \
-             not grow evenly with the size. Bars are 95 % intervals of the medians."
+             not grow evenly with the size. Bars are 95% intervals of the medians."
                 .into()
         } else {
             format!(
                 "Level on the left: the latency; rising on the right: the bandwidth. Dotted is the fitted line \
-                 ({}); bars are 95 % intervals of the medians.",
+                 ({}); bars are 95% intervals of the medians.",
                 found.join("; ")
             )
         },
