@@ -37,7 +37,8 @@ CALLS = "%file,close,fstat,write"
 def between(lines: list[str], begin: str, end: str) -> list[str]:
     """The calls of the thread that makes the two marks, between them, as name and last part of the path.
 
-    Files of /proc and /sys do not belong to the file system.
+    Files of /proc and /sys do not belong to the file system. A look with RESOLVE_CACHED asks it nothing: the kernel answers from
+    its memory or not at all.
     """
     at = next(number for number, line in enumerate(lines) if f'{begin}"' in line)
     thread = lines[at].split()[0]
@@ -51,8 +52,10 @@ def between(lines: list[str], begin: str, end: str) -> list[str]:
             continue
         path = re.search(r'"([^"]*)"', line)
         result = line.rsplit("= ", 1)[-1].split()[0]
-        if call[1] == "openat" and path and path[1].startswith(("/proc/", "/sys/")):
-            elsewhere.add(result)
+        in_memory = call[1] == "openat2" and "RESOLVE_CACHED" in line and "O_PATH" in line
+        if in_memory or (call[1] == "openat" and path and path[1].startswith(("/proc/", "/sys/"))):
+            if not result.startswith("-"):
+                elsewhere.add(result)
             continue
         if (first := re.search(r"\w+\((\d+)[,)]", line)) and first[1] in elsewhere:
             if call[1] == "close":

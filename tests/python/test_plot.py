@@ -285,7 +285,7 @@ class Shell:
         if not package.is_dir():
             package.mkdir(parents=True)
             (package / "__init__.py").touch()
-            for source in SOURCES.glob("_plot*.py"):
+            for source in (*SOURCES.glob("_plot*.py"), SOURCES / "_replace.py"):
                 (package / source.name).symlink_to(source)
         here = self.folder / "here"
         here.mkdir(exist_ok=True)

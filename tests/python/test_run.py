@@ -66,7 +66,7 @@ def test_a_summary_has_the_numbers_of_the_document(run: Any) -> None:
     lower, upper = summary.intervals["p99"]
     assert lower <= summary.p99 <= upper
     assert alike(dict(summary)["mib_per_second"], row["bytes_per_second"] / 2**20)
-    assert repr(summary).splitlines()[0].split() == ["write", "/", "fwrite", "95", "%", "interval"]
+    assert repr(summary).splitlines()[0].split() == ["write", "/", "fwrite", "95%", "interval"]
 
 
 def test_places_are_found_by_label_operation_and_both(lr: ModuleType, run: Any) -> None:

@@ -179,8 +179,8 @@ def test_a_tenth_of_the_disk_stays_free_of_those_that_write_at_the_same_time(
     free = os.statvfs(small_disk)
     least.append(free.f_bavail * free.f_frsize)
     assert min(least) >= (6 << 20), (way, min(least), said)
-    # It is no other limit that keeps it: most of the disk was used.
-    assert "stays free" in said and min(least) < (24 << 20), (way, min(least), said)
+    # It is no other limit that keeps it: half of the disk was used. What eight write at the same time is kept for them.
+    assert "stays free" in said and min(least) < (32 << 20), (way, min(least), said)
 
 
 def test_each_file_system_has_its_own_tenth(lastrank: Lastrank, small_disk: Path) -> None:

@@ -439,6 +439,6 @@ mod tests {
         let digits = number.to_string();
         let groups: Vec<&str> =
             digits.as_bytes().rchunks(3).rev().map(|group| std::str::from_utf8(group).unwrap()).collect();
-        groups.join(" ")
+        groups.join(",")
     }
 }

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::files::{Ownership, Taken};
 
-/// Bytes that all are promised at a look, at least, as long as they are there.
+/// Bytes that all are promised at a look, at least, as long as twice as many are there: what one leaves unused, the others miss.
 const LEAST: u64 = 4 << 20;
 /// Which part of the rest they are promised at most.
 const PART: u64 = 16;
@@ -173,7 +173,8 @@ impl SpaceWatch {
                 let names = first.files.zip(now.files).map_or(u64::MAX, |(first, now)| {
                     share(now.saturating_sub(first / 10)).saturating_mul(OF_A_NAME)
                 });
-                watched.left = share(rest).max(LEAST / self.takers).min(rest).min(names);
+                let least = LEAST.min(rest / 2) / self.takers;
+                watched.left = share(rest).max(least).min(rest).min(names);
                 watched.promised += watched.left;
                 promised.fetch_add(watched.left, Ordering::SeqCst);
                 Ok(())
