@@ -176,6 +176,11 @@ def test_a_recording_is_recovered_in_the_folder_where_it_began(lastrank: Lastran
     assert {path.name for path in folder.iterdir()} == {"begun", "enough", "u.parquet"}
 
 
+def names(said: str, folder: Path) -> bool:
+    """Does it name the dead run of this folder, or is it one of many of which only some are named?"""
+    return f"in {folder}: lastrank run p.ppl" in said or " further folders" in said
+
+
 def test_recover_takes_the_runs_of_its_folder_and_names_those_of_others(lastrank: Lastrank) -> None:
     folder, other, empty = lastrank.folder / "mine", lastrank.folder / "other", lastrank.folder / "empty"
     for one in (folder, other):
@@ -183,11 +188,11 @@ def test_recover_takes_the_runs_of_its_folder_and_names_those_of_others(lastrank
     empty.mkdir()
     said = recovered(lastrank, empty)
     assert said.startswith("Nothing to recover here. "), said
-    assert f"in {folder}: lastrank run p.ppl" in said and f"in {other}: lastrank run p.ppl" in said, said
+    assert names(said, folder) and names(said, other), said
     assert "lastrank recover --all" in said and not list(empty.iterdir()), said
     said = recovered(lastrank, folder)
     assert f"of lastrank run p.ppl -s -o r.parquet --report none, started in {folder} at 20" in said, said
-    assert f"in {other}: lastrank run p.ppl" in said and "removed 1 file that it had created" in said, said
+    assert names(said, other) and "removed 1 file that it had created" in said, said
     assert {path.name for path in folder.iterdir()} == {"p.ppl", "r.parquet"}
     assert (other / "begun").exists()
     # A named folder is as good as the current one.
