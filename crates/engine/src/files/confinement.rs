@@ -107,11 +107,24 @@ impl Confinement {
     }
 
     /// Did the user name exactly this, a pipe or a device? To write to it, with `--allow`.
-    pub fn is_place(&self, path: &CStr, write: bool) -> bool {
+    pub fn is_place(&self, what: &'static str, path: &CStr) -> bool {
         let real = real_path(Path::new(OsStr::from_bytes(path.to_bytes())));
-        real.is_some_and(|real| {
-            self.places.iter().any(|place| place.path == real && (place.trusted || !write))
-        })
+        let named = |real: &Path| {
+            self.places.iter().any(|place| place.path == real && (place.trusted || what == READ))
+        };
+        is_null(path.to_bytes(), what) || real.is_some_and(|real| self.trusts(&real) || named(&real))
+    }
+
+    /// Did the user open a place in which this lies, no link on the way?
+    pub fn trusts(&self, real: &Path) -> bool {
+        self.free || self.allowing(real).is_some_and(|place| place.trusted)
+    }
+
+    /// As [`Confinement::trusts`], of what is open, whatever led to it.
+    pub fn trusts_open(&self, descriptor: i32) -> bool {
+        let opened = || std::fs::read_link(format!("/proc/self/fd/{descriptor}"));
+        self.free
+            || self.places.iter().any(|place| place.trusted) && opened().is_ok_and(|real| self.trusts(&real))
     }
 
     /// Must the directory of a name be held while it is looked at and changed?
@@ -160,11 +173,13 @@ impl Confinement {
     }
 
     /// The kernel confines the rank (`false`), or directories are to be held between check and use. They are as well
-    /// where the kernel must allow more than was named, because what was named is not there yet.
+    /// where the kernel must allow more than was named, because what was named is not there yet, and where the user opened a
+    /// directory: only of what is held it is certain that it lies there.
     #[must_use]
     pub fn by_descriptor(self, yes: bool) -> Self {
-        let wider = self.places.iter().any(Place::is_wider_than_named);
-        Self { by_descriptor: !self.free && (yes || wider), ..self }
+        let opened = |place: &Place| place.trusted && !place.file;
+        let held = self.places.iter().any(|place| place.is_wider_than_named() || opened(place));
+        Self { by_descriptor: !self.free && (yes || held), ..self }
     }
 
     /// What the kernel is to allow.

@@ -30,6 +30,8 @@ pub(super) struct Guard {
     /// The last file that was opened to be made if need be was there.
     was_there: std::cell::Cell<bool>,
     local: bool,
+    /// No name leads elsewhere than when the run began: nothing was renamed, no link made, and nobody else is at work.
+    names_stay: bool,
 }
 
 pub(super) const ELSEWHERE: ParentFacts =
@@ -61,12 +63,12 @@ impl Guard {
             confinement.set_concurrent();
         }
         let (earlier, was_there) = (EarlierNames::default(), std::cell::Cell::default());
-        Self { confinement, registry, own, earlier, was_there, local }
+        Self { confinement, registry, own, earlier, was_there, local, names_stay: ranks <= 1 }
     }
 
     /// The same for a worker, which shares nothing with others while it works but what the run owns.
     pub(super) fn of_worker(&mut self) -> Self {
-        self.confinement.set_concurrent();
+        self.set_concurrent();
         Self {
             confinement: self.confinement.clone(),
             registry: self.registry.of_worker(),
@@ -74,6 +76,7 @@ impl Guard {
             earlier: self.earlier.clone(),
             was_there: std::cell::Cell::default(),
             local: self.local,
+            names_stay: false,
         }
     }
 
@@ -84,6 +87,7 @@ impl Guard {
 
     /// Operations will be under way while others are done.
     pub(super) fn set_concurrent(&mut self) {
+        self.names_stay = false;
         self.confinement.set_concurrent();
     }
 
@@ -220,9 +224,8 @@ impl Guard {
         if !self.judges() {
             return Ok(());
         }
-        let trusted = self.confinement.clone().check(what, path).is_ok_and(|around| around.trusted);
         match look_at(descriptor) {
-            Some(found) if !trusted && !self.own.is_ours(found.object()) => {
+            Some(found) if !self.own.is_ours(found.object()) && !self.confinement.trusts_open(descriptor) => {
                 Err(self.confinement.refusal(what, path, Reason::NotMade))
             }
             _ => Ok(()),
@@ -266,11 +269,14 @@ impl Guard {
         path: &CStr,
         file: Handle,
     ) -> Result<(), Refusal> {
-        if !self.judges() || self.confinement.check(what, path)?.trusted {
+        if !self.judges() {
             return Ok(());
         }
+        self.confinement.check(what, path)?;
         match look_at(file.0 as i32) {
-            Some(found) if !self.own.is_made(found.object()) => {
+            Some(found)
+                if !self.own.is_made(found.object()) && !self.confinement.trusts_open(file.0 as i32) =>
+            {
                 let earlier = self.own.is_ours(found.object());
                 let reason = if earlier { Reason::NotThisRun } else { Reason::NotMade };
                 Err(self.confinement.refusal(what, path, reason))
@@ -348,14 +354,13 @@ impl Guard {
         path: &CStr,
         (reached, follow): (&Reached<'_>, bool),
     ) -> Result<(), Refusal> {
-        // A link that the run made may lead to one.
-        let is_own = !follow && self.registry.knows(path);
+        // A link that the run made may lead to one, and a name may lead elsewhere than when the run made something of that name.
+        let is_own = !follow && self.names_stay && self.registry.knows(path);
         // What the program may start could open them as well.
-        let asks = self.judges() && !is_own && !reached.around.trusted && !self.confinement.spawns();
+        let is_free = self.confinement.spawns() || !follow && reached.around.trusted;
+        let asks = self.judges() && !is_own && !is_free;
         match asks.then(|| special(&reached.path, follow, !reached.is_held())).flatten() {
-            Some(found)
-                if !(self.own.is_ours(found.object()) || self.confinement.is_place(path, what != READ)) =>
-            {
+            Some(found) if !(self.own.is_ours(found.object()) || self.confinement.is_place(what, path)) => {
                 Err(self.confinement.refusal(what, path, Reason::Special))
             }
             _ => Ok(()),
@@ -422,6 +427,7 @@ impl Guard {
 
     /// Directories may lead elsewhere now.
     pub(super) fn forget_directories(&mut self) {
+        self.names_stay = false;
         self.confinement.forget();
         self.earlier.forget();
     }

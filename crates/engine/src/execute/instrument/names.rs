@@ -467,6 +467,9 @@ impl Layer {
         if timed.outcome.ok() {
             self.guard.gone(found.as_ref());
             self.guard.removed(path);
+            if found.as_ref().is_some_and(FoundFile::is_link) {
+                self.guard.forget_directories();
+            }
             self.content_removed(path);
         }
         Ok(timed)

@@ -14,7 +14,7 @@ use crate::buffers::Buffer;
 use crate::content::{ContentKind, FileName};
 use crate::driver::{Driver, Handle};
 use crate::execute::call::{Call, Meaning, Timed};
-use crate::files::{MAKE, Refusal};
+use crate::files::{FoundFile, MAKE, Refusal};
 
 /// Buffers that this process took so far, those of all workers.
 static BUFFERS: AtomicU64 = AtomicU64::new(0);
@@ -83,6 +83,9 @@ impl Layer {
                 self.guard.check_moved(linked.as_ref(), &old, to)?;
                 let timed = self.making(driver, to, |driver, to| driver.link(&old.path, to))?;
                 if timed.outcome.ok() {
+                    if linked.as_ref().is_some_and(FoundFile::is_link) {
+                        self.guard.forget_directories();
+                    }
                     self.guard.linked(from, to);
                     self.content_linked(from, to);
                 }

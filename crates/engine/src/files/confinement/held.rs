@@ -33,6 +33,13 @@ impl Confinement {
                 None => Err(std::io::ErrorKind::NotFound.into()),
             }
         });
+        // What is held lies where that says, wherever the name led a moment ago.
+        let trusted = real.as_deref().is_some_and(|real| {
+            self.trusts(real) || self.trusts(&real.join(OsStr::from_bytes(name.to_bytes())))
+        });
+        if around.trusted && !trusted && matches!(held, Some(Ok(_))) {
+            return Err(self.refuse(what, path, Reason::Changed, &real.unwrap_or_default()));
+        }
         match held {
             Some(Ok(held)) if held.is_directory() => {
                 Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held) })

@@ -19,6 +19,8 @@ impl Guard {
             return Ok(None);
         }
         let real = self.confinement.check_followed(what, path)?;
+        // A link at its end may lead out of the place that the user opened.
+        let around = ParentFacts { trusted: around.trusted && self.confinement.trusts(&real), ..around };
         // Asked first: when it is no longer so, what the call made is owned.
         let is_expected = self.own.expects(&real);
         let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
