@@ -125,8 +125,17 @@ def test_ior_moves_the_bytes_of_its_options(lastrank, tmp_path):
         assert found["iterations"]["n"] == 2 if "n" in (found["iterations"] or {}) else found["iterations"] is not None
     assert not (tmp_path / "testFile").exists()
     (tmp_path / "testFile").write_text("mine")
-    lastrank("ior", "-b", "64k", "-t", "64k", "--report", "none", status=3)
+    refused = lastrank("ior", "-b", "64k", "-t", "64k", "--report", "none", status=2)
+    assert "this run did not make it" in refused.stderr and "--allow" in refused.stderr
     assert (tmp_path / "testFile").read_text() == "mine"
+
+
+@pytest.mark.parametrize(("how", "name"), [("-a POSIX", "f"), ("-a POSIX -F", "f.00000000"), ("-a MPIIO", "f")])
+def test_ior_replaces_what_it_kept_before(lastrank, tmp_path, how, name):
+    for times in (2, 1):
+        lastrank("ior", *how.split(), *f"-w -k -b 64k -t 64k -s {times} -o f --report none".split())
+        kept = {path.name: path.stat().st_size for path in tmp_path.glob("f*")}
+        assert kept == {name: times << 16}
 
 
 def test_ior_wears_out_to_as_much_as_the_fastest_rank_had_done(lastrank, tmp_path):

@@ -207,7 +207,7 @@ def test_ior_writes_and_then_reads(lastrank: Lastrank, home: Path) -> None:
     """And thirty students do so in one directory, each in a file of his own."""
     words = ("ior", "-b", "64k", "-t", "16k", "--report", "none", "-o")
     for student in range(3):
-        for how in (("-w", "-k"), ("-r", "-k", "-E")):
+        for how in (("-w", "-k"), ("-r", "-k", "-E"), ("-w", "-k")):
             say(lastrank, home, *words, f"s-{student}", *how)
 
 

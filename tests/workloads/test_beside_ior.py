@@ -114,7 +114,7 @@ def with_both(program: Path, room: Path, commands: list[str]) -> str:
             return f"refused: {done.stderr.strip()}"
         if done.returncode != 0:
             return f"ended with {done.returncode}: {done.stderr}"
-        mine = of_lastrank(calls, ours)
+        mine = of_lastrank(calls, ours, lays_out=False)
         done, calls = trace(launched("ior", words, 2), theirs, room / "theirs.log", environment=RANKS)
         if done.returncode != 0:
             return f"IOR ended with {done.returncode}: {done.stdout[-300:]}{done.stderr[-300:]}"

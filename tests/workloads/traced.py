@@ -172,14 +172,14 @@ def _streams(calls: Sequence[Call], directory: Path) -> tuple[list[Stream], int]
     return used, most
 
 
-def of_lastrank(calls: Sequence[Call], directory: Path) -> list[Stream]:
-    """The streams of ranks: each opening of a file that was there before; what lays files out is none of them."""
+def of_lastrank(calls: Sequence[Call], directory: Path, *, lays_out: bool = True) -> list[Stream]:
+    """The streams of ranks, one for each opening; where a program lays files out, those that make one are none of them."""
     streams: list[Stream] = []
     current: dict[tuple[int, str], Stream | None] = {}
     for call in calls:
         if call.name == "openat" and (opened := _opened(call, directory)):
             path, flags = opened
-            made = "O_EXCL" in flags
+            made = lays_out and "O_EXCL" in flags
             stream = None if made else Stream(path, frozenset(flags & FLAGS), call.process)
             current[call.process, path] = stream
             if stream is not None:

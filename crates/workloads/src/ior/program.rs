@@ -157,8 +157,8 @@ fn posix(ior: &Ior, name: &str, text: &mut ProgramText) {
     text.line("}");
 }
 
-/// Makes the files of a repetition: never over a file that was there before the run, and after the first repetition without that of
-/// the one before.
+/// Makes the files of a repetition: without that of an earlier run, as IOR does but for `-E`, and after the first repetition
+/// without that of the one before. The engine refuses to open a file for writing that lastrank did not make.
 fn make_anew(ior: &Ior, text: &mut ProgramText) {
     if ior.existing {
         return;
@@ -167,9 +167,9 @@ fn make_anew(ior: &Ior, text: &mut ProgramText) {
     if ior.keep && !ior.own_files_each && ior.repetitions > 1 {
         text.line(format!("if $repetition > 0 {who}delete($file);"));
     }
-    text.line("# Never over a file that was there before: this fails then.");
+    text.line("# A file of an earlier run goes first; one that lastrank did not make is refused here.");
     text.line(format!("{who}{{"));
-    text.line("$f = fopen($file, \"O_WRONLY|O_CREAT|O_EXCL\");\nfclose($f);\ndelete($file);\n}");
+    text.line("$f = fopen($file, \"O_WRONLY|O_CREAT\");\nfclose($f);\ndelete($file);\n}");
     text.line("barrier;");
 }
 
