@@ -130,6 +130,19 @@ def test_ior_moves_the_bytes_of_its_options(lastrank, tmp_path):
     assert (tmp_path / "testFile").read_text() == "mine"
 
 
+@pytest.mark.parametrize("where", [".", "other", "other/new"])
+def test_io_makes_files_in_the_directory_and_leaves_those_of_others(lastrank, tmp_path, where):
+    (tmp_path / "other").mkdir()
+    words = ("io", "write", where, "--size", "1m", "--ops", "10", "--report", "none")
+    lastrank(*words)
+    name = "other/new" if where == "other/new" else f"{where}/lastrank-io-0"
+    assert not (tmp_path / name).exists()
+    (tmp_path / name).write_text("mine")
+    refused = lastrank(*words, status=2)
+    assert "--overwrite-existing" in refused.stderr if where == "other/new" else "this run did not make it" in refused.stderr
+    assert (tmp_path / name).read_text() == "mine"
+
+
 @pytest.mark.parametrize(("how", "name"), [("-a POSIX", "f"), ("-a POSIX -F", "f.00000000"), ("-a MPIIO", "f")])
 def test_ior_replaces_what_it_kept_before(lastrank, tmp_path, how, name):
     for times in (2, 1):

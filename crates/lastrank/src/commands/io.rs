@@ -57,7 +57,12 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
         return Ok(Status::Ok);
     }
     args.run.clean |= !args.keep;
-    args.run.allow.push(found.directory);
+    match &found.place {
+        Place::OldFile { .. } => args.run.allow.push(path),
+        Place::Directory(directory) | Place::NewFile { directory, .. } => {
+            line::may_make_files_in(&mut args.run, directory);
+        }
+    }
     // The program begins with as many ranks as there are jobs.
     args.run.ranks = None;
     run::run_made(job.access.word(), text, args.run)
@@ -105,7 +110,6 @@ fn as_typed(refusal: Refusal, has_rw: bool) -> anyhow::Error {
 /// What is at the path.
 struct Found {
     place: Place,
-    directory: PathBuf,
     /// Of a file that exists.
     bytes: Option<u64>,
 }
@@ -113,7 +117,7 @@ struct Found {
 fn look(path: &Path) -> anyhow::Result<Found> {
     if path.is_dir() {
         let place = Place::Directory(text_of(path)?);
-        return Ok(Found { place, directory: path.to_path_buf(), bytes: None });
+        return Ok(Found { place, bytes: None });
     }
     let around = path.parent().filter(|around| !around.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let name = path.file_name().with_context(|| format!("{} names no file", path.display()))?;
@@ -123,7 +127,7 @@ fn look(path: &Path) -> anyhow::Result<Found> {
             bail!("there is no directory {} for {}", around.display(), path.display());
         }
         let place = Place::NewFile { directory, name };
-        return Ok(Found { place, directory: around.to_path_buf(), bytes: None });
+        return Ok(Found { place, bytes: None });
     };
     let kind = there.file_type();
     if !kind.is_file() && !kind.is_block_device() {
@@ -132,7 +136,7 @@ fn look(path: &Path) -> anyhow::Result<Found> {
     let length = File::open(path).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let bytes = length.with_context(|| format!("cannot read {}", path.display()))?;
     let place = Place::OldFile { directory, name };
-    Ok(Found { place, directory: around.to_path_buf(), bytes: Some(bytes) })
+    Ok(Found { place, bytes: Some(bytes) })
 }
 
 fn text_of(path: &Path) -> anyhow::Result<String> {

@@ -1,7 +1,5 @@
 //! `lastrank ior`: many ranks write and read files, as the options of IOR say.
 
-use std::path::Path;
-
 use workloads::ior::Ior;
 
 use crate::cli::LineArgs;
@@ -13,6 +11,6 @@ pub fn run(args: LineArgs) -> anyhow::Result<Status> {
     let (mut own, words) = line::divide(&args.words);
     let ior = Ior::of_words(&words).map_err(|refused| line::with_long_names(&refused))?;
     let text = ior.program(&line::typed("ior", &args.words))?;
-    own.may_write_beside(Path::new(&ior.file));
+    own.may_make_beside(&ior.file);
     line::run("ior", text, own, ior.keep || ior.existing)
 }

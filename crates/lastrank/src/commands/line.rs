@@ -81,10 +81,23 @@ pub fn typed(name: &str, words: &[String]) -> String {
     std::iter::once(format!("lastrank {name}")).chain(quoted).collect::<Vec<_>>().join(" ")
 }
 
+/// The user named this directory, so the program may make files there; what others made there stays theirs.
+pub fn may_make_files_in(run: &mut RunOptions, directory: &str) {
+    if directory != "." {
+        run.set.insert(0, format!("dir={directory}"));
+    }
+}
+
 impl OwnOptions {
-    /// The user named this path, so the program may write in the directory around it.
+    /// The user named this path, which may be missing, so the program may write in the directory around it.
     pub fn may_write_beside(&mut self, path: &Path) {
         let around = path.parent().filter(|around| !around.as_os_str().is_empty());
         self.run.allow.extend(around.map(Path::to_path_buf));
+    }
+
+    /// The user named this path, so the program may make files in the directory around it.
+    pub fn may_make_beside(&mut self, path: &str) {
+        let around = Path::new(path).parent().and_then(Path::to_str).filter(|around| !around.is_empty());
+        may_make_files_in(&mut self.run, around.unwrap_or("."));
     }
 }

@@ -30,7 +30,7 @@ impl Section<'_> {
             (_, false) => "O_RDONLY",
         }];
         if creates {
-            flags.extend(["O_CREAT", "O_EXCL"]);
+            flags.extend(["O_CREAT", "O_TRUNC"]);
         }
         if job.direct {
             flags.push("O_DIRECT");
@@ -45,7 +45,7 @@ impl Section<'_> {
 
     /// Fills the new file `file`, an expression, up to `end`, outside of what is measured.
     pub fn lay_out(text: &mut ProgramText, file: &str, end: &str) {
-        text.line(format!("$f = fopen({file}, \"O_WRONLY|O_CREAT|O_EXCL\");"));
+        text.line(format!("$f = fopen({file}, \"O_WRONLY|O_CREAT|O_TRUNC\");"));
         text.line(format!("repeat {end} / 1MiB fwrite($f, 1MiB);"));
         text.line(format!("if mod({end}, 1MiB) > 0 fwrite($f, mod({end}, 1MiB));"));
         text.line("fsync($f);");
@@ -54,7 +54,7 @@ impl Section<'_> {
 
     /// Makes the new file `file` without content, its space reserved up to `end` where the job says so.
     pub fn make(&self, text: &mut ProgramText, file: &str, end: &str) {
-        text.line(format!("$f = fopen({file}, \"O_WRONLY|O_CREAT|O_EXCL\");"));
+        text.line(format!("$f = fopen({file}, \"O_WRONLY|O_CREAT|O_TRUNC\");"));
         if self.job.fallocate && self.job.is_imported && !self.job.only_reads() {
             text.line(format!("fallocate($f, {end});"));
         }
