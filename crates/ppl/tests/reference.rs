@@ -24,7 +24,7 @@ fn page() -> String {
          <!-- Made from the tables of the language by `cargo test -p lastrank-ppl --test reference`. -->\n\n\
          The elements of the language, and the differences from the original, are in [PPL, the language](language.md);\n\
          diagnostics are in [their list](language-diagnostics.md). Every example here runs in\n\
-         the tests. `S` stands for a statement or a block, brackets enclose optional parts.\n\n",
+         the tests. `S` is a statement or a block, brackets enclose optional parts.\n\n",
     );
     out += "## Statements\n\n";
     for (keyword, _) in Keyword::ALL {

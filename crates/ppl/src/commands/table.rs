@@ -272,7 +272,7 @@ File FileCommand "A command that a driver executes: one call, or open, transfer 
         errors "EBADF, ENOSPC, EDQUOT, EFBIG, EIO"
         example "$f = fcreat(\"a.dat\"); fwrite($f, 4k); fwrite($f, 1k, 64k); fclose($f); delete(\"a.dat\");";
     Fcopy "fcopy" ("from" File Required, "to" File Required, "size" Bytes Required, "offset" Bytes Absent("current position of from"), "to_offset" Bytes Absent("current position of to")) Bytes Lastrank [writes]
-        "Has the kernel copy up to `size` bytes from one open file to another by one call of `copy_file_range`: file systems may share the blocks (a reflink), servers copy on their own. `offset` is that in `from`. Fewer bytes, as at the end of `from`, or of more than 2 GiB, count as failed (ENODATA). The value is the number of bytes, which count as written. Nothing is read and written in its place where the kernel refuses. The program must have made `from` in this run, or be allowed its directory (`--allow`)."
+        "Has the kernel copy up to `size` bytes from one open file to another by one call of `copy_file_range`: file systems may share the blocks (a reflink), servers copy on their own. `offset` is that in `from`. A copy of fewer bytes, as at the end of `from`, or of more than 2 GiB, has failed (ENODATA). The value is the number of bytes, which are added to those written. Nothing is read and written in its place where the kernel refuses. The program must have made `from` in this run, or be allowed its directory (`--allow`)."
         errors "EXDEV (another file system), EOPNOTSUPP, ENOSYS, EINVAL (no regular files, or ranges of one file that overlap), EBADF (not opened for it, or `to` to append), ENOSPC"
         example "write(\"a.dat\", 4k); $a = fopen(\"a.dat\", \"r\"); $b = fcreat(\"b.dat\"); fcopy($a, $b, 4k); fcopy($a, $b, 1k, 0, 8k); fclose($a); fclose($b); delete(\"a.dat\"); delete(\"b.dat\");";
     Fseek "fseek" ("file" File Required, "offset" Distance Required, "whence" Whence Absent("SEEK_SET")) Int Paper [seeks]
@@ -472,7 +472,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         errors "ENOMEM"
         example "page_chase(1MiB);";
     LoadedChase "loaded_chase" ("size" Bytes Required, "loaders" Integer Required, "loads" Count Int(1000)) Nothing Lastrank []
-        "As `chase`, while so many other threads (`loaders`, 0 is allowed) read 32 MiB each as fast as they can: loaded latency. The threads work while loads are timed only."
+        "As `chase`, while `loaders` other threads (0 is allowed) read 32 MiB each as fast as they can: loaded latency. The threads work while loads are timed only."
         errors "ENOMEM, EAGAIN"
         example "loaded_chase(1MiB, 1);";
     NumaChase "numa_chase" ("size" Bytes Required, "from" Integer Required, "to" Integer Required, "loads" Count Int(1000)) Nothing Lastrank []
@@ -525,7 +525,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         errors "ENOENT, EACCES, ENOSPC"
         example "create_delete(\".\");";
     FunctionCall "function_call" ("count" Count Int(1000)) Nothing Lastrank []
-        "Calls a function of one argument that returns it. A sample is a batch of `count` calls, each of which waits for the one before."
+        "Calls a function of one argument that returns it. A sample is a batch of `count` calls; each waits for the one before."
         example "function_call();";
     MmapMunmap "mmap_munmap" ("size" Bytes Required, "count" Count Int(1)) Nothing Lastrank []
         "Maps `size` bytes, touches the first page and unmaps them. A sample is a batch of `count` repetitions."
@@ -560,7 +560,7 @@ Kernel KernelCommand "A native kernel: a loop of one operation, of which a sampl
         errors "ENODEV, EAGAIN"
         example "core_pingpong(0, 1, 100);";
     Atomic "atomic" ("kind" Text Required, "count" Count Int(1), "others" Integer Int(0)) Nothing Lastrank []
-        "An atomic operation on one word: `add`, `exchange` or `compare_exchange`, while so many other threads do the same to the same word (`others`). A sample is a batch of `count` operations."
+        "An atomic operation on one word: `add`, `exchange` or `compare_exchange`, while `others` threads do the same to the same word. A sample is a batch of `count` operations."
         errors "EINVAL, EAGAIN"
         example "atomic(\"add\", 1000);";
     MutexHandover "mutex_handover" ("count" Count Int(2)) Nothing Lastrank []

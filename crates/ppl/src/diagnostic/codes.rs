@@ -60,7 +60,7 @@ codes! {
     UnclosedComment = "E0103", "a comment without its end",
         "A comment that begins with `/*` must end with `*/`.";
     BadNumber = "E0104", "a number that cannot be read",
-        "Integers have 64 bits, are octal with `0o` or hexadecimal with `0x` in front (`0o644`, `0xff`), and may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
+        "Integers have 64 bits, and are octal with `0o` or hexadecimal with `0x` in front (`0o644`, `0xff`). They may end in `k`, `m` or `g` (1024, 1024², 1024³) or in a unit: `B KB KiB MB MiB GB GiB TB TiB` for bytes, `ns us ms s min h` for time. The original read `10K` as 10; here that is an error, because 10240 was meant.";
     ExpectedToken = "E0110", "something else was expected here",
         "The grammar requires another word or sign here. The message names what was expected and what was found.";
     UnknownWord = "E0111", "a word that is neither a command nor a keyword",
@@ -104,7 +104,7 @@ codes! {
     BadConstant = "E0225", "a constant that a statement cannot use",
         "A number out of range for the statement, or a value that is not a number: `async depth=0`, a range with a step of 0, weights of `choose` whose sum is 0, a negative count of `repeat`. It would stop the run.";
     NulInName = "E0226", "a name with a NUL byte",
-        "The system ends a name at the first NUL byte, so no file name can hold one: what stands before it would be the name of another file. A NUL byte usually comes from a tool that wrote the program; write the name without it.";
+        "The system ends a name at the first NUL byte, so no file name can hold one: what is before it would be the name of another file. A NUL byte usually comes from a tool that wrote the program; write the name without it.";
     UnknownParameter = "E0301", "a parameter that the program does not define",
         "A name given on the command line must be one of those in `define param`.";
     BadParameter = "E0302", "a parameter value that cannot be used",
@@ -116,7 +116,7 @@ codes! {
     GroupsDoNotFit = "E0305", "groups that do not fit the ranks",
         "The sizes of the groups (`-g name:size`) need more ranks than the run has, or name a group that does not exist. Groups tagged `S` have exclusive ranks from 0 on; groups with the same `D` tag follow them and are disjoint; groups without a tag also start after the `S` groups and may overlap.";
     Collective = "E0401", "a collective operation that only some ranks reach",
-        "A barrier (or a collective transfer) waits for every rank of its group. Inside `master`, inside another group, under a condition that differs between ranks, or after a `break`, `continue` or `return` under such a condition, some ranks never reach it, and the program would hang. Move it out, or name the group that takes part: `barrier(\"writers\")`. It is an error if it is certain: with these ranks, groups and parameters a rank waits for one that never arrives. Inside `parallel` it is always an error.";
+        "A barrier (or a collective transfer) waits for every rank of its group. The program would hang where some ranks never reach it: inside `master` or another group, or under a condition that differs between ranks. The same holds after a `break`, `continue` or `return` under such a condition. Move it out, or name the group that takes part: `barrier(\"writers\")`. It is an error if it is certain: with these ranks, groups and parameters a rank waits for one that never arrives. Inside `parallel` it is always an error.";
     ClassicIgnored = "W0101", "ignored as the original did",
         "`--classic` uses the lexing of the original, which ignored unknown words and characters, and letters after a number.";
     SurplusArgument = "W0102", "an argument without a meaning",
@@ -126,7 +126,7 @@ codes! {
     LostText = "W0104", "text that becomes part of a built-in's name",
         "In a string the name after `$$` takes every letter and digit that follows, and the original drops what is not part of a built-in: `$$rankfoo` is `$$rank`. Write `${$rank}foo` to keep the text.";
     TextUnit = "W0105", "a suffix that is ignored",
-        "A string is read as its leading number, as in the original: `\"4k\"` counts as 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
+        "A string is read as its leading number, as in the original: `\"4k\"` is 4. Write the unit in full (`4KiB`), or give the parameter a number as its default, without quotes.";
     PerhapsCollective = "W0106", "a collective operation that ranks may reach differently often",
         "How often a rank reaches it depends on something that can differ between ranks: the rank's number, the result of a command, the clock, an environment variable (`$$env`, which under MPI each rank reads for itself), a group. If the ranks differ, the program hangs. It is a warning if that is possible but not certain, because only a run can show it or because the number of ranks is not known: `lastrank check -n 4 -g writers:2 program.ppl` checks a run with these.";
     LeadingComma = "W0107", "a comma without an argument before it",
@@ -138,15 +138,15 @@ codes! {
     LeadingZero = "W0110", "a decimal number that looks like an octal one",
         "A leading 0 has no effect: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",
-        "With `--classic`, as in the original, a group without a size has no ranks, one that needs more ranks than are left gets those, and sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
+        "With `--classic`, as in the original, a group without a size has no ranks. One that needs more ranks than are left gets those. Sizes of unknown groups are ignored. Without `--classic`, groups without sizes share the ranks, and the rest are errors.";
     UnknownLabel = "W0116", "a label that no samples have",
-        "An `assert` or `define report` refers to samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`, and the program has none with that name: the assertion fails because there are no samples, or the report has nothing to show.";
+        "An `assert` or `define report` refers to samples by the label of a `time` or `phase` block, by an operation, or by `label/operation`. The program has none with that name: the assertion fails because there are no samples, or the report has nothing to show.";
     GroupFile = "W0117", "a file of a group in a command of one rank",
         "`pfopen` opens a file for all ranks of a group together, and only `pfread`, `pfwrite` and `pfclose` work on it. `fclose`, `fread` and the like are commands of one rank and fail with EBADF; the file stays open. Use the command of the group, or open the file with `fopen`.";
     NulInText = "W0118", "a string with a NUL byte",
         "No file name can hold a NUL byte: a command that gets this string as a name fails with ENOENT. A NUL byte usually comes from a tool that wrote the program; write the string without it.";
-    ShorterName = "W0119", "a name in a string of which only the beginning is a variable",
-        "In a string the longest defined beginning of a name counts, as in the original: `\"$idx\"` is the value of `$i` followed by `x` where no `$idx` exists. Where that is meant, `\"${i}x\"` says so; otherwise the name is misspelt. It is told once for each such name; not with `--classic`, and not of one letter behind another (`$ia`), as published programs have it.";
+    ShorterName = "W0119", "only the beginning of this name in a string is a variable",
+        "In a string the longest defined beginning of a name counts, as in the original: `\"$idx\"` is the value of `$i` followed by `x` where no `$idx` exists. If you mean that, write `\"${i}x\"`; otherwise the name is misspelt. It is told once for each such name; not with `--classic`, and not of one letter after another (`$ia`), as published programs have it.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }
