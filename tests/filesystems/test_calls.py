@@ -1,6 +1,7 @@
 """Tests with strace that lastrank makes no other file-system calls between the operations that it measures."""
 
 import re
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -112,8 +113,6 @@ def traced(lastrank: Lastrank, directory: Path, inside: Callable | None = None, 
     if inside:
         done = inside(*command, seconds=300)
     else:
-        import subprocess
-
         done = subprocess.run(list(map(str, command)), capture_output=True, text=True, timeout=300)
     assert "mark-end" in (folder / "calls.trace").read_text(errors="replace"), done.stderr
     return (folder / "calls.trace").read_text(errors="replace")
@@ -147,3 +146,42 @@ def test_nothing_is_asked_around_a_create_on_nfs(strace: None, lastrank: Lastran
     directory = nfs.path / "calls"
     nfs.run("mkdir", directory)
     judge(traced(lastrank, directory, nfs.run, nfs.work), unconfined=True)
+
+
+LOOKS = """
+write("own", 4096);
+stat("mark-1"); repeat 20 { $f = fopen("own", "r+"); fclose($f); }
+stat("mark-2"); repeat $i 20 create("new-$i");
+stat("mark-3"); repeat $i 20 write("more-$i", 100);
+stat("mark-4"); repeat $i 20 append("new-$i", 100);
+stat("mark-5"); repeat 20 { $f = fopen("theirs", "r"); fclose($f); }
+stat("mark-6"); repeat $i 20 read("more-$i");
+stat("mark-7");
+"""
+
+
+@pytest.mark.parametrize("ranks", [1, 2])
+def test_how_often_a_name_is_looked_at_before_it_is_opened(strace: None, lastrank: Lastrank, ranks: int) -> None:
+    """A pipe of the user is told by a look at the name (openat2, fstat, close), which is no part of what is measured, but of
+    how long a program takes. None is needed where the call makes the file, or where the run is known to have made it."""
+    directory = lastrank.folder / "looks"
+    directory.mkdir()
+    (directory / "theirs").write_bytes(bytes(4096))
+    text = LOOKS if ranks == 1 else f"if $$rank == 0 {{ {LOOKS} }}"
+    (directory / "a.ppl").write_text(text)
+    command = [
+        "strace", "-f", "-qq", "-e", "trace=%file,close,fstat", "-o", "a.trace", lastrank.program, "run", "a.ppl",
+        "-n", ranks, "-o", "a.parquet", "--report", "none",
+    ]  # fmt: skip
+    done = subprocess.run(list(map(str, command)), cwd=directory, capture_output=True, text=True, timeout=300)
+    lines = (directory / "a.trace").read_text(errors="replace").splitlines()
+    assert any("mark-7" in line for line in lines), done.stderr
+    at = next(number for number, line in enumerate(lines) if 'mark-1"' in line and "stat" in line)
+    thread = [line for line in lines[at:] if line.split()[0] == lines[at].split()[0]]
+    marks = [next(number for number, line in enumerate(thread) if f'mark-{mark}"' in line) for mark in range(1, 8)]
+    looks = [sum("O_PATH" in line for line in thread[begin:end]) for begin, end in zip(marks, marks[1:])]
+    # A file of the user once; where another rank may have put something in its place meanwhile, each time.
+    assert looks == [0, 0, 0, 0, 1 if ranks == 1 else 20, 0], looks
+    opens = [sum(bool(re.search(r"\bopenat2?\(", line)) and "O_PATH" not in line for line in thread[begin:end]) for begin, end in zip(marks, marks[1:])]
+    # The first of each kind is opened twice where the one before was not there, or was.
+    assert all(20 <= count <= 21 for count in opens), opens

@@ -20,8 +20,17 @@ pub enum Submission<'a> {
     Allocate { file: Handle, offset: u64, length: u64, mode: i32 },
     /// Open, write, close.
     WriteFile { path: &'a CStr, flags: i32, from: *const u8, length: u64, offset: u64 },
-    /// Open, read, close. Fewer bytes than `expected` are a short read.
-    ReadFile { path: &'a CStr, flags: i32, into: *mut u8, length: u64, offset: u64, expected: u64 },
+    /// Open, read, close. Fewer bytes than `expected` are a short read. `straight`: ELOOP where a link is on the way or at
+    /// the end.
+    ReadFile {
+        path: &'a CStr,
+        flags: i32,
+        straight: bool,
+        into: *mut u8,
+        length: u64,
+        offset: u64,
+        expected: u64,
+    },
     /// Open to create, close.
     Create { path: &'a CStr, flags: i32 },
     /// `stat`; the value is the size.

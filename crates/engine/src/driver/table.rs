@@ -51,6 +51,11 @@ pub trait Driver: Send {
         unsupported()
     }
 
+    /// As [`Driver::open`]; ELOOP where a link is on the way or at the end, if names of the driver can be links.
+    fn open_straight(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
+        self.open(path, flags, mode)
+    }
+
     /// Closes a file; the handle is free afterwards, whatever the errno.
     fn close(&mut self, file: Handle) -> Outcome {
         unsupported()

@@ -10,7 +10,7 @@ use std::ffi::{CStr, CString, OsStr};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use confine::Rules;
+use confine::{Held, Rules};
 
 use super::entry::{is_there_and_no_link, look};
 use super::owned::Ownership;
@@ -179,7 +179,9 @@ impl Confinement {
     pub fn by_descriptor(self, yes: bool) -> Self {
         let opened = |place: &Place| place.trusted && !place.file;
         let held = self.places.iter().any(|place| place.is_wider_than_named() || opened(place));
-        Self { by_descriptor: !self.free && (yes || held), ..self }
+        // Before Linux 5.6, and in some containers, no call refuses links on the way.
+        let follows = || Held::without_links(c"/").is_err();
+        Self { by_descriptor: !self.free && (yes || held || follows()), ..self }
     }
 
     /// What the kernel is to allow.
@@ -290,8 +292,10 @@ impl Confinement {
     /// Also where another rank has changed the path meanwhile.
     pub fn reach<'p>(&mut self, what: &'static str, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
         let around = self.check(what, path)?;
-        if !self.by_descriptor || is_null(path.to_bytes(), what) {
-            return Ok(Reached { path: Cow::Borrowed(path), around, held: None });
+        // While a directory is moved, `..` may lead up from where it is by then.
+        let moves = around.replaceable && goes_up(directory_of(path.to_bytes()));
+        if self.free || !(self.by_descriptor || moves) || is_null(path.to_bytes(), what) {
+            return Ok(Reached::unchecked(path, around));
         }
         self.reach_held(what, path, around)
     }
@@ -304,11 +308,27 @@ impl Confinement {
         let around = self.check(what, path)?;
         match self.must_hold(around) {
             true => self.reach_held(what, path, around),
-            false => Ok(Reached { path: Cow::Borrowed(path), around, held: None }),
+            false => Ok(Reached::unchecked(path, around)),
         }
     }
 
-    /// As [`Confinement::reach`], for a call that opens to read, and follows a link at the end.
+    /// As [`Confinement::reach`], for a call that opens a directory to list it, and follows a link at the end.
+    ///
+    /// # Errors
+    /// As [`Confinement::reach`].
+    pub fn reach_to_list<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
+        if self.by_descriptor {
+            return self.reach_to_read(path);
+        }
+        let around = self.check(READ, path)?;
+        let is_free = self.free || is_null(path.to_bytes(), READ);
+        if !(is_free || self.may_read_unfollowed(path)? && is_there_and_no_link(path)) {
+            self.check_followed(READ, path)?;
+        }
+        Ok(Reached::unchecked(path, around))
+    }
+
+    /// As [`Confinement::reach`], for a call that opens to read: what a link at the end leads to is held.
     ///
     /// # Errors
     /// As [`Confinement::reach`].
@@ -317,16 +337,23 @@ impl Confinement {
         if self.free || is_null(path.to_bytes(), READ) {
             return Ok(Reached::unchecked(path, around));
         }
-        if !self.by_descriptor {
-            if !(self.may_read_unfollowed(path)? && is_there_and_no_link(path)) {
-                self.check_followed(READ, path)?;
-            }
-            return Ok(Reached::unchecked(path, around));
-        }
         Ok(match self.hold(READ, path)? {
-            Some((held, _, open)) => Reached { path: Cow::Owned(held), around, held: Some(open) },
-            None => Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, held: None },
+            Some((held, mode, open)) => {
+                Reached { path: Cow::Owned(held), around, held: Some(open), mode: Some(mode) }
+            }
+            None => Reached::unchecked(c"/proc/none/none", around),
         })
+    }
+
+    /// Must a name in this directory be opened so that no link is followed on the way? Another part of the run may put one
+    /// there.
+    pub fn opens_straight(&self, around: ParentFacts) -> bool {
+        !self.free && !self.by_descriptor && around.replaceable
+    }
+
+    /// Do others of the run change names at the same time?
+    pub fn is_concurrent(&self) -> bool {
+        self.concurrent
     }
 
     /// May a call that fails where a link is at the end open this very name to read? What is no link lies in its
@@ -344,7 +371,10 @@ impl Confinement {
         if self.was_read_last(path) {
             return Ok(true);
         }
-        self.check_in(READ, path, directory)?;
+        let around = self.check_in(READ, path, directory)?;
+        if around.replaceable && goes_up(directory) {
+            return Ok(false);
+        }
         // Only where the answer for its directory is kept.
         if self.recent.get(directory).is_some() {
             self.last_read.clear();

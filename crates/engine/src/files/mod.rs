@@ -41,7 +41,7 @@ pub use owned::Ownership;
 pub use place::{ParentFacts, Reached};
 pub use refusal::{Reason, Refusal, WayOut};
 pub use registry::{Evidence, Registry};
-pub(crate) use special::special;
+pub(crate) use special::{Looked, is_ordinary, open_ordinary, special};
 pub use steady::{exchangeable, is_open_to_others, is_steady};
 pub use table::Taken;
 pub use written::{MAKE, READ};

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use super::entry::{Created, look};
 use super::object::Object;
+use super::special::open_ordinary;
 use super::table::Table;
 
 /// The key by which the footer of a run file tells what it is.
@@ -125,8 +126,8 @@ impl Maker {
 fn is_run_file(path: &Path) -> bool {
     let looked = || -> Option<bool> {
         // No pipe is opened, and no device.
-        let is_file = path.symlink_metadata().ok()?.is_file();
-        let mut file = is_file.then(|| File::open(path).ok()).flatten()?;
+        let path = CString::new(path.as_os_str().as_bytes()).ok()?;
+        let mut file = File::from(open_ordinary(&path)?);
         let end = file.seek(SeekFrom::End(-8)).ok()?;
         let mut last = [0; 8];
         file.read_exact(&mut last).ok()?;

@@ -76,12 +76,19 @@ pub struct Reached<'p> {
     /// Of the directory around it.
     pub around: ParentFacts,
     pub(super) held: Option<Held>,
+    /// Of what is held, where that is not its directory but itself.
+    pub(super) mode: Option<u32>,
 }
 
 impl<'p> Reached<'p> {
     /// A path that nobody checks.
     pub fn unchecked(path: &'p CStr, around: ParentFacts) -> Self {
-        Self { path: Cow::Borrowed(path), around, held: None }
+        Self { path: Cow::Borrowed(path), around, held: None, mode: None }
+    }
+
+    /// Its type and permissions, where it is held itself.
+    pub fn mode(&self) -> Option<u32> {
+        self.mode
     }
 
     /// Its directory, where that is held.

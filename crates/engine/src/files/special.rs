@@ -8,29 +8,54 @@ use rustix::io::Errno;
 
 use super::entry::{FoundFile, look_at};
 
-/// What lies at `path`, if that is neither an ordinary file nor a directory nor a link. With `follow` what a link at its end
-/// leads to is meant.
+/// What a look at a name says.
+pub(crate) enum Looked {
+    /// Nothing is there, or the kernel's memory does not have it.
+    Nothing,
+    /// An ordinary file, a directory or a link: to open it does nothing else.
+    Ordinary,
+    Special(FoundFile),
+}
+
+/// What lies at `path`. With `follow` what a link at its end leads to is meant.
 ///
 /// Opened with O_PATH it is looked at and nothing else: who waits at a pipe is not woken. With `cached` nothing is read for that
 /// from a disk or asked of a server either, which would make the open that follows faster than it is. So of a name that is
 /// not in the kernel's memory nothing is said then: a pipe whose name is not there is open nowhere on this machine.
-pub(crate) fn special(path: &CStr, follow: bool, cached: bool) -> Option<FoundFile> {
+pub(crate) fn special(path: &CStr, follow: bool, cached: bool) -> Looked {
     let found = match look(path, follow, cached) {
+        // Another process may have been changing a name on the way.
         Err(Errno::AGAIN) => match look(path, false, cached) {
             // The kernel says nothing of what a link leads to without a look at the disk.
             Ok(held) if follow && is_link(&held) => look(path, true, false),
-            // Another process may have been changing a name on the way.
-            Err(Errno::AGAIN) => look(path, follow, cached),
             held => held,
         },
         held => held,
     };
-    let held = found.ok()?;
-    let kind = FileType::from_raw_mode(fstat(&held).ok()?.st_mode);
-    match kind {
-        FileType::RegularFile | FileType::Directory | FileType::Symlink => None,
-        _ => look_at(held.as_raw_fd()),
+    let Ok(held) = found else { return Looked::Nothing };
+    match fstat(&held) {
+        Ok(found) if is_ordinary(found.st_mode) => Looked::Ordinary,
+        _ => look_at(held.as_raw_fd()).map_or(Looked::Nothing, Looked::Special),
     }
+}
+
+/// Opens an ordinary file to read, and nothing else. What was looked at is opened, not its name again. A link at the end is
+/// none.
+pub(crate) fn open_ordinary(path: &CStr) -> Option<OwnedFd> {
+    let held =
+        rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC | OFlags::NOFOLLOW, Mode::empty()).ok()?;
+    let kind = FileType::from_raw_mode(fstat(&held).ok()?.st_mode);
+    if kind != FileType::RegularFile {
+        return None;
+    }
+    let held = format!("/proc/self/fd/{}", held.as_raw_fd());
+    rustix::fs::open(held, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// Is it an ordinary file, a directory or a link?
+pub(crate) fn is_ordinary(mode: u32) -> bool {
+    let kind = FileType::from_raw_mode(mode);
+    matches!(kind, FileType::RegularFile | FileType::Directory | FileType::Symlink)
 }
 
 fn look(path: &CStr, follow: bool, cached: bool) -> Result<OwnedFd, Errno> {
@@ -74,7 +99,8 @@ mod tests {
         for name in ["file", "directory", "pipe"] {
             symlink(name, path(&format!("to-{name}")))?;
         }
-        let told = |name: &str, follow| special(&named(&path(name)), follow, true).is_some();
+        let told =
+            |name: &str, follow| matches!(special(&named(&path(name)), follow, true), Looked::Special(_));
         for (name, follow, is_special) in [
             ("file", true, false),
             ("directory", true, false),
@@ -89,7 +115,7 @@ mod tests {
         ] {
             assert_eq!(told(name, follow), is_special, "{name} {follow}");
         }
-        assert!(special(c"/dev/null", false, false).is_some());
+        assert!(matches!(special(c"/dev/null", false, false), Looked::Special(_)));
         // As a reader it would be there, for who opens to write.
         let write = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path("pipe"));
         assert_eq!(write.map_err(|error| error.raw_os_error()).err(), Some(Some(libc::ENXIO)));

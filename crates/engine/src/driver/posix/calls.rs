@@ -136,6 +136,22 @@ pub fn open(path: &CStr, flags: i32, mode: u32) -> Outcome {
     retry(|| i64::from(unsafe { libc::open(path.as_ptr(), flags | libc::O_CLOEXEC, mode) }))
 }
 
+/// As [`open`]; ELOOP where a link is on the way or at the end.
+#[inline(always)]
+pub fn open_straight(path: &CStr, flags: i32, mode: u32) -> Outcome {
+    let makes = flags & libc::O_CREAT != 0 || flags & libc::O_TMPFILE == libc::O_TMPFILE;
+    // SAFETY: all-zero bytes are a valid `open_how`.
+    let mut how: libc::open_how = unsafe { std::mem::zeroed() };
+    how.flags = u64::from((flags | libc::O_CLOEXEC).cast_unsigned());
+    // It refuses a mode that nothing needs.
+    how.mode = if makes { u64::from(mode & 0o7777) } else { 0 };
+    how.resolve = libc::RESOLVE_NO_SYMLINKS;
+    // SAFETY: the path is NUL-terminated, and `how` has the size that is said.
+    retry(|| unsafe {
+        libc::syscall(libc::SYS_openat2, libc::AT_FDCWD, path.as_ptr(), &raw const how, size_of_val(&how))
+    })
+}
+
 /// Closes a descriptor. Its errno counts: this is where a delayed write's failure is told. EINTR is not
 /// repeated: on Linux the descriptor is gone all the same.
 #[inline(always)]

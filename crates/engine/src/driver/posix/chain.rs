@@ -2,7 +2,7 @@
 
 use std::ffi::CStr;
 
-use io_uring::types::{Fd, FsyncFlags};
+use io_uring::types::{Fd, FsyncFlags, OpenHow};
 use io_uring::{opcode, squeue};
 use samples::{Cause, Outcome};
 
@@ -79,14 +79,19 @@ pub(super) struct CallChain {
     /// NUL-terminated.
     path: Vec<u8>,
     found: Option<Box<libc::statx>>,
+    /// Nothing is opened by a link, on the way or at the end.
+    straight: bool,
+    /// What the ring reads of that, when the call is handed over.
+    how: Option<Box<OpenHow>>,
 }
 
 impl CallChain {
     /// Makes it this operation.
     pub(super) fn set(&mut self, submission: Submission<'_>) {
         let (mut path, found) = (std::mem::take(&mut self.path), self.found.take());
+        let how = self.how.take();
         path.clear();
-        *self = Self { path, found, mode: 0o666, ..Self::default() };
+        *self = Self { path, found, how, mode: 0o666, ..Self::default() };
         match submission {
             Submission::Write { file, from, length, offset } => {
                 (self.work, self.fd) = (Work::Write, fd(file));
@@ -106,8 +111,9 @@ impl CallChain {
                 self.open(Work::WriteFile, path, flags);
                 self.transfer(from as usize, offset, length);
             }
-            Submission::ReadFile { path, flags, into, length, offset, expected } => {
+            Submission::ReadFile { path, flags, straight, into, length, offset, expected } => {
                 self.open(Work::ReadFile, path, flags);
+                self.straight = straight;
                 self.transfer(into as usize, offset, length);
                 self.expected = expected;
             }
@@ -150,6 +156,7 @@ impl CallChain {
             Work::Read => opcode::Read::CODE,
             Work::Sync { .. } => opcode::Fsync::CODE,
             Work::Allocate { .. } => opcode::Fallocate::CODE,
+            Work::ReadFile if self.straight => opcode::OpenAt2::CODE,
             Work::WriteFile | Work::ReadFile | Work::Create => opcode::OpenAt::CODE,
             Work::Stat => opcode::Statx::CODE,
             Work::Remove { .. } => opcode::UnlinkAt::CODE,
@@ -164,6 +171,12 @@ impl CallChain {
         let entry = match (self.stage, self.work) {
             (Stage::Close, _) => opcode::Close::new(Fd(self.fd)).build(),
             (Stage::Transfer, _) | (Stage::First, Work::Read | Work::Write) => self.transfer_entry(),
+            (Stage::First, Work::ReadFile) if self.straight => {
+                let resolve = libc::RESOLVE_NO_SYMLINKS;
+                let how = self.how.get_or_insert_default();
+                **how = OpenHow::new().flags(self.flags.cast_unsigned().into()).resolve(resolve);
+                opcode::OpenAt2::new(here, path, &raw const **how).build()
+            }
             (Stage::First, Work::ReadFile | Work::WriteFile | Work::Create) => {
                 opcode::OpenAt::new(here, path).flags(self.flags).mode(self.mode).build()
             }

@@ -56,6 +56,11 @@ impl Driver for Posix {
     }
 
     #[inline(always)]
+    fn open_straight(&mut self, path: &CStr, flags: i32, mode: u32) -> Outcome {
+        calls::open_straight(path, flags, mode)
+    }
+
+    #[inline(always)]
     fn close(&mut self, file: Handle) -> Outcome {
         calls::close(fd(file))
     }

@@ -1,6 +1,7 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
 mod links;
+mod open;
 mod room;
 mod together;
 
@@ -10,18 +11,17 @@ use std::path::{Path, PathBuf};
 
 use confine::Held;
 
-use super::judge::OpenJudge;
 use crate::driver::Handle;
 use crate::files::{
     Confinement, EarlierNames, Evidence, FoundFile, Moment, Object, Ownership, ParentFacts, READ, Reached,
-    Reason, Refusal, Registry, look, look_at, look_without_links, special,
+    Reason, Refusal, Registry, look, look_at, look_without_links,
 };
 
 /// Confinement, ownership and registry. Elsewhere the server's export confines, and nothing is registered.
 ///
 /// One rule: what the run, or an earlier one of the same user, did not make stays as it is, unless the user named it. It is
 /// kept by looking at the object, which only a call of the run can make its own: an open file by its descriptor
-/// ([`OpenJudge`]), anything else by its name while nobody can change where that leads ([`Guard::own`]).
+/// (`OpenJudge`), anything else by its name while nobody can change where that leads ([`Guard::own`]).
 pub(super) struct Guard {
     confinement: Confinement,
     registry: Registry,
@@ -32,6 +32,8 @@ pub(super) struct Guard {
     local: bool,
     /// No name leads elsewhere than when the run began: nothing was renamed, no link made, and nobody else is at work.
     names_stay: bool,
+    /// The name at which an ordinary file was when it was last looked at.
+    ordinary: Vec<u8>,
 }
 
 pub(super) const ELSEWHERE: ParentFacts =
@@ -63,7 +65,8 @@ impl Guard {
             confinement.set_concurrent();
         }
         let (earlier, was_there) = (EarlierNames::default(), std::cell::Cell::default());
-        Self { confinement, registry, own, earlier, was_there, local, names_stay: ranks <= 1 }
+        let (names_stay, ordinary) = (ranks <= 1, Vec::new());
+        Self { confinement, registry, own, earlier, was_there, local, names_stay, ordinary }
     }
 
     /// The same for a worker, which shares nothing with others while it works but what the run owns.
@@ -77,6 +80,7 @@ impl Guard {
             was_there: std::cell::Cell::default(),
             local: self.local,
             names_stay: false,
+            ordinary: Vec::new(),
         }
     }
 
@@ -150,21 +154,7 @@ impl Guard {
         self.confinement.may_change(around, object)
     }
 
-    /// Opens files of this directory, and lets through what the program may change.
-    pub(super) fn judge(&self, path: &CStr, around: ParentFacts) -> OpenJudge<'_> {
-        let judges = self.judges();
-        OpenJudge {
-            own: judges.then_some(&self.own),
-            around,
-            named: judges && self.confinement.is_named(path),
-            no_follow: self.no_follow(),
-            was_there: &self.was_there,
-            verdict: std::cell::Cell::default(),
-            device: std::cell::Cell::default(),
-        }
-    }
-
-    /// What [`OpenJudge`] did not let through.
+    /// What `OpenJudge` did not let through.
     pub(super) fn refused(&self, what: &'static str, path: &CStr) -> Refusal {
         self.confinement.refusal(what, path, Reason::NotMade)
     }
@@ -345,28 +335,6 @@ impl Guard {
         self.registry.intend(path, Evidence::Birth);
     }
 
-    /// Leaves alone what is a pipe, a socket or a device, if neither the run made it nor the user named it. Asked before what is
-    /// called `path` is opened, as `reached`.
-    #[inline]
-    pub(super) fn leave_special(
-        &self,
-        what: &'static str,
-        path: &CStr,
-        (reached, follow): (&Reached<'_>, bool),
-    ) -> Result<(), Refusal> {
-        // A link that the run made may lead to one, and a name may lead elsewhere than when the run made something of that name.
-        let is_own = !follow && self.names_stay && self.registry.knows(path);
-        // What the program may start could open them as well.
-        let is_free = self.confinement.spawns() || !follow && reached.around.trusted;
-        let asks = self.judges() && !is_own && !is_free;
-        match asks.then(|| special(&reached.path, follow, !reached.is_held())).flatten() {
-            Some(found) if !(self.own.is_ours(found.object()) || self.confinement.is_place(what, path)) => {
-                Err(self.confinement.refusal(what, path, Reason::Special))
-            }
-            _ => Ok(()),
-        }
-    }
-
     /// May the program ask about anything? That opens nothing.
     #[inline(always)]
     pub(super) fn may_ask_freely(&self) -> bool {
@@ -383,46 +351,9 @@ impl Guard {
         Ok(())
     }
 
-    /// May the program open it to read? By which path. A link at its end is followed.
-    pub(super) fn reach_to_read<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
-        match self.local {
-            true => self.confinement.reach_to_read(path),
-            false => Ok(Reached::unchecked(path, ELSEWHERE)),
-        }
-    }
-
-    /// May the program open this very name to read, if what it names is no link? Where not, [`Guard::reach_to_read`] says
-    /// why, or by which path.
-    #[inline]
-    pub(super) fn may_read_unfollowed(&mut self, path: &CStr) -> Result<bool, Refusal> {
-        if self.local { self.confinement.may_read_unfollowed(path) } else { Ok(false) }
-    }
-
-    /// Is it the name that [`Guard::may_read_unfollowed`] allowed last?
-    #[inline(always)]
-    pub(super) fn was_read_last(&self, path: &CStr) -> bool {
-        self.local && self.confinement.was_read_last(path)
-    }
-
-    /// As [`Guard::reach_to_read`], of a call that fails where a link is at the end.
-    pub(super) fn reach_unfollowed<'p>(&mut self, path: &'p CStr) -> Result<Reached<'p>, Refusal> {
-        match self.local {
-            true => self.confinement.reach(READ, path),
-            false => Ok(Reached::unchecked(path, ELSEWHERE)),
-        }
-    }
-
     /// Must a directory be held between its check and its use?
     pub(super) fn holds_names(&self) -> bool {
         self.local && self.confinement.holds_names()
-    }
-
-    /// As [`Guard::reach_to_read`], of a file that a library opens.
-    pub(super) fn may_read_followed(&self, path: &CStr) -> Result<(), Refusal> {
-        if self.local && !self.confinement.is_free() {
-            self.confinement.check_followed(READ, path)?;
-        }
-        Ok(())
     }
 
     /// Directories may lead elsewhere now.

@@ -13,7 +13,7 @@ use super::bracket::SPIN_NS;
 use super::guard::Makes;
 use super::keys::Key;
 use super::layer::Layer;
-use super::opening::Opening;
+use super::opening::{Opening, Way};
 use super::under_way::{After, Again, AsyncJob, Jobs};
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::Destined;
@@ -258,8 +258,7 @@ impl Layer {
                 Some(Submission::Create { path, flags })
             }
             Call::ReadFile { path, length, offset, flags } => {
-                let reached = self.guard.reach_to_read(path)?;
-                self.guard.leave_special(READ, path, (&reached, true))?;
+                let Some(way) = self.may_read(path)? else { return Ok(None) };
                 let expected = length.unwrap_or_else(|| driver.stat(path).value.saturating_sub(offset));
                 let asked =
                     if flags & libc::O_DIRECT == 0 { expected } else { expected.next_multiple_of(4096) };
@@ -269,8 +268,10 @@ impl Layer {
                 job.meaning = Meaning::Bytes;
                 job.verify = verify.then_some((self.file_name(path), offset));
                 let Ok(into) = job.own_memory(asked as usize) else { return Ok(None) };
-                let flags = libc::O_RDONLY | flags;
-                Some(Submission::ReadFile { path, flags, into, length: asked, offset, expected })
+                job.path.extend_from_slice(path.to_bytes_with_nul());
+                job.again = Some(Again::ReadFile { length, offset, flags });
+                let (flags, straight) = (libc::O_RDONLY | flags | way.no_follow, way.straight);
+                Some(Submission::ReadFile { path, flags, straight, into, length: asked, offset, expected })
             }
             Call::Stat { path } => {
                 self.guard.may_ask(path)?;
@@ -318,6 +319,19 @@ impl Layer {
             None if self.content => job.filled(length as usize, |memory| self.fill(to, memory)),
             _ => self.source(to, length, buffer),
         }
+    }
+
+    /// May this file be opened to read, and how? Where a link is found the job is done again in order. `None`: at once in order.
+    fn may_read(&mut self, path: &CStr) -> Result<Option<Way>, Refusal> {
+        if !self.guard.judges() {
+            return Ok(Some(Way::default()));
+        }
+        if !self.guard.may_read_unfollowed(path)? {
+            return Ok(None);
+        }
+        let reached = Reached::unchecked(path, self.guard.check(READ, path)?);
+        self.guard.leave_special(READ, path, (&reached, false))?;
+        Ok(Some(self.guard.way(&reached)))
     }
 
     /// May this file be opened to write, and how? What this rank did not make before is to be new; where something is there,
@@ -437,17 +451,25 @@ impl Layer {
             }
             After::Forget => {}
         }
+        let mut wrong = None;
         let mut timed = Timed { begin: job.begin, end, outcome, meaning: job.meaning, ..Timed::default() };
         if let (libc::ELOOP | libc::EEXIST, Some(again)) = (timed.outcome.errno, job.again) {
             // If the link leads to a place that is allowed, or what is there is the run's.
             let again = match again {
                 Again::Create => Call::Create { path },
+                Again::ReadFile { length, offset, flags } => Call::ReadFile { path, length, offset, flags },
                 Again::WriteFile { length, offset, flags, buffer } => {
                     Call::WriteFile { path, length, offset, flags, buffer }
                 }
             };
             match self.perform(driver, again) {
-                Ok(followed) => timed = followed,
+                Ok(followed) => {
+                    timed = followed;
+                    // What was read is not in the memory of the job.
+                    if job.verify.take().is_some() {
+                        wrong = self.verify();
+                    }
+                }
                 Err(refusal) => {
                     timed.outcome.errno = libc::EPERM;
                     self.notes.push(Warning {
@@ -461,7 +483,6 @@ impl Layer {
         if let Some((to, buffer)) = job.writes {
             self.wrote(to, timed.outcome.value, buffer);
         }
-        let mut wrong = None;
         if let (Some((file, offset)), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
             // SAFETY: the read is done, and the memory is of this job alone.
             let found = unsafe { memory.bytes(timed.outcome.value as usize) };

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use samples::Outcome;
 
+use super::opening::Way;
 use crate::driver::{Driver, Handle};
 use crate::files::{FoundFile, Moment, Ownership, ParentFacts, look_at};
 use crate::flags;
@@ -52,6 +53,8 @@ pub(super) enum Verdict {
     Ours,
     /// It was there, and is not the program's.
     Refused,
+    /// It is there, and must be looked at before it is opened.
+    NotLooked,
 }
 
 /// Opens files of one directory. Whether the file was there, and whose it is, is asked of the open descriptor, which no
@@ -62,7 +65,9 @@ pub(super) struct OpenJudge<'g> {
     pub(super) around: ParentFacts,
     /// The user named this very file.
     pub(super) named: bool,
-    pub(super) no_follow: i32,
+    pub(super) way: Way,
+    /// What has the name is nothing to be left alone, if there is something.
+    pub(super) looked: bool,
     /// Where the name is there already, asked first whether it is, as it was the last time: saves a call of two.
     pub(super) was_there: &'g Cell<bool>,
     pub(super) verdict: Cell<Verdict>,
@@ -80,16 +85,15 @@ impl OpenJudge<'_> {
         open_flags: i32,
         mode: u32,
     ) -> Outcome {
-        let open_flags = open_flags | self.no_follow;
         let Some(own) = self.own.filter(|_| flags::writes(open_flags)) else {
-            return driver.open(path, open_flags, mode);
+            return self.way.open(driver, path, open_flags, mode);
         };
         let nameless = open_flags & libc::O_TMPFILE == libc::O_TMPFILE;
         let creates = open_flags & libc::O_CREAT != 0 && !nameless;
         let how = if self.around.trusted { open_flags } else { open_flags & !libc::O_TRUNC };
         let (opened, made) = match creates && open_flags & libc::O_EXCL == 0 {
             true => self.open_or_make(driver, path, how, mode),
-            false => (driver.open(path, how, mode), creates || nameless),
+            false => (self.way.open(driver, path, how, mode), creates || nameless),
         };
         if !opened.ok() {
             return opened;
@@ -143,13 +147,18 @@ impl OpenJudge<'_> {
         let mut opened = Outcome::error(libc::EEXIST);
         for _ in 0..MOST {
             if asks_first {
-                opened = driver.open(path, there, mode);
+                if !self.looked {
+                    self.was_there.set(true);
+                    self.verdict.set(Verdict::NotLooked);
+                    return (opened, false);
+                }
+                opened = self.way.open(driver, path, there, mode);
                 self.was_there.set(opened.ok());
                 if opened.errno != libc::ENOENT {
                     return (opened, false);
                 }
             }
-            opened = driver.open(path, how & !libc::O_TRUNC | libc::O_EXCL, mode);
+            opened = self.way.open(driver, path, how & !libc::O_TRUNC | libc::O_EXCL, mode);
             if opened.errno != libc::EEXIST {
                 return (opened, opened.ok());
             }
@@ -179,7 +188,8 @@ mod tests {
             own: Some(own),
             around,
             named: false,
-            no_follow: libc::O_NOFOLLOW,
+            way: Way { no_follow: libc::O_NOFOLLOW, straight: false },
+            looked: true,
             was_there,
             verdict: Cell::default(),
             device: Cell::default(),

@@ -19,6 +19,7 @@ mod layer;
 mod names;
 mod opening;
 mod perform;
+mod reading;
 mod space_watch;
 mod sparse;
 mod table;

@@ -8,12 +8,12 @@ use samples::Outcome;
 use super::guard::Makes;
 use super::judge::{OpenJudge, Verdict};
 use super::layer::Layer;
-use super::opening::Opening;
+use super::opening::{Opening, Way};
 use super::space_watch::OF_A_NAME;
 use super::table::OpenFile;
 use crate::driver::{AttributeChange, Driver, Handle, Striping};
 use crate::execute::call::{Meaning, Timed};
-use crate::files::{FoundFile, MAKE, Moment, READ, Reached, Refusal};
+use crate::files::{FoundFile, MAKE, Moment, READ, Refusal};
 use crate::flags;
 
 impl Layer {
@@ -50,7 +50,10 @@ impl Layer {
         let Opening { what, meaning, makes, bytes } = how;
         let reached = self.guard.reach(what, path)?;
         let around = reached.around;
-        if makes != Makes::Surely {
+        // A call that makes what it opens opens nothing that is there: no look is needed until it has said that something is.
+        let expects = makes == Makes::Nothing || self.guard.expects_it_there();
+        let mut is_seen = expects || self.guard.knows(path);
+        if is_seen && makes != Makes::Surely {
             self.guard.leave_special(what, path, (&reached, false))?;
         }
         let there = self.room.known(around.device);
@@ -61,9 +64,19 @@ impl Layer {
         if makes != Makes::Nothing {
             self.guard.intend(path, around, makes);
         }
-        let judge = self.guard.judge(path, around);
-        let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, &judge));
-        let (verdict, device) = (judge.verdict.get(), judge.device.get());
+        let (timed, verdict, device) = loop {
+            let judge = self.guard.judge(path, &reached, is_seen);
+            let timed = self.bracket.time(driver, meaning, |driver| call(driver, &reached.path, &judge));
+            let (verdict, device) = (judge.verdict.get(), judge.device.get());
+            if verdict != Verdict::NotLooked {
+                break (timed, verdict, device);
+            }
+            if let Err(refusal) = self.guard.leave_special_there(what, path, (&reached, false)) {
+                self.guard.settle(path, around, makes, libc::EEXIST);
+                return Err(refusal);
+            }
+            is_seen = true;
+        };
         self.opened_on = self.room.known(device);
         if looked {
             self.room.wrote(self.room.known(around.device), bytes);
@@ -121,19 +134,6 @@ impl Layer {
         self.bracket.end(driver, begun, Meaning::Value, outcome)
     }
 
-    /// Times a call that opens something to read.
-    pub(super) fn reading<D: Driver + ?Sized>(
-        &mut self,
-        driver: &mut D,
-        path: &CStr,
-        meaning: Meaning,
-        call: impl Fn(&mut D, &CStr) -> Outcome,
-    ) -> Result<Timed, Refusal> {
-        let reached = self.guard.reach_to_read(path)?;
-        self.guard.leave_special(READ, path, (&reached, true))?;
-        Ok(self.bracket.time(driver, meaning, |driver| call(driver, &reached.path)))
-    }
-
     pub(super) fn open<D: Driver + ?Sized>(
         &mut self,
         driver: &mut D,
@@ -164,6 +164,7 @@ impl Layer {
         } else if flags::writes(open_flags) {
             self.open_to_write(driver, path, (open_flags, mode))?
         } else if open_flags & libc::O_NOFOLLOW != 0 {
+            // A link on the way is followed: its directory is held instead.
             let reached = self.guard.reach_unfollowed(path)?;
             self.guard.leave_special(READ, path, (&reached, false))?;
             self.bracket.time(driver, Meaning::Value, |driver| driver.open(&reached.path, open_flags, mode))
@@ -195,35 +196,6 @@ impl Layer {
         Ok(timed)
     }
 
-    /// Opens to read what was opened to read last. `None` of anything else, and where a link lies there now.
-    #[inline(always)]
-    pub(super) fn open_again<D: Driver + ?Sized>(
-        &mut self,
-        driver: &mut D,
-        path: &CStr,
-        open_flags: i32,
-    ) -> Option<Timed> {
-        // What is a pipe now is refused in the ordinary way.
-        if !self.guard.was_read_last(path) {
-            return None;
-        }
-        let reached = Reached::unchecked(path, self.guard.check(READ, path).ok()?);
-        self.guard.leave_special(READ, path, (&reached, false)).ok()?;
-        let begun = self.bracket.begin(driver);
-        let outcome = driver.open(path, open_flags | libc::O_NOFOLLOW, 0);
-        let mut timed = self.bracket.end(driver, begun, Meaning::Value, outcome);
-        match timed.outcome.errno {
-            0 => {
-                let handle = Handle(timed.outcome.value);
-                let named = self.opened_name(path);
-                timed.outcome.value = self.files.keep(OpenFile::new(Some(handle), named, 0)).into();
-            }
-            libc::ELOOP => return None,
-            _ => {}
-        }
-        Some(timed)
-    }
-
     #[inline(always)]
     pub(super) fn close<D: Driver + ?Sized>(&mut self, driver: &mut D, file: u32) -> Timed {
         let handle = self.files.handle(file);
@@ -244,26 +216,6 @@ impl Layer {
         timed
     }
 
-    /// Opens what is there, for reading. Whether a link is at the end of the path is not asked before: the call says so.
-    fn open_to_read<D: Driver + ?Sized>(
-        &mut self,
-        driver: &mut D,
-        path: &CStr,
-        (open_flags, mode): (i32, u32),
-    ) -> Result<Timed, Refusal> {
-        if open_flags & libc::O_PATH == 0 && self.guard.may_read_unfollowed(path)? {
-            let reached = Reached::unchecked(path, self.guard.check(READ, path)?);
-            self.guard.leave_special(READ, path, (&reached, false))?;
-            let unfollowed = open_flags | libc::O_NOFOLLOW;
-            let timed =
-                self.bracket.time(driver, Meaning::Value, |driver| driver.open(path, unfollowed, mode));
-            if timed.outcome.errno != libc::ELOOP {
-                return Ok(timed);
-            }
-        }
-        self.reading(driver, path, Meaning::Value, |driver, path| driver.open(path, open_flags, mode))
-    }
-
     /// Opens what is there, for writing, or what has no name.
     fn open_to_write<D: Driver + ?Sized>(
         &mut self,
@@ -278,7 +230,7 @@ impl Layer {
             if self.room.must_look(there, OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
                 return Ok(self.bracket.failed(driver, libc::ENOSPC));
             }
-            let judge = OpenJudge { no_follow: 0, ..self.guard.judge(path, reached.around) };
+            let judge = OpenJudge { way: Way::default(), ..self.guard.judge(path, &reached, true) };
             let open = |driver: &mut D| judge.open(driver, &reached.path, open_flags, mode);
             return Ok(self.bracket.time(driver, Meaning::Value, open));
         }

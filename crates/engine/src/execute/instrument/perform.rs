@@ -111,9 +111,7 @@ impl Layer {
             Call::Advise { file, offset, length, advice } => {
                 self.on_file(driver, file, |driver, handle| driver.advise(handle, offset, length, advice))
             }
-            Call::ReadDirectory { path } => {
-                self.reading(driver, path, VALUE, |driver, path| driver.readdir(path))?
-            }
+            Call::ReadDirectory { path } => self.listing(driver, path)?,
             Call::SyncAll => self.bracket.time(driver, VALUE, |driver| driver.sync_all()),
             Call::TakeMemory { length, filled } => self.take_memory(driver, length, filled),
             Call::GiveBackMemory { buffer } => self.give_back_memory(driver, buffer),

@@ -3,9 +3,11 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use rustix::fs::{FileType, Mode, OFlags, SeekFrom, fstat, open, seek};
+use rustix::fs::{SeekFrom, fstat, seek};
 use rustix::io::Errno;
 use samples::{Warning, units, visible};
+
+use crate::files::open_ordinary;
 
 /// So many files are looked at: a note names one.
 const MOST_FILES: usize = 8;
@@ -55,14 +57,8 @@ impl OpenedToRead {
 /// Bytes of a regular file without data, and bytes looked at; `None` of anything else, and where a file system cannot
 /// tell. Unwritten room that was reserved counts as well, as lseek(2) has it.
 fn never_written(path: &CStr) -> Option<(u64, u64)> {
-    let file =
-        open(path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC, Mode::empty());
-    let file = file.ok()?;
-    let found = fstat(&file).ok()?;
-    let size = u64::try_from(found.st_size).ok().filter(|size| *size > 0)?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return None;
-    }
+    let file = open_ordinary(path)?;
+    let size = u64::try_from(fstat(&file).ok()?.st_size).ok().filter(|size| *size > 0)?;
     let (mut at, mut holes) = (0, 0);
     for _ in 0..MOST_STRETCHES {
         let data = match seek(&file, SeekFrom::Data(at)) {

@@ -217,8 +217,8 @@ impl Layer {
             Err(errno) => return Ok(self.bracket.failed(driver, errno)),
         };
         let (stop, at_once) = (self.stop, !self.content);
-        let timed = self.reading(driver, path, Meaning::Bytes, |driver, path| {
-            let opened = driver.open(path, libc::O_RDONLY | flags, 0);
+        let timed = self.reading(driver, path, Meaning::Bytes, |driver, path, way| {
+            let opened = way.open(driver, path, libc::O_RDONLY | flags, 0);
             if !opened.ok() {
                 return opened;
             }
@@ -259,8 +259,8 @@ impl Layer {
         // Touching a page past the end of the file raises SIGBUS: map no more than the file has.
         let mapped = if self.content { expected.min(there) } else { expected };
         let mapped = usize::try_from(mapped).unwrap_or(usize::MAX);
-        self.reading(driver, path, Meaning::Bytes, |driver, path| {
-            let opened = driver.open(path, libc::O_RDONLY, 0);
+        self.reading(driver, path, Meaning::Bytes, |driver, path, way| {
+            let opened = way.open(driver, path, libc::O_RDONLY, 0);
             if !opened.ok() {
                 return opened;
             }

@@ -24,6 +24,7 @@ pub(super) enum After {
 #[derive(Clone, Copy)]
 pub(super) enum Again {
     Create,
+    ReadFile { length: Option<u64>, offset: u64, flags: i32 },
     WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
 }
 

@@ -42,15 +42,15 @@ impl Confinement {
         }
         match held {
             Some(Ok(held)) if held.is_directory() => {
-                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held) })
+                Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held), mode: None })
             }
             Some(Err(error)) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
                 let real = real.unwrap_or_default();
                 Err(self.refuse(what, path, Reason::Changed, &real))
             }
             // Calls answer as they would: one of these names has nothing in it, the other is no directory.
-            Some(Ok(_)) => Ok(Reached { path: Cow::Borrowed(c"/dev/null/none"), around, held: None }),
-            _ => Ok(Reached { path: Cow::Borrowed(c"/proc/self/fd/none/none"), around, held: None }),
+            Some(Ok(_)) => Ok(Reached::unchecked(c"/dev/null/none", around)),
+            _ => Ok(Reached::unchecked(c"/proc/none/none", around)),
         }
     }
 
