@@ -82,7 +82,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     drop(seen);
     let mut durations =
         Chapter::new("durations", "All durations", "Every place of the program that was timed.")
-            .with([], [table::sites(run, main.as_ref())])
+            .with([], [table::sites(run, &results, main.as_ref())])
             .repeating();
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());

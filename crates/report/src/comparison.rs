@@ -101,29 +101,33 @@ impl ComparisonReport {
         let found = &self.comparison;
         let headline = found.headline();
         let level = headline.interval.level;
-        let ends = |interval: &Interval| {
-            format!("{:.0}% interval {:.4} to {:.4}", 100.0 * level, interval.lower, interval.upper)
+        // With the digits of the screen.
+        let shown = |value: f64, interval: &Interval| {
+            let [value, ends] = words::comparison::quoted(value, interval);
+            let ends = ends.trim_matches(['(', ')']);
+            (value, format!("{:.0}% interval {ends}", 100.0 * level))
         };
         let title = match headline.by {
             Basis::Law => "Congestion factor k",
             Basis::Pairs => "Without a law, by all pairs",
             Basis::Means => "Without a law, by the mean logarithms",
         };
-        let mut tiles = vec![Tile::new(title, &format!("{:.4}", headline.value), &ends(&headline.interval))];
+        let (value, ends) = shown(headline.value, &headline.interval);
+        let mut tiles = vec![Tile::new(title, &value, &ends)];
         let robust = &found.robust.hodges_lehmann;
         if headline.by_law {
-            let value = format!("{:.4}", robust.value);
-            tiles.push(Tile::new("Without a law, by all pairs", &value, &ends(&robust.interval)));
+            let (value, ends) = shown(robust.value, &robust.interval);
+            tiles.push(Tile::new("Without a law, by all pairs", &value, &ends));
         }
         tiles.extend([
             Tile::new(
                 "Median, quiet",
-                &self.unit.show(found.quiet.median),
+                &self.unit.plain(found.quiet.median),
                 &format!("{} values", samples::units::count(found.quiet.n as u64)),
             ),
             Tile::new(
                 "Median, new",
-                &self.unit.show(found.new.median),
+                &self.unit.plain(found.new.median),
                 &format!("{} values", samples::units::count(found.new.n as u64)),
             ),
         ]);

@@ -74,7 +74,7 @@ impl FitPage<'_> {
             answer: self.groups.map(|(found, by)| groups_answer(found, by)),
             warnings: &warnings,
             verdict,
-            tiles: if self.seconds { tiles(&main, None, None) } else { Vec::new() },
+            tiles: if self.seconds { tiles(&main, None, true) } else { Vec::new() },
             chapters: &chapters,
             facts: None,
             details: false,

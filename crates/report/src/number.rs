@@ -1,6 +1,11 @@
 //! Numbers of a first screen: three digits and one unit that reads well.
 
+use results::QuantileInterval;
+
 use crate::unit::Unit;
+
+/// Behind a quantile whose interval has no upper end.
+pub(crate) const DOUBT: &str = "?";
 
 /// Three significant digits with thin groups: `46 900`, `2.41`, `0.0123`; from a million on with a prefix, `22.9 M`, and
 /// from 10¹⁵ on with a power of ten, `1.80e31`.
@@ -60,6 +65,12 @@ pub(crate) fn time(seconds: f64) -> String {
             unit.named(&digits(unit.scale(seconds)))
         }
     }
+}
+
+/// A quantile with a mark of doubt where its interval has no upper end.
+pub(crate) fn in_doubt(seconds: f64, interval: Option<&QuantileInterval>) -> String {
+    let is_open = interval.is_some_and(|found| found.upper_seconds.is_none());
+    format!("{}{}", time(seconds), if is_open { DOUBT } else { "" })
 }
 
 impl Unit {

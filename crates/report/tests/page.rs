@@ -160,3 +160,71 @@ fn the_command_line_of_the_kernel_is_for_those_who_ask_for_details() {
     // It is all that is left out.
     assert_eq!(detailed.matches("<figure").count(), plain.matches("<figure").count());
 }
+
+/// Name, number and note of every tile.
+fn tiles_of(html: &str) -> Vec<[String; 3]> {
+    let plain = |markup: &str| {
+        let mut text = String::new();
+        for part in markup.split('<') {
+            text += part.split_once('>').map_or(part, |(_, rest)| rest);
+            text.push(' ');
+        }
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let Some((_, list)) = html.split_once("<dl class=\"tiles\">") else { return Vec::new() };
+    let list = list.split("</dl>").next().unwrap();
+    let tile = |tile: &str| {
+        let (name, rest) = tile.split_once("</dt>").unwrap();
+        let (value, note) = rest.split_once("<div class=\"note\">").unwrap();
+        [name, value, note].map(|part| plain(&format!("<{part}")))
+    };
+    list.split("<dt>").skip(1).map(|part| tile(&format!(">{part}"))).collect()
+}
+
+#[test]
+fn tiles_have_the_digits_and_the_doubt_of_the_screen() {
+    for (steps, open) in [(200, true), (2_000, false)] {
+        let report = report_of(&samples::example::parallel_write(4, steps, 1));
+        let in_short = report.one_line();
+        let tiles = tiles_of(&report.html());
+        let of = |name: &str| tiles.iter().find(|[found, ..]| found.starts_with(name)).expect("a tile");
+        let [name, p99, note] = of("99 of 100");
+        assert!(in_short.contains(&format!("p99 {p99},")), "{p99}: {in_short}");
+        assert_eq!((p99.ends_with('?'), note.starts_with("uncertain: ")), (open, open), "{p99} {note}");
+        assert_eq!(name.contains(" were "), open, "{name}");
+        for (name, said) in [("Median", "p50"), ("Slowest", "max")] {
+            let [_, value, _] = of(name);
+            assert!(in_short.contains(&format!("{said} {value},")), "{value}: {in_short}");
+        }
+        // Only what the screen says too: nothing of one in ten.
+        assert!(tiles.iter().all(|[name, ..]| !name.starts_with("9 of 10")), "{tiles:?}");
+        let table = report.tables().find(|table| table.title == "Durations").unwrap();
+        let row = table.rows.iter().find(|row| row.cells[0].starts_with("T = ")).unwrap();
+        assert!(row.cells.contains(p99), "{p99}: {:?}", row.cells);
+    }
+}
+
+#[test]
+fn the_page_of_a_run_with_wrong_data_shows_no_rates_and_times_unless_opened() {
+    let mut run = samples::example::parallel_write(4, 200, 1);
+    run.facts.judgements.get_or_insert_default().add(samples::Judgement {
+        kind: samples::JudgementKind::WrongContent,
+        operation: "fread".into(),
+        line: 3,
+        count: 1,
+        ..samples::Judgement::default()
+    });
+    let html = report_of(&run).html();
+    assert!(html.contains("WRONG DATA") && tiles_of(&html).is_empty());
+    assert!(html.contains("Rates and times of a run with wrong data are no answer"));
+    assert!(!html.contains("are not shown") && !html.contains("<p class=\"label\">Verdict"));
+    let figures = html.matches("<figure class").count();
+    let folded: usize = html
+        .split("<details class=\"chapter")
+        .skip(1)
+        .map(|chapter| chapter.split("</details></div>").next().unwrap().matches("<figure class").count())
+        .sum();
+    assert_eq!((figures, html.matches("<section id=").count()), (folded, 0));
+    run.facts.judgements = Some(samples::Judgements::default());
+    assert!(!tiles_of(&report_of(&run).html()).is_empty());
+}

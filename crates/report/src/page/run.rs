@@ -1,14 +1,15 @@
 //! The page of a run: its head and its key numbers.
 
-use results::AnswerPart;
+use results::{AnswerPart, AnswerValue};
 use samples::units;
 
 use super::document::{Document, Tile, VerdictCard};
 use crate::screen::answer;
-use crate::screen::number::{bandwidth, three};
+use crate::screen::number::{bandwidth, in_doubt, three, time};
+use crate::tail_of::Tail;
 use crate::text::{heading, surroundings};
-use crate::unit::{Unit, duration, significant};
-use crate::{Analysis, Report, Subject};
+use crate::unit::{Unit, significant};
+use crate::{Analysis, Chapter, Report};
 
 pub(crate) fn of_report(report: &Report, details: bool) -> String {
     let started = report.facts.began().unwrap_or_default().trim_end_matches('Z').replacen('T', " ", 1);
@@ -16,14 +17,21 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
     let summary = heading.strip_prefix(&report.title).unwrap_or(&heading).trim_start_matches(": ");
     let mut place = vec![summary.to_string()];
     place.extend(surroundings(report));
-    let verdict = report.tail().filter(|_| report.brief.is_empty()).map(|tail| VerdictCard {
+    // Whoever wants the times of a run with wrong data all the same opens a chapter.
+    let is_shown = answer::is_shown(report);
+    let fold = |chapter: &Chapter| Chapter { folded: true, ..chapter.clone() };
+    let folded: Vec<Chapter> = match is_shown {
+        true => Vec::new(),
+        false => report.chapters.iter().map(fold).collect(),
+    };
+    let verdict = report.tail().filter(|_| report.brief.is_empty() && is_shown).map(|tail| VerdictCard {
         label: "Verdict",
         code: tail.code(),
         text: tail.text(),
         advice: tail.advice(),
         findings: tail.findings(),
     });
-    let brief = (!report.brief.is_empty()).then(|| VerdictCard {
+    let brief = (!report.brief.is_empty() && is_shown).then(|| VerdictCard {
         label: "In short",
         code: "summary".into(),
         text: report.brief.join(" "),
@@ -42,13 +50,8 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
         answer: answer_of(report),
         warnings: &report.warnings,
         verdict: brief.or(verdict),
-        tiles: report
-            .main
-            .as_ref()
-            .filter(|_| report.brief.is_empty())
-            .map(|main| tiles(main, report.numbers.only(), throughput(report)))
-            .unwrap_or_default(),
-        chapters: &report.chapters,
+        tiles: if is_shown { tiles_of(report) } else { Vec::new() },
+        chapters: if is_shown { &report.chapters } else { &folded },
         facts: Some(&report.facts),
         details,
         timed_lines: &report.timed_lines,
@@ -60,69 +63,109 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
 /// What the run came to, and the answer.
 fn answer_of(report: &Report) -> Option<String> {
     let (sign, outcome) = answer::outcome(report);
-    let sentences = answer::subject(report).map(|_| answer::sentences(report)).unwrap_or_default();
+    let sentences = match answer::is_shown(report) {
+        true if !report.brief.is_empty() => String::new(),
+        true => answer::sentences(report),
+        false => {
+            "Rates and times of a run with wrong data are no answer: the chapters that have them are folded."
+                .into()
+        }
+    };
     let verified = answer::verified_sentence(report).map_or(String::new(), |said| format!("{said} "));
     Some(format!("{} {outcome}. {verified}{sentences}", sign.mark()).trim_end().to_owned())
 }
 
-/// Bytes a second of the operation that the page is about, or operations a second where it moves none.
-fn throughput(report: &Report) -> Option<Tile> {
-    let part = report.numbers.only()?;
-    let operations = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
-    let over = match part.ranks {
-        Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
-        Some(_) | None => String::new(),
-    };
-    Some(match part.bytes_per_second.filter(|rate| *rate > 0.0) {
-        Some(rate) => {
-            let below = format!("{}{over}", operations.unwrap_or_default());
-            Tile::new("Throughput", &bandwidth(rate), below.trim_start())
-        }
-        None => Tile::new("Throughput", &operations?, over.trim_start()),
-    })
+/// The numbers of the answer, as the screen has them: of several parts the rate of each.
+fn tiles_of(report: &Report) -> Vec<Tile> {
+    let Some(main) = report.main.as_ref().filter(|_| report.brief.is_empty()) else { return Vec::new() };
+    let law = answer::subject(report).is_some();
+    match report.numbers.parts.as_slice() {
+        [] => tiles(main, None, law),
+        [only] => throughput(only).into_iter().chain(tiles(main, Some(only), law)).collect(),
+        several => several.iter().filter_map(of_part).collect(),
+    }
 }
 
-/// The key numbers.
-pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, throughput: Option<Tile>) -> Vec<Tile> {
-    let Some(summary) = &main.summary else { return Vec::new() };
-    let mut summary = summary.clone();
-    if let Some(found) = part.and_then(|part| part.quantiles_seconds.as_ref()) {
-        (summary.median, summary.p99, summary.max) = (found.p50, found.p99, found.max);
+/// Bytes a second of the operation that the page is about, or operations a second where it moves none.
+fn throughput(part: &AnswerPart) -> Option<Tile> {
+    let (rates, of) = answer::rates(part);
+    let (rate, others) = rates.split_first()?;
+    let note = format!("{}{of}", others.join(", "));
+    Some(Tile::new("Throughput", rate, note.trim_start_matches([' ', ','])))
+}
+
+/// One of several parts: how many a second, bytes a second, how long one takes.
+fn of_part(part: &AnswerPart) -> Option<Tile> {
+    let times = answer::times_in_short(part).unwrap_or_default();
+    let times = times.strip_prefix(&part.operation).unwrap_or(&times).trim_start();
+    let bytes = part.bytes_per_second.map(bandwidth);
+    let name = part.label.as_ref().filter(|label| **label != part.operation);
+    let name = name.map_or(part.operation.clone(), |label| format!("{label} / {}", part.operation));
+    let notes: Vec<&str> =
+        bytes.iter().map(String::as_str).chain([times]).filter(|note| !note.is_empty()).collect();
+    let rate = format!("{} /s", three(part.operations_per_second?));
+    Some(Tile::new(&name, &rate, &notes.join(", ")))
+}
+
+/// What the quantiles of the answer are of.
+fn of_what(main: &Analysis, part: Option<&AnswerPart>) -> String {
+    match part.map(|part| part.value) {
+        Some(AnswerValue::Safe) => part.map(AnswerPart::told).unwrap_or_default(),
+        Some(AnswerValue::Response) => format!("{}, from its scheduled start", main.subject.describe()),
+        Some(AnswerValue::Operation | AnswerValue::Step) | None => main.subject.describe(),
     }
-    let what = Subject::value_name(&main.subject);
-    let mut tiles: Vec<Tile> = throughput.into_iter().collect();
-    tiles.push(Tile::new("Median", &duration(summary.median), &main.subject.describe()));
-    match summary.p99 {
-        Some(p99) => {
-            let over = significant(100.0 * (p99 / summary.median - 1.0), 2);
-            tiles.push(Tile::new(
-                "99 of 100 are faster than",
-                &duration(p99),
-                &format!("{over}% above the median"),
-            ));
-        }
-        None => tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), "")),
+}
+
+/// The key numbers of one part, or of what is analysed; `law`: whether they are of what the law is of.
+pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, law: bool) -> Vec<Tile> {
+    let found = part.and_then(|part| part.quantiles_seconds.as_ref()).or(main.quantiles.as_ref());
+    let Some(found) = found else { return Vec::new() };
+    let (intervals, count) = match part {
+        Some(part) => (&part.intervals, part.count),
+        None => (&main.intervals, main.subject.steps.len() as u64),
+    };
+    let interval = |p: f64| intervals.iter().find(|one| one.probability == p);
+    let mut tiles = vec![Tile::new("Median", &in_doubt(found.p50, interval(0.5)), &of_what(main, part))];
+    if let Some(p99) = found.p99 {
+        let (name, note) = match interval(0.99).map(|one| (one.lower_seconds, one.upper_seconds)) {
+            Some((Some(lower), Some(upper))) => {
+                ("99 of 100 are faster than", format!("95% interval {} to {}", time(lower), time(upper)))
+            }
+            Some((Some(lower), None)) => {
+                ("99 of 100 were faster than", format!("uncertain: {} or more", time(lower)))
+            }
+            Some((None, None)) => ("99 of 100 were faster than", "uncertain: too few values".to_owned()),
+            Some((None, Some(_))) | None => ("99 of 100 are faster than", String::new()),
+        };
+        tiles.push(Tile::new(name, &in_doubt(p99, interval(0.99)), &note));
     }
-    let note = format!(
-        "of {} {what}s, {} times the median",
-        units::count(summary.n as u64),
-        significant(summary.max / summary.median, 3)
+    let what = main.subject.value_name();
+    let times = found.max / found.p50;
+    let times =
+        if times.is_finite() { format!(", {} times the median", three(times)) } else { String::new() };
+    let note = format!("of {} {what}s{times}", units::count(count));
+    tiles.push(Tile::new("Slowest", &time(found.max), &note));
+    tiles.extend(
+        main.tail
+            .as_ref()
+            .filter(|tail| law && tail.is_usable())
+            .map_or(Vec::new(), |tail| of_law(tail, main.unit)),
     );
-    tiles.push(Tile::new("Slowest", &duration(summary.max), &note));
-    let usable = main.tail.as_ref().filter(|tail| tail.is_usable());
-    if usable.is_none() && summary.p99.is_some() {
-        // Where the law does not fit, measured values are shown instead of its predictions.
-        tiles.push(Tile::new("9 of 10 are faster than", &duration(summary.p90), ""));
-    }
-    let Some(found) = usable.and_then(|tail| tail.assessment.as_ref()) else { return tiles };
+    tiles
+}
+
+/// What the law predicts, and its shape.
+fn of_law(tail: &Tail, unit: Unit) -> Vec<Tile> {
+    let Some(found) = &tail.assessment else { return Vec::new() };
+    let mut tiles = Vec::new();
     let beyond = found.return_levels.iter().find(|level| !level.observed);
     if let Some(level) = beyond.or(found.return_levels.last()) {
-        let unit = main.unit.that_suits(level.level);
+        let unit = unit.that_suits(level.level);
         let (value, note) = if level.lower.is_finite() && level.upper.is_finite() {
             let [value, lower, upper] = unit.with_interval(level.level, level.lower, level.upper);
             (value, format!("95% interval {lower} to {}", unit.named(&upper)))
         } else {
-            (significant(unit.scale(level.level), 4), String::new())
+            (significant(unit.scale(level.level), 3), String::new())
         };
         let name = format!("Expected once in {}", units::count(level.period as u64));
         tiles.push(Tile::new(&name, &unit.named(&value), &note));

@@ -4,7 +4,7 @@ use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRo
 use samples::{EndedBy, JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::AnswerSign;
-use super::number::{bandwidth, three, time};
+use super::number::{bandwidth, in_doubt, three, time};
 use crate::how_many::how_many;
 use crate::{Analysis, Report, percent, words};
 
@@ -131,7 +131,7 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
 }
 
 /// Is what was measured the answer? Not of a run with wrong data.
-pub(super) fn is_shown(report: &Report) -> bool {
+pub(crate) fn is_shown(report: &Report) -> bool {
     are_shown(&report.judgements)
 }
 
@@ -232,9 +232,11 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
 }
 
 /// `fread median 187 µs, p99 9.04 ms`.
-fn times_in_short(part: &AnswerPart) -> Option<String> {
+pub(crate) fn times_in_short(part: &AnswerPart) -> Option<String> {
     let found = part.quantiles_seconds.as_ref()?;
-    let slow = found.p99.map_or(format!("slowest {}", time(found.max)), |p99| format!("p99 {}", time(p99)));
+    let slow = found
+        .p99
+        .map_or(format!("slowest {}", time(found.max)), |p99| format!("p99 {}", doubted(part, 0.99, p99)));
     let safe = if part.value == AnswerValue::Safe { " until safe" } else { "" };
     Some(format!("{}{safe} median {}, {slow}", part.operation, time(found.p50)))
 }
@@ -277,11 +279,14 @@ fn round(share: f64) -> f64 {
 
 /// `548 MiB/s, 37.2 fwrite/s over 16 ranks while writing.` Of a handful of operations bytes a second alone, if any.
 fn throughput(part: &AnswerPart) -> Option<String> {
+    let (rates, of) = rates(part);
+    (!rates.is_empty()).then(|| format!("{}{of}.", rates.join(", ")))
+}
+
+/// Bytes and operations a second of a part, and what follows them: over how many ranks, in what time, of how many requested.
+pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
     let rate = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
     let rates: Vec<String> = part.bytes_per_second.map(bandwidth).into_iter().chain(rate).collect();
-    if rates.is_empty() {
-        return None;
-    }
     let over = match part.ranks {
         Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
         _ => String::new(),
@@ -290,7 +295,7 @@ fn throughput(part: &AnswerPart) -> Option<String> {
         true => ", as many as requested".to_owned(),
         false => format!(" of {} requested", three(rate.asked_per_second)),
     });
-    Some(format!("{}{over}{}{asked}.", rates.join(", "), busy(std::slice::from_ref(part))))
+    (rates, format!("{over}{}{asked}", busy(std::slice::from_ref(part))))
 }
 
 /// `A step takes 13.2 ms (median); 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.
@@ -346,7 +351,7 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
 
 /// A quantile with `?` where its interval has no upper end, as in the table of the screen.
 fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> String {
-    format!("{}{}", time(seconds), if part.is_open(probability) { "?" } else { "" })
+    in_doubt(seconds, part.interval(probability))
 }
 
 /// Operations a second, throughput, median and p99 of an answer as cells of a list of runs, with the digits and marks of its

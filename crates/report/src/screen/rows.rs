@@ -3,7 +3,7 @@
 use results::{QuantileInterval, Quantiles, ResultRow};
 use samples::units;
 
-use super::number::{between, three, time, unit_of_rates};
+use super::number::{DOUBT, between, in_doubt, three, unit_of_rates};
 use super::paint::cut;
 use crate::table::width;
 
@@ -12,9 +12,6 @@ const NAME: (usize, usize) = (44, 14);
 
 /// The head of the column of intervals.
 const INTERVAL: &str = "95% interval";
-
-/// Behind a quantile whose interval has no upper end.
-const DOUBT: &str = "?";
 
 /// A row of the table before it is laid out.
 pub(crate) struct Shown {
@@ -57,8 +54,7 @@ impl Shown {
     /// A quantile; with `?` where its interval has no upper end.
     fn quantile(&self, probability: f64, value: impl Fn(&Quantiles) -> Option<f64>) -> String {
         let Some(value) = self.quantiles.as_ref().and_then(value) else { return "–".into() };
-        let open = self.interval(probability).is_some_and(|found| found.upper_seconds.is_none());
-        format!("{}{}", time(value), if open { DOUBT } else { "" })
+        in_doubt(value, self.interval(probability))
     }
 
     fn interval(&self, probability: f64) -> Option<&QuantileInterval> {

@@ -1,10 +1,13 @@
 //! Tables of the durations of every site, of the gates and of the ranks.
 
+use results::{QuantileInterval, ResultRow};
 use samples::{Run, SiteKind, units};
 
 use super::grid::Table;
 use crate::Analysis;
 use crate::figures::{LastRanks, TargetEffects};
+use crate::number::{DOUBT, in_doubt, time};
+use crate::place_key::PlaceKey;
 use crate::summary::Summary;
 use crate::tail_of::Tail;
 use crate::unit::{duration, fixed, percent, probability};
@@ -16,19 +19,21 @@ const MANY_SITES: usize = 20;
 /// Steps whose median by the clock is so many times that of T do not begin together.
 const APART: f64 = 1.5;
 
-/// Every duration with the unit that suits it.
-fn quantiles(summary: &Summary) -> [String; 7] {
-    let optional = |value: Option<f64>| value.map_or("–".into(), duration);
+/// Every duration with the digits and the doubt of the screen.
+fn quantiles(summary: &Summary, intervals: &[QuantileInterval]) -> [String; 7] {
+    let at = |p: f64, value: Option<f64>| {
+        value.map_or("–".into(), |value| in_doubt(value, intervals.iter().find(|one| one.probability == p)))
+    };
     // One observation is no distribution: it stands as the mean and the maximum.
-    let several = |value: f64| optional((summary.n > 1).then_some(value));
+    let several = |p: f64, value: f64| at(p, (summary.n > 1).then_some(value));
     [
         units::count(summary.n as u64),
-        duration(summary.mean),
-        several(summary.median),
-        several(summary.p90),
-        optional(summary.p99),
-        optional(summary.p999),
-        duration(summary.max),
+        time(summary.mean),
+        several(0.5, summary.median),
+        several(0.9, summary.p90),
+        at(0.99, summary.p99),
+        at(0.999, summary.p999),
+        time(summary.max),
     ]
 }
 
@@ -36,16 +41,21 @@ fn quantiles(summary: &Summary) -> [String; 7] {
 ///
 /// Steps that begin together on all ranks last as long as T; where they do not, a row says how long they took by the
 /// clock.
-pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
+pub(crate) fn sites(run: &Run, rows: &[ResultRow], main: Option<&Analysis>) -> Table {
     let subject = main.map(|main| &main.subject);
     let mut table = Table::new(
         "Durations",
         &["<what", "<line", "n", "mean", "median", "p90", "p99", "p99.9", "max", "failed"],
     );
-    let mut push = |strong: bool, name: String, line: String, summary: Option<Summary>, failed: usize| {
+    let mut push = |strong: bool,
+                    [name, line]: [String; 2],
+                    summary: Option<Summary>,
+                    intervals: &[QuantileInterval],
+                    failed: usize| {
         if let Some(summary) = summary {
             let failed = if failed == 0 { String::new() } else { units::count(failed as u64) };
-            table.push(strong, [name, line].into_iter().chain(quantiles(&summary)).chain([failed]));
+            let cells = quantiles(&summary, intervals);
+            table.push(strong, [name, line].into_iter().chain(cells).chain([failed]));
         }
     };
     if let Some(subject) = subject.filter(|subject| subject.gate && subject.ranks.len() > 1) {
@@ -56,10 +66,17 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
         let name = format!("T = {}", subject.describe());
         let longest = Summary::of(&subject.values());
         let median = longest.as_ref().map_or(f64::INFINITY, |longest| longest.median);
-        push(true, name, line.clone(), longest, subject.failed);
+        let intervals = main.map_or(&[][..], |main| &main.intervals);
+        push(true, [name, line.clone()], longest, intervals, subject.failed);
         if subject.has_correction() {
             let corrected: Vec<f64> = subject.steps.iter().map(|step| step.corrected).collect();
-            push(false, "T without run-queue wait".into(), line.clone(), Summary::of(&corrected), 0);
+            push(
+                false,
+                ["T without run-queue wait".into(), line.clone()],
+                Summary::of(&corrected),
+                intervals,
+                0,
+            );
         }
         let by_clock = main.and_then(|main| main.by_clock.as_ref());
         if let Some(steps) = by_clock.filter(|steps| steps.whole.median > APART * median) {
@@ -67,7 +84,7 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
                 0.0 => "from the first begin to the last end".to_owned(),
                 apart => format!("from the first begin to the last end, ± {}", duration(apart)),
             };
-            push(false, name, line, Some(steps.whole.clone()), 0);
+            push(false, [name, line], Some(steps.whole.clone()), intervals, 0);
         }
     }
     let mut durations: Vec<(u128, Vec<f64>, usize)> = vec![(0, Vec::new(), 0); run.sites.len()];
@@ -96,7 +113,11 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
         let strong = subject.is_some_and(|subject| {
             (!subject.gate || subject.ranks.len() == 1) && subject.sites.contains(&(*site as u32))
         });
-        push(strong, site_name(run, *site), line, Summary::of(values), *failed);
+        // One line of several is known no better than all of them together.
+        let key = PlaceKey::of(&run.sites[*site]);
+        let row = rows.iter().find(|row| PlaceKey::of_row(row) == key);
+        let intervals = row.map_or(&[][..], |row| &row.intervals);
+        push(strong, [site_name(run, *site), line], Summary::of(values), intervals, *failed);
     }
     if table.rows.iter().all(|row| row.cells.last().is_none_or(String::is_empty)) {
         table.columns.pop();
@@ -105,6 +126,7 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
         });
     }
     let mut notes = Vec::new();
+    notes.extend(doubt(&table));
     if run.samples.iter().any(|sample| sample.batch > 1) {
         notes.push("Operations that were timed in batches: n counts batches, each of which is the mean of its operations.".to_owned());
     }
@@ -116,6 +138,14 @@ pub(crate) fn sites(run: &Run, main: Option<&Analysis>) -> Table {
     }
     table.note = notes.join(" ");
     table
+}
+
+/// What the mark of doubt means, where a cell has it.
+fn doubt(table: &Table) -> Option<String> {
+    let mut cells = table.rows.iter().flat_map(|row| &row.cells);
+    cells
+        .any(|cell| cell.ends_with(DOUBT))
+        .then(|| format!("{DOUBT} too few to say how much larger it may be."))
 }
 
 /// The name of a site in a table that has a column for its line.
@@ -140,26 +170,29 @@ pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usi
             [
                 gate.subject.name.clone(),
                 units::count(summary.n as u64),
-                duration(summary.median),
-                summary.p99.map_or("–".into(), duration),
-                duration(summary.max),
+                time(summary.median),
+                summary.p99.map_or("–".into(), |p99| {
+                    in_doubt(p99, gate.intervals.iter().find(|one| one.probability == 0.99))
+                }),
+                time(summary.max),
                 shape,
                 gate.tail.as_ref().map_or("–".into(), |tail| tail.code().replace('-', " ")),
             ],
         );
     }
+    let mut notes: Vec<String> = doubt(&table).into_iter().collect();
     if left_out > 0 {
-        table.note =
-            format!("{left_out} further gates, with less time, are left out: choose one with `--label`.");
+        notes.push(format!(
+            "{left_out} further gates, with less time, are left out: choose one with `--label`."
+        ));
     }
     if judged > 1 {
-        let note = format!(
+        notes.push(format!(
             "Each gate is judged on its own: of {judged} gates that are independent draws of a GEV, up to {chance:.1} \
              on average get a verdict against it by chance."
-        );
-        table.note =
-            [table.note, note].into_iter().filter(|note| !note.is_empty()).collect::<Vec<_>>().join(" ");
+        ));
     }
+    table.note = notes.join(" ");
     table
 }
 
@@ -210,7 +243,7 @@ mod tests {
         let mut run = samples::example::parallel_write(2, 10, 1);
         run.samples[0].errno = 12;
         run.samples[0].duration_ps = 1 << 60;
-        let table = sites(&run, None);
+        let table = sites(&run, &[], None);
         let alloc = &table.rows[0].cells;
         assert_eq!((alloc[0].as_str(), alloc[2].as_str(), alloc[9].as_str()), ("alloc", "19", "1"));
         assert!(alloc[8].ends_with("ms"), "{alloc:?}");
@@ -219,11 +252,11 @@ mod tests {
     #[test]
     fn durations_of_batches_are_those_of_one_operation() {
         let mut run = samples::example::parallel_write(2, 10, 1);
-        let single = sites(&run, None);
+        let single = sites(&run, &[], None);
         for sample in &mut run.samples {
             (sample.batch, sample.duration_ps) = (1000, sample.duration_ps * 1000);
         }
-        let batches = sites(&run, None);
+        let batches = sites(&run, &[], None);
         let cells = |table: &Table| table.rows.iter().map(|row| row.cells.clone()).collect::<Vec<_>>();
         assert_eq!(cells(&single), cells(&batches));
         assert!(

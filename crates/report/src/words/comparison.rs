@@ -123,7 +123,7 @@ pub fn of_runs(found: &SeveralRuns) -> (Outcome, String) {
 }
 
 /// A factor and its interval, with so many digits that its ends are told apart.
-fn quoted(value: f64, interval: &Interval) -> [String; 2] {
+pub(crate) fn quoted(value: f64, interval: &Interval) -> [String; 2] {
     let width = interval.upper - interval.lower;
     let shown: Box<dyn Fn(f64) -> String> = match width > 0.0 && width < 0.01 && value < 10.0 {
         true => {
