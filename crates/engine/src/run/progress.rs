@@ -51,7 +51,7 @@ fn steps(plan: &Plan, run: &Run, (ranks, planned): (&BTreeSet<u32>, &[Details]))
         return None;
     }
     let mut done: HashMap<(u32, BlockAt<'_>), u64> = HashMap::new();
-    for sample in &run.samples {
+    for sample in run.samples.iter().filter(|sample| !sample.failed()) {
         let place = run.sites.get(sample.site as usize).map(place_of);
         if let Some(place) = place.filter(|place| wanted.contains_key(place)) {
             *done.entry((sample.rank, place)).or_default() += 1;
@@ -66,7 +66,7 @@ fn place_of(site: &Site) -> BlockAt<'_> {
     (site.kind, &site.operation, site.line)
 }
 
-/// Operations of all ranks together.
+/// Operations of all ranks together; one that failed is not done.
 fn operations(plan: &Plan, run: &Run, planned: &[Details]) -> Progress {
     let is_timed = |command: Command| !matches!(command.by_class(), CommandByClass::Language(_));
     let mut all = 0_u64;
@@ -80,10 +80,10 @@ fn operations(plan: &Plan, run: &Run, planned: &[Details]) -> Progress {
     let counts =
         |site: u32| run.sites.get(site as usize).is_some_and(|site| places.contains(&place_of(site)));
     let done = match run.facts.counted.is_empty() {
-        true => run.samples.iter().filter(|sample| counts(sample.site)).count() as u64,
+        true => run.samples.iter().filter(|sample| counts(sample.site) && !sample.failed()).count() as u64,
         false => {
             let of_place = run.facts.counted.iter().filter(|counted| counts(counted.site));
-            of_place.map(|counted| counted.histogram.count() + counted.failed).sum()
+            of_place.map(|counted| counted.histogram.count()).sum()
         }
     };
     Progress { done, planned: all, unit: ProgressUnit::Operations }
