@@ -53,6 +53,31 @@ def test_screen_and_status(read_back, program):
         assert ("WRONG DATA" in (folder / page).read_text()) == corrupt
 
 
+def test_several_wrong_files_are_listed_with_their_number(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "write.ppl").write_text('define ranks 1;\nfor $i in range(0, 8) { write("blk$i", 64k); }\n')
+    (tmp_path / "check.ppl").write_text('define ranks 1;\nverify { for $i in range(0, 8) { read("blk$i"); } }\n')
+    call(program, tmp_path, "run", "write.ppl", "--report", "none").check_returncode()
+    for number in (0, 1, 3, 4, 5, 6, 7):
+        with (tmp_path / f"blk{number}").open("r+b") as file:
+            file.seek(4000 + number)
+            old = file.read(1)
+            file.seek(4000 + number)
+            file.write(bytes([old[0] ^ 1]))
+    ran = call(program, tmp_path, "run", "check.ppl", "-o", "c.parquet")
+    assert ran.returncode == 3
+    assert "and 4 more reads" in ran.stderr
+    again = call(program, tmp_path, "report", "c.parquet", "-o", "again.html")
+    for screen in (ran.stdout, again.stdout):
+        told = " ".join(screen.split())
+        assert "blk0, byte 4000: " in told and "; and 6 more reads: -v" in told, screen
+    detailed = call(program, tmp_path, "report", "c.parquet", "-v", "-o", "again.html").stdout
+    for text in (detailed, (tmp_path / "c.html").read_text()):
+        told = " ".join(text.split())
+        for number in (0, 1, 3):
+            assert f"blk{number}, byte {4000 + number}: " in told, text
+        assert "7 times" in told and "; and 4 more reads" in told
+
+
 def test_every_way_of_running_ends_alike(read_back, program):
     corrupt, folder, _ = read_back
     for option in ("-q", "--json", "-s", "-v"):
@@ -411,6 +436,22 @@ def test_how_far_is_told_in_operations_or_not_at_all(program: Path, tmp_path: Pa
     (tmp_path / "p.ppl").write_text('for 60s {\n  create("begun");\n  think 20ms;\n}\n')
     said = interrupted(program, tmp_path, tmp_path / "begun", "--json", "--report", "none")
     assert "progress" not in json.loads(said)["judgements"]
+
+
+def test_what_failed_last_is_not_among_what_was_done(program: Path, tmp_path: Path) -> None:
+    """Three programs that fail at their 49th turn: 48 are done, whatever is counted and however it is kept."""
+    fails = 'stat($i == 48 ? "missing" : ".");'
+    for name, turn, done in (
+        ("steps", f'time["step"] {{ {fails} }}', "48 of 80 steps"),
+        ("operations", fails, "48 of 80 operations"),
+        ("counted", fails, "48 of 80 operations"),
+    ):
+        text = f"on_error stop;\nfor $i in range(0, 80) {{ {turn} }}\n"
+        (tmp_path / f"{name}.ppl").write_text(text)
+        more = ["--record", "histogram"] if name == "counted" else []
+        ran = call(program, tmp_path, "run", f"{name}.ppl", "--report", "none", *more)
+        assert f"after {done}" in " ".join(ran.stdout.split()), ran.stdout
+        assert f"; {done} were done" in ran.stderr, ran.stderr
 
 
 def test_no_law_and_no_picture_below_failed_operations(program: Path, tmp_path: Path) -> None:

@@ -15,6 +15,8 @@ pub struct Told {
     pub head: String,
     /// The first examples, each with its rank.
     pub examples: Vec<String>,
+    /// Of wrong data: the first files and bytes, and how many more reads there were.
+    pub places: Vec<String>,
     /// It says no more than the outcome of the run does.
     pub is_outcome: bool,
 }
@@ -80,7 +82,7 @@ fn so_far(found: &Judgements) -> Option<String> {
 }
 
 fn plain(kind: JudgementKind, head: &str) -> Told {
-    Told { kind, head: head.to_owned(), examples: Vec::new(), is_outcome: false }
+    Told { kind, head: head.to_owned(), examples: Vec::new(), places: Vec::new(), is_outcome: false }
 }
 
 fn times(count: u64) -> String {
@@ -106,10 +108,26 @@ fn of_operations(one: &Judgement) -> Told {
         (JudgementKind::ExpectationNotMet, _) => format!("{place} failed {often} otherwise than expected"),
         _ => format!("{place} failed {often}"),
     };
-    let examples: Vec<String> =
+    let mut examples: Vec<String> =
         one.examples.iter().filter(|example| !example.text.is_empty()).map(JudgementExample::told).collect();
+    let mut places: Vec<String> = one.examples.iter().filter_map(wrong_byte).collect();
+    if one.kind == JudgementKind::WrongContent && !places.is_empty() {
+        let more = and_more(one.count.saturating_sub(places.len() as u64));
+        examples.extend(more.clone());
+        places.extend(more);
+    }
     let head = if examples.is_empty() && one.errno != 0 { format!("{head}: {}", reason(one)) } else { head };
-    Told { kind: one.kind, head, examples, is_outcome: false }
+    Told { kind: one.kind, head, examples, places, is_outcome: false }
+}
+
+/// `blk, byte 4096: it was changed`: the first wrong byte of a read.
+pub(crate) fn wrong_byte(example: &JudgementExample) -> Option<String> {
+    Some(format!("{}, byte {}: {}", example.file, example.byte?, example.content))
+}
+
+/// `and 4 more reads`, of wrong data; none of none.
+pub(crate) fn and_more(reads: u64) -> Option<String> {
+    (reads > 0).then(|| format!("and {} more read{}", units::count(reads), if reads == 1 { "" } else { "s" }))
 }
 
 /// The errno in words.
@@ -250,8 +268,11 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
                 continue;
             }
         };
-        let first = one.examples.first().map_or(String::new(), |example| format!(": {example}"));
-        let text = format!("{}{first}", one.head);
+        let told = match one.places.is_empty() {
+            true => one.examples.first().cloned().unwrap_or_default(),
+            false => one.places.join("; "),
+        };
+        let text = if told.is_empty() { one.head } else { format!("{}: {told}", one.head) };
         match warnings.iter_mut().find(|known| known.code == code) {
             Some(known) => {
                 let more = others.entry(code).or_default();
@@ -357,6 +378,30 @@ mod tests {
                     (fwrite in line 3).";
         assert_eq!((told.code.as_str(), told.text.as_str()), (SHORT_TRANSFER, text));
         assert!(lines(&found).is_empty() && found.are_well());
+    }
+
+    #[test]
+    fn wrong_data_are_listed_with_how_many_more_there_are() {
+        let mut found = Judgements::default();
+        for file in 0..7 {
+            let example = JudgementExample {
+                rank: Some(0),
+                text: format!("line 2: read(\"blk{file}\"): wrong"),
+                file: format!("blk{file}"),
+                byte: Some(4_000 + file),
+                content: "it was changed".into(),
+                ..JudgementExample::default()
+            };
+            let kind = JudgementKind::WrongContent;
+            let examples = if file < 3 { vec![example] } else { Vec::new() };
+            let (line, operation) = (2, "read".into());
+            found.add(Judgement { kind, line, operation, count: 1, examples, ..Judgement::default() });
+        }
+        let [told] = &warnings(&found)[..] else { panic!("one warning") };
+        let text = "WRONG DATA: read in line 2 did not read what was written, 7 times: blk0, byte 4000: it was changed; \
+                    blk1, byte 4001: it was changed; blk2, byte 4002: it was changed; and 4 more reads.";
+        assert_eq!(told.text, text);
+        assert_eq!(lines(&found)[0].examples.last().map(String::as_str), Some("and 4 more reads"));
     }
 
     #[test]
