@@ -55,9 +55,9 @@ pub struct Choice {
     pub row: usize,
     /// The index of the operation that was chosen: the same, or what the block holds.
     pub operation: usize,
-    /// Its share of the time in which the operations that could have been chosen were under way.
+    /// Its share of the time in which operations were under way: of set-up only where that was chosen, of pauses never.
     pub share: f64,
-    /// The operation with the next largest share, and that.
+    /// Of the others the operation with the largest share, and that: a larger one where it has too few timings to be chosen.
     pub runner_up: Option<(usize, f64)>,
     /// Whether ranks meet at the block, so that its slowest rank counts.
     pub gate: bool,
@@ -92,17 +92,26 @@ pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
         (!found.is_empty()).then_some(found)
     })?;
     let busy = |at: usize| rows[at].time_at_work();
-    let total: f64 = eligible.iter().map(|at| busy(*at)).sum();
     let mut order = eligible;
     // Stable: of equal ones the first in the program.
     order.sort_by(|a, b| busy(*b).total_cmp(&busy(*a)));
     let operation = order[0];
+    // A share is of the time of all that are like it, also of those with few timings.
+    let all: Vec<usize> = operations
+        .iter()
+        .copied()
+        .filter(|at| if works(operation) { works(*at) } else { !waits(*at) || waits(operation) })
+        .collect();
+    let total: f64 = all.iter().map(|at| busy(*at)).sum();
+    let others = all.iter().copied().filter(|at| *at != operation);
+    // Of equal ones the first in the program.
+    let next = others.rev().max_by(|a, b| busy(*a).total_cmp(&busy(*b)));
     let block = gate_of(rows, operation);
     Some(Choice {
         row: block.unwrap_or(operation),
         operation,
         share: busy(operation) / total,
-        runner_up: order.get(1).map(|at| (*at, busy(*at) / total)),
+        runner_up: next.map(|at| (at, busy(at) / total)),
         gate: block.is_some(),
     })
 }
@@ -160,7 +169,12 @@ mod tests {
             ResultRow { kind: SiteKind::Time, ..row("time", 40, 50.0) },
         ];
         let found = choose(&rows).unwrap();
-        assert_eq!((found.row, found.gate, found.runner_up), (3, false, Some((4, 0.4))));
+        // The share is of all that works, and what has most of the time is named though it is not chosen.
+        assert_eq!((found.row, found.gate, found.runner_up), (3, false, Some((2, 8.0 / 13.0))));
+        assert!(!found.dominates() && (found.share - 3.0 / 13.0).abs() < 1e-12);
+        let found = choose(&[row("fread", 5_000, 3.0), row("fwrite", 5_000, 2.0), row("fopen", 9, 30.0)]);
+        let found = found.unwrap();
+        assert_eq!((found.row, found.runner_up), (0, Some((1, 0.4))));
         assert!(found.dominates() && (found.share - 0.6).abs() < 1e-12);
         assert!(!choose(&[row("a", 50, 1.0), row("b", 50, 1.1), row("c", 50, 1.0)]).unwrap().dominates());
     }
