@@ -22,7 +22,8 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
     let reads = is_about(results::is_read)
         .then(|| from_memory.as_ref().and_then(of_reads).or_else(|| of_durations(rows, facts)));
     let reads = reads.flatten();
-    let writes = (is_about(results::is_write) && are_writes_cached(numbers, facts))
+    let is_safe = numbers.parts.iter().any(|part| part.value == AnswerValue::Safe);
+    let writes = (is_about(results::is_write) && !is_safe && results::writes_end_in_memory(rows, facts))
         .then(|| "writes ended in memory (the page cache), not on the device".to_owned());
     let verified = from_memory.as_ref().and_then(|found| of_verified(numbers, found));
     let is_of_writes = writes.is_some();
@@ -83,14 +84,6 @@ fn part(share: f64) -> String {
     }
 }
 
-/// The program says that it goes through the page cache, and nothing makes its writes safe.
-fn are_writes_cached(numbers: &AnswerNumbers, facts: &Facts) -> bool {
-    let said = results::settings(facts);
-    let is_said = |word: &str| said.iter().any(|one| one.starts_with(word));
-    let is_safe = numbers.parts.iter().any(|part| part.value == AnswerValue::Safe);
-    is_said("cached") && !is_safe && !is_said("O_") && !is_said("fsync") && !is_said("fdatasync")
-}
-
 /// How to reach the device: the option of the command that was typed, or what a program writes.
 fn way_out(facts: &Facts, writes: bool) -> String {
     if facts.file_systems.iter().any(|on| on.in_memory) {
@@ -100,7 +93,10 @@ fn way_out(facts: &Facts, writes: bool) -> String {
         Some("io") if writes => "--direct, or --fsync 1 to time writes until they are safe".into(),
         Some("io") => "--direct".into(),
         Some("ior") => "-B (O_DIRECT)".into(),
-        _ => "open the files with O_DIRECT, as in fopen(\"FILE\", \"O_RDONLY|O_DIRECT\")".into(),
+        _ if writes => {
+            "open the files with O_SYNC, or O_DIRECT, or write `fsync($file);` behind the writes".into()
+        }
+        _ => "open the files with O_DIRECT, as in `fopen(\"FILE\", \"O_RDONLY|O_DIRECT\")`".into(),
     }
 }
 
@@ -198,6 +194,44 @@ mod tests {
         assert!(!of(0, None).unwrap().contains("proves nothing"));
         assert!(!of(0, Some(VerifiedFacts::default())).unwrap().contains("proves nothing"));
         assert_eq!(of(900_000, verified), None);
+    }
+
+    #[test]
+    fn a_program_whose_text_takes_no_write_to_the_device_is_told_the_same() {
+        let of = |program: &str, parameter: &str, operation: &str| {
+            let row = ResultRow {
+                operation: operation.into(),
+                kind: SiteKind::Operation,
+                timings: 1_000,
+                operations: Some(1_000),
+                busy_seconds: Some(1.0),
+                ..ResultRow::default()
+            };
+            let facts = Facts {
+                program: program.into(),
+                backend: "posix".into(),
+                parameters: [("how".to_owned(), parameter.to_owned())].into(),
+                command_line: vec!["lastrank".into(), "run".into()],
+                ..Facts::default()
+            };
+            let rows = [row];
+            let numbers = AnswerNumbers::of(&rows, &facts, results::Wish::default());
+            warning(&numbers, &rows, &facts)
+        };
+        let told = of("fwrite($f, 4k);", "", "fwrite").expect("a warning");
+        let as_of_io = told_of("fwrite", ("cached", "io"), (None, None), None).unwrap();
+        assert!(as_of_io.starts_with(&told.text), "{told:?} {as_of_io}");
+        assert!(told.advice.contains("O_SYNC") && told.advice.contains("fsync"), "{told:?}");
+        for (program, parameter, operation) in [
+            ("fopen(\"f\", \"O_WRONLY|O_SYNC\");", "", "fwrite"),
+            ("fwrite($f, 4k); fsync($f);", "", "fwrite"),
+            ("fopen(\"f\", $how);", "O_WRONLY|O_DSYNC", "fwrite"),
+            ("dwrite(\"f\", 4k);", "", "dwrite"),
+            ("fread($f, 4k);", "", "fread"),
+            ("", "", "fwrite"),
+        ] {
+            assert_eq!(of(program, parameter, operation), None, "{program}");
+        }
     }
 
     #[test]

@@ -49,7 +49,9 @@ pub use iterations::{Iterations, Spread};
 pub use judged::judgements;
 pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
-pub use page_cache::{CallsFromMemory, FromMemory, from_memory, is_read, is_write, median_of_memory};
+pub use page_cache::{
+    CallsFromMemory, FromMemory, from_memory, is_read, is_write, median_of_memory, writes_end_in_memory,
+};
 pub use phases::{
     Moved, OperationOfRun, OperationOfRuns, Phase, PhaseOfRuns, PhasesOfRuns, phases, phases_of_runs,
     quantity,

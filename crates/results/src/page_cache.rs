@@ -53,6 +53,35 @@ impl CallsFromMemory {
     }
 }
 
+/// Commands whose writes go through the page cache, unless the file was opened otherwise.
+const PLAIN_WRITES: [&str; 4] = ["fwrite", "write", "append", "pwrite"];
+
+/// What a program says that takes its writes past the page cache, or waits until they are on the device.
+const SAFE_WORDS: [&str; 6] = ["o_direct", "odirect", "o_sync", "o_dsync", "sync", "mmap"];
+
+/// Whether writes ended in the page cache: a load says how it works; of other programs there is nothing in the text that takes
+/// any write to the device.
+pub fn writes_end_in_memory(rows: &[ResultRow], facts: &Facts) -> bool {
+    let said = crate::settings(facts);
+    let is_said = |word: &str| said.iter().any(|one| one.starts_with(word));
+    if ["direct", "O_", "fsync", "fdatasync"].into_iter().any(is_said) {
+        return false;
+    }
+    is_said("cached") || are_writes_plain(rows, facts)
+}
+
+fn are_writes_plain(rows: &[ResultRow], facts: &Facts) -> bool {
+    let mut text = facts.program.to_lowercase();
+    facts.parameters.values().for_each(|value| text += &value.to_lowercase());
+    let mut writes = rows
+        .iter()
+        .filter(|row| row.kind == SiteKind::Operation && is_write(&row.operation) && row.timings > 0);
+    !facts.program.is_empty()
+        && facts.backend == "posix"
+        && writes.all(|row| PLAIN_WRITES.contains(&row.operation.as_str()))
+        && !SAFE_WORDS.iter().any(|word| text.contains(word))
+}
+
 /// The median of the reads that most bytes were read by, where it is shorter than any device answers: at least half of them
 /// came from memory, whatever the kernel accounts. `None` of others, and where the device is memory itself.
 pub fn median_of_memory(rows: &[ResultRow], facts: &Facts) -> Option<f64> {
