@@ -213,6 +213,23 @@ fn runs_are_matched_by_label_and_operation_and_the_rest_is_told() {
 }
 
 #[test]
+fn one_run_a_side_tells_nothing_of_what_differs_from_run_to_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let text = "time[\"one\"] { repeat 60 { write(\"a\", 4k); } }\n";
+    run(path, "quiet.parquet", text);
+    run(path, "new.parquet", text);
+    let done = lastrank(path, &["compare", "quiet.parquet", "new.parquet", "-v"]);
+    assert!(done.out.contains("Is it a factor at all?"), "{}", done.out);
+    assert!(!done.out.contains("Random k") && !done.out.contains("k changes"), "{}", done.out);
+    // Of numbers each of which is a run, a bound of nothing is none.
+    std::fs::write(path.join("a.txt"), values(60, 1.0, 3)).unwrap();
+    let same = lastrank(path, &["compare", "a.txt", "a.txt", "-v"]);
+    assert!(same.out.contains("Random k: that k changes from run to run is not shown"), "{}", same.out);
+    assert!(!same.out.contains("by 0.00%"), "{}", same.out);
+}
+
+#[test]
 fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let draw = |scale: f64, seed: u64| -> String {

@@ -33,11 +33,23 @@ pub(crate) fn wrapped_with_units(text: &str, columns: usize) -> Vec<String> {
 pub(crate) fn is_unit(word: &str) -> bool {
     const UNITS: [&str; 14] =
         ["%", "ns", "µs", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "KiB/s", "MiB/s", "GiB/s"];
-    UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')']))
+    UNITS.contains(&word.trim_end_matches(['.', ',', ';', ':', ')', '?']))
 }
 
-/// The text with numbers and their units kept together.
+/// The text with what stands between backticks kept together, which is to be pasted, unless it is wider than any line.
+fn with_whole_commands(text: &str) -> String {
+    let parts: Vec<&str> = text.split('`').collect();
+    let is_command = |at: usize| at % 2 == 1 && at + 1 < parts.len() && width(parts[at]) + 2 < LEAST_COLUMNS;
+    let shown = |(at, part): (usize, &&str)| match is_command(at) {
+        true => part.replace(' ', &GLUE.to_string()),
+        false => (*part).to_owned(),
+    };
+    parts.iter().enumerate().map(shown).collect::<Vec<_>>().join("`")
+}
+
+/// The text with numbers and their units kept together, and commands whole.
 fn glued(text: &str) -> String {
+    let text = with_whole_commands(text);
     let mut out = String::new();
     for word in text.split_whitespace() {
         let after_number = out.ends_with(|last: char| last.is_ascii_digit());
@@ -81,4 +93,21 @@ pub(crate) fn wrapped(text: &str, columns: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_pasted_and_a_number_in_doubt_stay_whole() {
+        let text = format!("{} `lastrank fit a.parquet` p99 6.47 ms?, more", "x".repeat(30));
+        assert_eq!(
+            wrapped_with_units(&text, 50),
+            ["x".repeat(30).as_str(), "`lastrank fit a.parquet` p99 6.47 ms?, more"]
+        );
+        assert_eq!(wrapped_with_units("p99 is about 6.47 ms?, more", 17), ["p99 is about", "6.47 ms?, more"]);
+        let odd = format!("{} it`s a b", "x".repeat(40));
+        assert_eq!(wrapped_with_units(&odd, 46).len(), 2);
+    }
 }

@@ -19,7 +19,7 @@ pub enum Error {
         first: usize,
     },
     /// Fewer finite values than the method needs.
-    #[error("{found} finite {}, at least {needed} are needed: measure more runs", values(.found))]
+    #[error("{found} finite {}, at least {needed} are needed: measure more", values(.found))]
     TooFew {
         /// Finite values found.
         found: usize,

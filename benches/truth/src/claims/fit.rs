@@ -101,7 +101,7 @@ fn advice() -> Vec<Clause> {
             "keep the order",
             "Keep the values in the order in which they were measured: it tells changes and clusters",
         ),
-        neutral("measure more", "Measure at least {} more runs"),
+        neutral("measure more", "Measure at least {} more values"),
         neutral(
             "vary the parts",
             "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one number alone \

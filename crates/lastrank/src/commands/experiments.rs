@@ -16,8 +16,7 @@ pub fn run(args: &ExperimentsArgs) -> anyhow::Result<Status> {
             for (name, what) in &all {
                 text += &format!("{name:width$}  {what}\n");
             }
-            text +=
-                "\nRun one with `lastrank run NAME`; copy one with `lastrank experiments NAME > my.ppl`.\n";
+            text += "\nRun one:   lastrank run NAME\nCopy one:  lastrank experiments NAME > my.ppl\n";
             output::print(&text)?;
         }
         Some(name) => match experiments::text(name) {

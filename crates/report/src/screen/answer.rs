@@ -118,11 +118,13 @@ pub(crate) fn outcome(report: &Report) -> (AnswerSign, String) {
 pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
     let wrong = report.judgements.of(JudgementKind::WrongContent).next();
     if let Some((one, example)) = wrong.and_then(|one| Some((one, one.examples.first()?)))
-        && let Some(byte) = example.byte
+        && let Some(byte) = words::judgement::wrong_byte(example)
     {
+        let more = report.judgements.count(JudgementKind::WrongContent).saturating_sub(1);
+        let more = words::judgement::and_more(more).map_or(String::new(), |more| format!("; {more}: -v"));
         let rank = example.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
         return vec![
-            format!("{}, byte {byte}: {}", example.file, example.content),
+            format!("{byte}{more}"),
             format!("{} in line {}{rank}. Trust neither this file nor its storage.", one.operation, one.line),
         ];
     }
@@ -314,7 +316,7 @@ fn typical_and_slow(part: &AnswerPart) -> Option<String> {
     };
     let slow = match (found.p99, part.interval(0.99)) {
         (Some(p99), Some(interval)) if interval.upper_seconds.is_none() => {
-            format!("1 in 100 took longer than {}, {}", time(p99), without_upper_end(interval, part.count))
+            format!("1 in 100 took longer than {}, {}", time(p99), without_upper_end(interval, part))
         }
         (Some(p99), _) => format!("1 in 100 takes longer than {}", time(p99)),
         (None, _) => format!("the slowest took {}", time(found.max)),
@@ -386,19 +388,21 @@ pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 4] 
     ]
 }
 
-/// `but p99 is uncertain (at least 11.3 ms): slow values cluster; about 520 would give it an upper limit`.
-fn without_upper_end(interval: &QuantileInterval, count: u64) -> String {
+/// `but p99 is uncertain (at least 11.3 ms): slow values cluster; about 520 steps would give p99 an upper limit`.
+fn without_upper_end(interval: &QuantileInterval, part: &AnswerPart) -> String {
     /// What counts as more of itself has no clusters worth a word.
     const ALONE: f64 = 0.9;
     let may = match interval.lower_seconds {
         Some(lower) => format!("but p99 is uncertain (at least {})", time(lower)),
         None => "but p99 is uncertain".to_owned(),
     };
+    let count = part.count;
+    let what = if part.value == AnswerValue::Step { "steps" } else { "operations" };
     let together = interval.effective_n < ALONE * count as f64;
     let enough = interval.enough(count).map(|enough| units::count(rounded_up(enough)));
     match (together, enough) {
         (true, Some(enough)) => {
-            format!("{may}: slow values cluster; about {enough} would give it an upper limit")
+            format!("{may}: slow values cluster; about {enough} {what} would give p99 an upper limit")
         }
         (true, None) => format!("{may}: slow values cluster, too few for an upper limit"),
         (false, enough) => {
@@ -420,14 +424,20 @@ fn no_subject(report: &Report) -> String {
     match (share, report.numbers.operations) {
         (_, 0) if report.numbers.errors > 0 => "Every operation failed.".into(),
         (Some((subject, share)), _) => {
-            let next = subject.runner_up.as_ref();
-            let next =
-                next.map_or(String::new(), |(name, share)| format!(", {name} {}", percent(round(*share))));
-            format!(
-                "No operation takes half of the time: {} {}{next}. The table is the answer.",
-                subject.name,
-                percent(round(share))
-            )
+            let own = format!("{} {}", subject.name, percent(round(share)));
+            match &subject.runner_up {
+                Some((name, of_it)) if *of_it > share => format!(
+                    "{} takes {} of the time, in too few calls to say more; {own}. The table is the answer.",
+                    name,
+                    percent(round(*of_it))
+                ),
+                next => {
+                    let next =
+                        next.as_ref().map(|(name, of_it)| format!(", {name} {}", percent(round(*of_it))));
+                    let next = next.unwrap_or_default();
+                    format!("No operation takes half of the time: {own}{next}. The table is the answer.")
+                }
+            }
         }
         (None, _) => "Nothing was measured that could be analysed.".into(),
     }
@@ -436,23 +446,24 @@ fn no_subject(report: &Report) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{ReportOptions, build};
 
     #[test]
     fn why_p99_has_no_upper_end_is_said_as_it_is() {
-        let of = |lower_seconds, effective_n| QuantileInterval {
-            probability: 0.99,
-            seconds: 0.0126,
-            lower_seconds,
-            upper_seconds: None,
-            effective_n,
+        let report = build(&samples::example::parallel_write(2, 30, 1), &ReportOptions::default());
+        let part = report.numbers.only().expect("one part");
+        let said = |lower_seconds, effective_n, count| {
+            let (probability, seconds, upper_seconds) = (0.99, 0.0126, None);
+            let interval =
+                QuantileInterval { probability, seconds, lower_seconds, upper_seconds, effective_n };
+            without_upper_end(&interval, &AnswerPart { count, ..part.clone() })
         };
-        let alone = without_upper_end(&of(Some(0.0113), 200.0), 200);
         assert_eq!(
-            alone,
+            said(Some(0.0113), 200.0, 200),
             "but p99 is uncertain (at least 11.3 ms): 200 are too few for an upper limit, about 370 are enough"
         );
-        let together = without_upper_end(&of(None, 289.0), 400);
-        let said = "but p99 is uncertain: slow values cluster; about 520 would give it an upper limit";
+        let together = said(None, 289.0, 400);
+        let said = "but p99 is uncertain: slow values cluster; about 520 steps would give p99 an upper limit";
         assert_eq!(together, said);
     }
 }

@@ -189,7 +189,7 @@ pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
     match what {
         OtherWork::Ranks => "other ranks",
         OtherWork::Sizes => "other sizes",
-        OtherWork::Depth => "another depth",
+        OtherWork::Depth => "another depth reached",
         OtherWork::Rate => "another rate",
     }
 }

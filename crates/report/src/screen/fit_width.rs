@@ -60,12 +60,13 @@ pub(super) fn broken(line: &str, columns: usize) -> Vec<String> {
 fn place_to_break(line: &str, from: usize, room: usize) -> usize {
     let fits = |at: &usize| *at > from && shown_width(&line[..*at]) <= room;
     let blanks = || line.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
-    // A number stays with the word before it, as in `shape 0.026`, and with its unit.
+    // A number stays with the word before it, as in `shape 0.026`, and with its unit; what is pasted stays whole.
     let before_word = |at: &usize| {
         let (before, after) = (&line[..*at], &line[at + 1..]);
+        let in_command = before.matches('`').count() % 2 == 1 && after.contains('`');
         let has_unit = before.ends_with(|last: char| last.is_ascii_digit())
             && after.split(' ').next().is_some_and(is_unit);
-        !after.starts_with(|next: char| next.is_ascii_digit()) && !has_unit
+        !after.starts_with(|next: char| next.is_ascii_digit()) && !has_unit && !in_command
     };
     let whole = blanks().find(|at| fits(at) && before_word(at));
     if let Some(at) = whole.or_else(|| blanks().find(fits)) {
@@ -99,6 +100,12 @@ mod tests {
         assert_eq!(fit_width(&cell, 60), format!("{}cell of a table\n", " ".repeat(20)));
         let path = format!("cannot read {}f.txt", "/folder".repeat(9));
         assert!(fit_width(&path, 60).contains("/\n  folder"), "{}", fit_width(&path, 60));
+    }
+
+    #[test]
+    fn what_is_pasted_stays_whole() {
+        let text = format!("{}`lastrank experiments NAME > my.ppl`.", "word ".repeat(8));
+        assert_eq!(fit_width(&text, 60).lines().nth(1), Some("  `lastrank experiments NAME > my.ppl`."));
     }
 
     #[test]

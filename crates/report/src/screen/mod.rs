@@ -146,13 +146,11 @@ impl Report {
         let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one)).collect();
         let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
         for warning in told {
-            let text = words::capital(&warning.text);
-            // What limits the numbers below stands with its remedy.
-            let text = match warning.code == PAGE_CACHE {
-                true => format!("{text}. Fix: {}", warning.advice),
-                false => text,
-            };
-            canvas.said("⚠", Tone::Caution, &text, 3);
+            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
+            // What limits the numbers below stands with its remedy, which is never cut.
+            if warning.code == PAGE_CACHE {
+                canvas.said(" ", Tone::Faint, &format!("Fix: {}", warning.advice), 3);
+            }
         }
         let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
         if !names.is_empty() {

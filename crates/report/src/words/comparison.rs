@@ -184,7 +184,7 @@ pub fn advice(found: &Comparison) -> Vec<String> {
     let sentence = |advice: &ComparisonAdvice| {
         match advice {
         ComparisonAdvice::MeasureMore { runs } => {
-            format!("About {runs:.0} runs of each would tell a factor from a constant amount.")
+            format!("About {runs:.0} values of each would tell a factor from a constant amount.")
         }
         ComparisonAdvice::Interleave => {
             "One run a side: what differs from run to run is not in the interval. Fix: lastrank ab, or directories of runs."

@@ -278,7 +278,7 @@ fn one_advice(advice: &Advice) -> String {
         Advice::ExplainSlowValues { period: None } => {
             "Look at when the slow values come, and find what makes them cluster or come so evenly.".into()
         }
-        Advice::MeasureMore { runs } => format!("Measure at least {runs} more runs."),
+        Advice::MeasureMore { runs } => format!("Measure at least {runs} more values."),
         Advice::VaryParts => {
             "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one \
              number alone does not test it."

@@ -14,7 +14,9 @@ use report::{
     AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
 };
 use serde_json::{Value, json};
-use tail::congestion::{Basis, ByLaw, CompareOptions, Comparison, SCHEMA, compare_series, single_run};
+use tail::congestion::{
+    Basis, ByLaw, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run,
+};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::cli::CompareArgs;
@@ -340,24 +342,32 @@ fn text(
     }
     text += &format!("\n{}\n{}\n", table.text(), tests(found, unit));
 
-    let spread = &ratio.variance_ln_k;
-    let sd = |variance: f64| format!("{}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
-    text += &sentence(
-        "Random k: ",
-        &match spread.interval.lower > 1e-12 {
-            true => format!(
-                "k changes from run to run, by {} (standard deviation of ln k; {} to {}).",
-                sd(spread.value),
-                sd(spread.interval.lower),
-                sd(spread.interval.upper)
-            ),
-            false => format!(
-                "that k changes from run to run is not shown; by {} at most (standard deviation of ln k).",
-                sd(spread.interval.upper)
-            ),
-        },
-    );
+    // Values of one run a side are its operations or steps: they tell nothing of how runs differ.
+    if quiet.subject.is_none() && new.subject.is_none() {
+        text += &sentence("Random k: ", &random_factor(&ratio.variance_ln_k));
+    }
     text
+}
+
+/// Whether k differs between the runs whose times were compared.
+fn random_factor(spread: &Estimate) -> String {
+    /// A spread that rounds to none bounds nothing.
+    const LEAST: f64 = 0.00005;
+    let sd = |variance: f64| format!("{}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
+    let Interval { lower, upper, .. } = spread.interval;
+    match (lower > 1e-12, upper.max(0.0).sqrt() >= LEAST) {
+        (true, _) => format!(
+            "k changes from run to run, by {} (standard deviation of ln k; {} to {}).",
+            sd(spread.value),
+            sd(lower),
+            sd(upper)
+        ),
+        (false, true) => format!(
+            "that k changes from run to run is not shown; by {} at most (standard deviation of ln k).",
+            sd(upper)
+        ),
+        (false, false) => "that k changes from run to run is not shown.".into(),
+    }
 }
 
 /// The tests of one law for both, and of what the law says.
