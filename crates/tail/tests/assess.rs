@@ -151,7 +151,7 @@ fn weights_sum_to_one() {
 #[test]
 fn data_that_cannot_be_fitted_are_refused_with_a_message() {
     let refused = |values: &[f64]| assess(values, &quick()).unwrap_err().to_string();
-    insta::assert_snapshot!(refused(&[1.0, 2.0, 3.0]), @"3 finite values, at least 10 are needed: measure more runs");
+    insta::assert_snapshot!(refused(&[1.0, 2.0, 3.0]), @"3 finite values, at least 10 are needed: measure more");
     insta::assert_snapshot!(refused(&[2.5; 40]), @"all 40 values equal 2.5: nothing varies, so nothing can be fitted");
     insta::assert_snapshot!(refused(&data("s12_nan")), @"3 values are NaN and 0 infinite, the first is value 11: correct the input, or have them dropped and counted");
 }
