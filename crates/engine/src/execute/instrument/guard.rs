@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 use confine::Held;
 
+pub(super) use together::Opened;
+
 use crate::driver::Handle;
 use crate::files::{
     Confinement, EarlierNames, Evidence, FoundFile, Moment, Object, Ownership, ParentFacts, READ, Reached,

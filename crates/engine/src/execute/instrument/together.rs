@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 
 use samples::{Outcome, VerifiedFacts};
 
-use super::guard::{ELSEWHERE, Makes};
+use super::guard::{ELSEWHERE, Makes, Opened};
 use super::layer::Layer;
 use super::space_watch::FileSystem;
 use super::table::OpenFile;
@@ -127,6 +127,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let admitted = self.admit(path, (mode.write || mode.create, announced(driver, comm)))?;
         let (around, named) = (admitted.reached.around, &admitted.named);
+        let before = self.before_library(driver, comm, mode.write || mode.create);
         let mut opened = None;
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
             Ok(prepared) => prepared,
@@ -147,6 +148,9 @@ impl Layer {
         if let Some(descriptor) = opened.as_ref().and_then(GroupFile::descriptor).filter(|_| mode.write) {
             self.guard.own_group("write to", path, (around, descriptor))?;
         }
+        if let Some(before) = before {
+            self.guard.own_of_library("write to", path, around, &before)?;
+        }
         self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
         if let Some(file) = opened {
             if self.hints.wanted(path, comm) {
@@ -159,10 +163,18 @@ impl Layer {
         Ok(timed)
     }
 
+    /// What is open before the library opens a file to write.
+    fn before_library(&self, driver: &dyn Driver, comm: &dyn Comm, write: bool) -> Option<Vec<Opened>> {
+        (write && announced(driver, comm)).then(|| self.guard.before_library()).flatten()
+    }
+
     /// May this file be touched? One that may be made is registered. Under which name it is to be opened.
     fn admit<'p>(&mut self, path: &'p CStr, (write, library): (bool, bool)) -> Result<Admitted<'p>, Refusal> {
         if write {
-            let reached = self.guard.reach("write to", path)?;
+            let reached = match library {
+                true => self.guard.reach_fixed("write to", path)?,
+                false => self.guard.reach("write to", path)?,
+            };
             let around = reached.around;
             self.guard.check_followed("write to", path)?;
             self.guard.own_followed("write to", path, around)?;
@@ -221,6 +233,7 @@ impl Layer {
             Target::Path(path) => Some(self.admit(path, (write, announced(driver, comm)))?),
             Target::File(_) => None,
         };
+        let before = self.before_library(driver, comm, write && admitted.is_some());
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
             Ok(prepared) => prepared,
             Err(outcome) => return Ok(self.bracket.failed(driver, outcome.errno)),
@@ -240,12 +253,15 @@ impl Layer {
                 };
                 let around = reached.around;
                 let (guard, mut refused) = (&self.guard, None);
+                let owns = |file: &GroupFile| match (file.descriptor().filter(|_| write), &before) {
+                    (Some(descriptor), _) => guard.own_group("write to", path, (around, descriptor)),
+                    (None, Some(before)) => guard.own_of_library("write to", path, around, before),
+                    (None, None) => Ok(()),
+                };
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
                     match collective::open(driver, comm, (named, mode), &prepared) {
                         Ok(mut file) => {
-                            if let Some(descriptor) = file.descriptor().filter(|_| write)
-                                && let Err(refusal) = guard.own_group("write to", path, (around, descriptor))
-                            {
+                            if let Err(refusal) = owns(&file) {
                                 refused = Some(refusal);
                                 return Outcome::error(libc::EPERM);
                             }

@@ -1,11 +1,40 @@
 //! What the ranks of a group do to one file: by name where a library opens it.
 
 use std::ffi::{CStr, CString, OsStr};
+use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Guard;
 use crate::files::{FoundFile, ParentFacts, Reached, Reason, Refusal, look, look_at};
+
+/// A descriptor, and what it is: its number alone may be that of another file by the next look.
+pub(in super::super) type Opened = (i32, u64, u64);
+
+/// The descriptors of this process.
+fn descriptors() -> Vec<Opened> {
+    let all = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
+    let numbers = all.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let known = numbers.filter_map(|number| {
+        let found = rustix::fs::fstat(borrowed(number)).ok()?;
+        Some((number, found.st_dev, found.st_ino))
+    });
+    known.collect()
+}
+
+fn borrowed(descriptor: i32) -> BorrowedFd<'static> {
+    // SAFETY: it is asked about within a call; one that is closed meanwhile is an error.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }
+}
+
+/// The name of the file or device that can be written to by this descriptor; none of what is something else.
+fn written_by_name(descriptor: i32) -> Option<PathBuf> {
+    let flags = rustix::fs::fcntl_getfl(borrowed(descriptor)).ok()?;
+    let writes = flags.intersects(rustix::fs::OFlags::WRONLY | rustix::fs::OFlags::RDWR);
+    let name = std::fs::read_link(format!("/proc/self/fd/{descriptor}")).ok()?;
+    // `socket:[7]` and `anon_inode:[eventpoll]` are no names.
+    (writes && name.is_absolute() && !name.starts_with("/memfd:")).then_some(name)
+}
 
 impl Guard {
     /// May `path` be written to by who opens it by name? What a link at its end leads to is meant.
@@ -67,6 +96,36 @@ impl Guard {
         }
     }
 
+    /// The descriptors of this process before a library opens a file to write, where it is judged what it opens.
+    pub(in super::super) fn before_library(&self) -> Option<Vec<Opened>> {
+        self.judges().then(descriptors)
+    }
+
+    /// As [`Guard::own_group`], of a file that a library opened: what it opened is not told, so all that it can write to by a
+    /// descriptor that was not there `before` is judged. A link in the place of the file led elsewhere.
+    pub(in super::super) fn own_of_library(
+        &self,
+        what: &'static str,
+        path: &CStr,
+        around: ParentFacts,
+        before: &[Opened],
+    ) -> Result<(), Refusal> {
+        descriptors().into_iter().filter(|opened| !before.contains(opened)).try_for_each(|(descriptor, ..)| {
+            let Some(name) = written_by_name(descriptor) else { return Ok(()) };
+            let inside = CString::new(name.as_os_str().as_bytes())
+                .is_ok_and(|real| self.confinement.check_followed(what, &real).is_ok());
+            let object = look_at(descriptor);
+            let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
+            match object {
+                Some(found) if self.own.is_ours(found.object()) => Ok(()),
+                // Memory that ranks share, which the library has just made.
+                Some(_) if is_new && name.starts_with("/dev/shm") => Ok(()),
+                _ if inside => self.own_group(what, path, (around, descriptor)),
+                _ => Err(self.confinement.refusal(what, path, Reason::Changed)),
+            }
+        })
+    }
+
     /// The name of what a group opens or removes, as it is to be used. A library gets an absolute path without a colon: of
     /// `ufs:/x` it would take `/x` for the name of the file.
     pub(in super::super) fn for_library(
@@ -79,6 +138,14 @@ impl Guard {
             return Ok(reached.path.clone().into_owned());
         }
         let written = path.to_bytes();
+        // Nobody can put another in the place of a held directory, or make one where there was none. What the file itself is
+        // says its descriptor.
+        if *reached.path != *path {
+            return match reached.path.to_bytes().contains(&b':') {
+                true => Err(self.confinement.refusal(what, path, Reason::Colon)),
+                false => Ok(reached.path.clone().into_owned()),
+            };
+        }
         let (directory, name) =
             written.split_at(crate::names::last_slash(written).map_or(0, |slash| slash + 1));
         let around =
