@@ -27,6 +27,12 @@ fn borrowed(descriptor: i32) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
+/// Does the library keep memory that ranks share there?
+fn is_of_library(name: &Path) -> bool {
+    let is_session = |part: &OsStr| part.as_bytes().starts_with(b"ompi.");
+    name.starts_with("/dev/shm") || name.starts_with("/tmp") && name.iter().any(is_session)
+}
+
 /// The name of the file or device that can be written to by this descriptor; none of what is something else.
 fn written_by_name(descriptor: i32) -> Option<PathBuf> {
     let flags = rustix::fs::fcntl_getfl(borrowed(descriptor)).ok()?;
@@ -110,20 +116,21 @@ impl Guard {
         around: ParentFacts,
         before: &[Opened],
     ) -> Result<(), Refusal> {
-        descriptors().into_iter().filter(|opened| !before.contains(opened)).try_for_each(|(descriptor, ..)| {
-            let Some(name) = written_by_name(descriptor) else { return Ok(()) };
-            let inside = CString::new(name.as_os_str().as_bytes())
-                .is_ok_and(|real| self.confinement.check_followed(what, &real).is_ok());
-            let object = look_at(descriptor);
-            let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
-            match object {
-                Some(found) if self.own.is_ours(found.object()) => Ok(()),
-                // Memory that ranks share, which the library has just made.
-                Some(_) if is_new && name.starts_with("/dev/shm") => Ok(()),
-                _ if inside => self.own_group(what, path, (around, descriptor)),
-                _ => Err(self.confinement.refusal(what, path, Reason::Changed)),
-            }
-        })
+        descriptors().into_iter().filter(|opened| !before.contains(opened)).try_for_each(
+            |(descriptor, ..)| {
+                let Some(name) = written_by_name(descriptor) else { return Ok(()) };
+                let inside = CString::new(name.as_os_str().as_bytes())
+                    .is_ok_and(|real| self.confinement.check_followed(what, &real).is_ok());
+                let object = look_at(descriptor);
+                let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
+                match object {
+                    Some(found) if self.own.is_ours(found.object()) => Ok(()),
+                    Some(_) if is_new && is_of_library(&name) => Ok(()),
+                    _ if inside => self.own_group(what, path, (around, descriptor)),
+                    _ => Err(self.confinement.refusal(what, path, Reason::Changed)),
+                }
+            },
+        )
     }
 
     /// The name of what a group opens or removes, as it is to be used. A library gets an absolute path without a colon: of
