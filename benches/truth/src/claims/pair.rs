@@ -79,7 +79,7 @@ pub(super) fn compare() -> Vec<Clause> {
         neutral("advice", "Fix: lastrank ab, or directories of runs"),
         neutral("arm", "quiet: one: {} values, median {}"),
         neutral("arm", "new: other: {} values, median {}"),
-        neutral("advice", "About {} runs of each would tell a factor from a constant amount"),
+        neutral("advice", "About {} values of each would tell a factor from a constant amount"),
         neutral("advice", "Interleave quiet and new runs (ABAB): otherwise drift is read as congestion"),
         neutral("all tables", "All tables: -v"),
     ]
