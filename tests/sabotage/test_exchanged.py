@@ -47,3 +47,19 @@ def test_a_name_that_another_rank_exchanges_leads_the_library_nowhere(lastrank: 
         assert "mistake" not in done.stderr and "line" in done.stdout + done.stderr, (done.stdout, done.stderr)
         assert [path.name for path in thesis.parent.iterdir()] == ["thesis.txt"], (what, done.stderr)
         assert thesis.read_text() == "my thesis", (what, done.stderr)
+
+
+def test_no_hint_has_the_library_open_a_name_later(lastrank: Lastrank) -> None:
+    """By this one ROMIO opens the file on some ranks when they first write, whatever has its name by then."""
+    (lastrank.folder / "a.ppl").write_text(
+        'define hints {"romio_no_indep_rw": "true", "cb_nodes": "1"}\ndefine pattern {"p", 1, 10, 0};\n'
+        '$g = pfopen("g", "cw"); pfwrite($g, "p"); pfclose($g);\n'
+    )
+    words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60")
+    for options, status in (((), 2), (("--unconfined",), 0)):
+        command, environment = launcher("debian-mpich").command(2, [lastrank.program, "run"], (*words, *options))
+        done = subprocess.run(
+            command, cwd=lastrank.folder, env=environment, capture_output=True, text=True, errors="replace", timeout=120, check=False
+        )
+        said = done.stdout + done.stderr
+        assert done.returncode == status and ("leave the hint out" in said) == (status == 2), said

@@ -19,6 +19,8 @@ pub use messages::MessageMemory;
 pub use prepared::{GroupTools, Preparations};
 pub use ranks::layout::{Blocks, Direction, Layout, ParallelMode, ViewKind};
 
+use confine::Held;
+
 use crate::driver::Driver;
 use crate::mpi::io as library;
 use agree::agreed;
@@ -31,8 +33,8 @@ use samples::Outcome;
 pub enum GroupFile {
     /// By calls of the driver.
     Calls(CallsFile),
-    /// By the MPI library.
-    Library(library::File),
+    /// By the MPI library, which may use the name again: its directory, where that is held.
+    Library(library::File, Option<Held>),
 }
 
 /// Are files of the ranks of `comm` opened and moved by the MPI library?
@@ -51,7 +53,9 @@ pub fn open(
     prepared: &GroupTools<'_>,
 ) -> Result<GroupFile, Outcome> {
     match (crate::mpi::of(comm), prepared.library) {
-        (Some(mpi), Some(with)) => library::File::open(mpi, path, mode, with).map(GroupFile::Library),
+        (Some(mpi), Some(with)) => {
+            library::File::open(mpi, path, mode, with).map(|file| GroupFile::Library(file, None))
+        }
         _ => CallsFile::open(driver, comm, path, mode).map(GroupFile::Calls),
     }
 }
@@ -88,8 +92,15 @@ impl GroupFile {
     ) -> Outcome {
         match (self, prepared.types) {
             (Self::Calls(file), _) => file.transfer(driver, comm, (layout, direction), blocks),
-            (Self::Library(file), Some(types)) => file.transfer(layout, types, direction, blocks),
-            (Self::Library(_), None) => Outcome::error(libc::EINVAL),
+            (Self::Library(file, _), Some(types)) => file.transfer(layout, types, direction, blocks),
+            (Self::Library(..), None) => Outcome::error(libc::EINVAL),
+        }
+    }
+
+    /// Holds the directory of its name as long as it is open.
+    pub fn hold(&mut self, directory: Option<Held>) {
+        if let Self::Library(_, held) = self {
+            *held = directory;
         }
     }
 
@@ -97,7 +108,7 @@ impl GroupFile {
     pub fn descriptor(&self) -> Option<i32> {
         match self {
             Self::Calls(file) => Some(file.descriptor()),
-            Self::Library(_) => None,
+            Self::Library(..) => None,
         }
     }
 
@@ -105,7 +116,7 @@ impl GroupFile {
     pub fn hints(&self) -> Vec<(String, String)> {
         match self {
             Self::Calls(_) => Vec::new(),
-            Self::Library(file) => file.hints(),
+            Self::Library(file, _) => file.hints(),
         }
     }
 
@@ -113,7 +124,7 @@ impl GroupFile {
     pub fn close(self, driver: &mut dyn Driver, comm: &dyn Comm) -> Outcome {
         match self {
             Self::Calls(file) => agreed(comm, file.close(driver)),
-            Self::Library(file) => file.close(),
+            Self::Library(file, _held) => file.close(),
         }
     }
 }

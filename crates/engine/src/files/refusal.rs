@@ -29,6 +29,8 @@ pub enum Reason {
     Executable,
     /// The MPI library would take a part of the name for that of a file system.
     Colon,
+    /// The MPI library would open it again later, by name.
+    Later,
     /// It would start a program.
     Starts,
 }
@@ -135,6 +137,9 @@ impl Refusal {
                 "the MPI library takes what stands before a colon for the name of a file system; use names without one"
                     .into()
             }
+            Reason::Later => "the hint romio_no_indep_rw has the MPI library open the file later, where nobody can check what it \
+                              opens; leave the hint out, or run a program of your own with --unconfined"
+                .into(),
             Reason::Executable => {
                 "a program may make files executable only with --allow-spawn; other permissions are free"
                     .into()
@@ -184,7 +189,7 @@ impl Refusal {
             Reason::Executable | Reason::Starts => {
                 "with --room a program may start no others and make no file executable".into()
             }
-            Reason::Changed | Reason::Result | Reason::Colon => return None,
+            Reason::Changed | Reason::Result | Reason::Colon | Reason::Later => return None,
         };
         Some(why)
     }

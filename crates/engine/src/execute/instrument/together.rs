@@ -152,7 +152,8 @@ impl Layer {
             self.guard.own_of_library("write to", path, around, &before)?;
         }
         self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
-        if let Some(file) = opened {
+        if let Some(mut file) = opened {
+            file.hold(admitted.reached.into_held());
             if self.hints.wanted(path, comm) {
                 self.hints.keep(path, comm, || file.hints());
             }
@@ -178,6 +179,9 @@ impl Layer {
             let around = reached.around;
             self.guard.check_followed("write to", path)?;
             self.guard.own_followed("write to", path, around)?;
+            if library {
+                self.guard.opens_at_once("write to", path, &self.hints.asked)?;
+            }
             let named = self.guard.for_library("write to", path, (library, &reached))?;
             self.guard.intend(path, around, Makes::Keeps);
             return Ok(Admitted { reached, named });

@@ -133,6 +133,22 @@ impl Guard {
         )
     }
 
+    /// May these hints be given? By one of them some ranks open the file only when they need it, by its name.
+    pub(in super::super) fn opens_at_once(
+        &self,
+        what: &'static str,
+        path: &CStr,
+        hints: &[(String, String)],
+    ) -> Result<(), Refusal> {
+        let is_late = |(hint, value): &(String, String)| {
+            hint == "romio_no_indep_rw" && value.eq_ignore_ascii_case("true")
+        };
+        match self.judges() && hints.iter().any(is_late) {
+            true => Err(self.confinement.refusal(what, path, Reason::Later)),
+            false => Ok(()),
+        }
+    }
+
     /// The name of what a group opens or removes, as it is to be used. A library gets an absolute path without a colon: of
     /// `ufs:/x` it would take `/x` for the name of the file.
     pub(in super::super) fn for_library(
