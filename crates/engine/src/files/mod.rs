@@ -23,6 +23,7 @@ mod results;
 mod special;
 mod steady;
 mod table;
+mod taken;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -43,5 +44,5 @@ pub use refusal::{Reason, Refusal, WayOut};
 pub use registry::{Evidence, Registry};
 pub(crate) use special::{Looked, is_ordinary, open_ordinary, special};
 pub use steady::{exchangeable, is_open_to_others, is_steady};
-pub use table::Taken;
+pub use taken::Taken;
 pub use written::{MAKE, READ};

@@ -13,7 +13,8 @@ use super::earlier_runs::EarlierRuns;
 use super::moment::Moment;
 use super::object::Object;
 use super::others::OtherRun;
-use super::table::{Table, Taken};
+use super::table::Table;
+use super::taken::Taken;
 
 /// What belongs to a run: what its ranks made, and what earlier runs of the same user left.
 ///

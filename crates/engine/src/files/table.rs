@@ -11,9 +11,12 @@ use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
 
 use super::moment::Moment;
 use super::object::Object;
+use super::taken::Taken;
 
-/// Slots that are looked at for one object in each level, and words of the head.
+/// Slots that are looked at for one object in each level.
 const WINDOW: usize = 16;
+/// Words of the head, whole windows.
+const HEAD: usize = 2 * WINDOW;
 /// Slots of each level: the next one is used where a window is full. Memory is taken as it is touched.
 const LEVELS: [usize; 4] = [1 << 12, 1 << 16, 1 << 20, 1 << 25];
 /// The word of the head by which a table is known to be the one that was meant.
@@ -28,7 +31,7 @@ const KEPT: usize = 3;
 
 /// Of which size a table with so many levels is.
 fn bytes_of(levels: usize) -> usize {
-    (LEVELS[..levels].iter().sum::<usize>() + WINDOW) * size_of::<AtomicU64>()
+    (LEVELS[..levels].iter().sum::<usize>() + HEAD) * size_of::<AtomicU64>()
 }
 
 /// Of which length a file is that keeps a table: whole pages.
@@ -36,20 +39,9 @@ fn kept_bytes() -> usize {
     bytes_of(KEPT).next_multiple_of(rustix::param::page_size())
 }
 
-const _: () = assert!((TAKEN + FILE_SYSTEMS * 3) * size_of::<AtomicU64>() < WINDOW * size_of::<AtomicU64>());
-const _: () = assert!(size_of::<Taken>() == 3 * size_of::<AtomicU64>());
-
-/// What the processes of a run take of one file system together.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct Taken {
-    /// Its device; 0: nobody writes to one here.
-    device: AtomicU64,
-    /// Bytes that were free when one of them looked first; 0: nobody did.
-    pub first: AtomicU64,
-    /// Bytes that they may write without a further look, those under way included.
-    pub promised: AtomicU64,
-}
+/// Words of one of them.
+const WORDS: usize = size_of::<Taken>() / size_of::<AtomicU64>();
+const _: () = assert!(TAKEN + FILE_SYSTEMS * WORDS <= HEAD && align_of::<Taken>() == align_of::<AtomicU64>());
 
 /// The objects that the ranks of a run made.
 pub(super) struct Table {
@@ -110,9 +102,7 @@ impl Table {
 
     /// The first level is there before the first measured call.
     fn begun(self) -> Self {
-        (WINDOW..WINDOW + LEVELS[0])
-            .step_by(256)
-            .for_each(|slot| self.slot(slot).store(0, Ordering::Relaxed));
+        (HEAD..HEAD + LEVELS[0]).step_by(256).for_each(|slot| self.slot(slot).store(0, Ordering::Relaxed));
         self.slot(BEGUN).store(Moment::now().ns as u64, Ordering::Relaxed);
         self.slot(KEY).store(self.key, Ordering::Release);
         self
@@ -173,11 +163,10 @@ impl Table {
 
     /// Of the file system with this device; `None` where there are more than the table has room for.
     pub(super) fn taken(&self, device: u64) -> Option<&Taken> {
-        (0..FILE_SYSTEMS).map(|number| TAKEN + number * 3).find_map(|word| {
-            // SAFETY: three words of the head, which are used for this alone.
+        (0..FILE_SYSTEMS).map(|number| TAKEN + number * WORDS).find_map(|word| {
+            // SAFETY: words of the head, which are used for this alone.
             let taken = unsafe { self.slots.add(word).cast::<Taken>().as_ref() };
-            let claimed = taken.device.compare_exchange(0, device, Ordering::AcqRel, Ordering::Acquire);
-            (claimed.is_ok() || claimed == Err(device)).then_some(taken)
+            taken.is_of(device).then_some(taken)
         })
     }
 
@@ -196,7 +185,7 @@ impl Table {
     /// The slots in which `number` may stand in this level.
     fn window(level: usize, number: u64) -> std::ops::Range<usize> {
         let before: usize = LEVELS[..level].iter().sum();
-        let begin = WINDOW + before + (number as usize & (LEVELS[level] / WINDOW - 1)) * WINDOW;
+        let begin = HEAD + before + (number as usize & (LEVELS[level] / WINDOW - 1)) * WINDOW;
         begin..begin + WINDOW
     }
 
