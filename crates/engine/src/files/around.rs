@@ -14,11 +14,9 @@ const ITSELF: OFlags = OFlags::PATH.union(OFlags::NOFOLLOW).union(OFlags::CLOEXE
 /// Links on the way, as Linux has it.
 const MOST_LINKS: u32 = 40;
 
-/// A directory, and how it was reached.
+/// A directory that was reached.
 pub(super) struct Around {
     pub(super) directory: OwnedFd,
-    /// Not through a link that the run made.
-    pub(super) straight: bool,
 }
 
 impl Around {
@@ -67,7 +65,7 @@ impl<'a> Directories<'a> {
 
     fn open(&self, directory: &Path) -> Result<Around, Closed> {
         match openat2(self.base, directory, DIRECTORY, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            Ok(directory) => Ok(Around { directory, straight: true }),
+            Ok(directory) => Ok(Around { directory }),
             // It has a link in it, or Linux is older than 5.6.
             Err(_) => self.walk(directory),
         }
@@ -102,7 +100,7 @@ impl<'a> Directories<'a> {
         }
         let found = statx(&at, "", AtFlags::EMPTY_PATH, WANTED).map_err(|_| Closed::Gone)?;
         match straight || (self.made)(&FoundFile::of(&found)) {
-            true => Ok(Around { directory: at, straight }),
+            true => Ok(Around { directory: at }),
             false => Err(Closed::Elsewhere),
         }
     }

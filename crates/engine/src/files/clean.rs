@@ -55,8 +55,7 @@ pub fn clean_in(directory: &Path, created: &[Created], own: Option<&Ownership>) 
 ///
 /// Where the run knows the objects that it made (`own`), these are removed, and nothing that has taken their names. Where it
 /// does not, what was born between the beginning and the end of the call that made it is taken for that. What a call was to make that
-/// was cut short may be the user's: it goes only where it was born when the call was under way, is empty, and no link of the run
-/// leads there.
+/// was cut short may be the user's, who made it under this name in the same moment: it stays and is named.
 ///
 /// Other ranks may be at work, and put a link in the place of a directory at any time: what is removed is looked at in the
 /// directory that it is removed from.
@@ -73,8 +72,7 @@ enum Whose {
     Others,
 }
 
-const CUT_SHORT: &str =
-    "a call that was to make it was cut short, and it is not empty: it may be yours; remove it yourself";
+const CUT_SHORT: &str = "a call that was to make it was cut short: it may be yours; remove it yourself";
 const YOUNGER: &str =
     "it is younger than the call that made something of this name: it may be yours; remove it yourself";
 const FORGOTTEN: &str = "the run made too many files to know each: it may be yours; remove it yourself";
@@ -102,8 +100,8 @@ impl Cleaning<'_> {
         let mut said = None;
         for entry in wanted {
             let Some(name) = entry.path.file_name() else { continue };
-            let (found, straight) = match around.of(&entry.path) {
-                Ok(around) => (around.look(name), around.straight),
+            let found = match around.of(&entry.path) {
+                Ok(around) => around.look(name),
                 Err(Closed::Elsewhere) if said != entry.path.parent() => {
                     said = entry.path.parent();
                     cleaned.left.extend(said.map(|directory| (directory.to_owned(), ELSEWHERE.into())));
@@ -112,7 +110,7 @@ impl Cleaning<'_> {
                 Err(_) => continue,
             };
             let Some(found) = found else { continue };
-            match self.whose(entry, (&found, straight), begun) {
+            match self.whose(entry, &found, begun) {
                 Whose::Run => {
                     known.insert(found.identity());
                     ours.push((entry, found));
@@ -148,7 +146,7 @@ impl Cleaning<'_> {
         self.own.and_then(Ownership::since).unwrap_or_else(|| calls().min().unwrap_or_default())
     }
 
-    fn whose(&self, entry: &Created, (found, straight): (&FoundFile, bool), begun: Moment) -> Whose {
+    fn whose(&self, entry: &Created, found: &FoundFile, begun: Moment) -> Whose {
         let is_young = entry.born.is_none() || found.born.is_some_and(|born| born >= begun);
         let in_time = entry.born.is_none_or(|window| found.born.is_some_and(|born| born.is_within(window)));
         match (self.own, entry.done) {
@@ -166,7 +164,7 @@ impl Cleaning<'_> {
             (None, true) if is_young => Whose::Nobody(YOUNGER),
             (None, true) => Whose::Others,
             (_, false) if !in_time => Whose::Others,
-            (_, false) if entry.of_a_kernel || straight && found.is_empty() => Whose::Run,
+            (_, false) if entry.of_a_kernel => Whose::Run,
             (_, false) => Whose::Nobody(CUT_SHORT),
         }
     }

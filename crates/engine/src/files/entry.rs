@@ -170,11 +170,6 @@ impl FoundFile {
         self.identity() == other.identity()
     }
 
-    /// Has nothing been written to it? What a directory holds nobody removes with it, and a link is as it was made.
-    pub(super) fn is_empty(&self) -> bool {
-        self.directory || self.link || self.size == 0
-    }
-
     /// Is it a directory?
     pub fn is_directory(&self) -> bool {
         self.directory

@@ -65,7 +65,7 @@ fn without_birth_times_the_names_before_the_first_call_tell_what_is_ours() {
 }
 
 #[test]
-fn a_rank_that_died_inside_the_call_leaves_a_trace() {
+fn what_a_rank_was_making_when_it_died_is_named() {
     let home = tempfile::tempdir().expect("a directory");
     let (made, never) = (home.path().join("made"), home.path().join("never"));
     let (region, begun) = (region(), Moment::now());
@@ -74,8 +74,8 @@ fn a_rank_that_died_inside_the_call_leaves_a_trace() {
     registry.intend(&c(&made), Evidence::Birth);
     std::fs::write(&made, "").expect("write");
     drop(registry);
-    assert_eq!(clean(&created(&region), None).removed(), 1);
-    assert!(!made.exists());
+    let cleaned = clean(&created(&region), None);
+    assert_eq!((cleaned.removed(), cleaned.left.len(), made.exists()), (0, 1, true));
 }
 
 #[test]
@@ -237,10 +237,11 @@ fn what_was_being_renamed_is_removed_under_its_new_name() {
     for is_taken in [false, true] {
         let home = tempfile::tempdir().expect("a directory");
         let (old, new) = (home.path().join("old"), home.path().join("new"));
-        let region = region();
+        let (region, own) = (region(), Ownership::new());
         let mut registry = Registry::new(&region, Moment::now());
         registry.intend(&c(&old), Evidence::Birth);
         std::fs::write(&old, "").expect("write");
+        own.made(look(&c(&old)).expect("there").object());
         registry.settle(&c(&old), 0);
         assert!(registry.intend_rename(&c(&old), &c(&new)));
         std::fs::rename(&old, &new).expect("rename");
@@ -249,7 +250,7 @@ fn what_was_being_renamed_is_removed_under_its_new_name() {
             std::fs::write(home.path().join("theirs"), "").expect("write");
             std::fs::rename(home.path().join("theirs"), &new).expect("rename");
         }
-        let cleaned = clean(&created(&region), None);
+        let cleaned = clean(&created(&region), Some(&own));
         assert_eq!((cleaned.removed(), new.exists()), (usize::from(!is_taken), is_taken));
     }
 }

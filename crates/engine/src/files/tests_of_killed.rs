@@ -128,16 +128,35 @@ fn links_of_the_user_and_those_within_what_the_run_made_are_followed() {
 }
 
 #[test]
-fn of_a_call_that_was_cut_short_only_what_is_empty_goes() {
+fn of_a_call_that_was_cut_short_nothing_goes_that_the_user_may_have_made() {
     let mut run = Killed::new();
-    for (name, text) in [("empty", ""), ("written", "thesis")] {
+    type Makes = fn(&Path) -> std::io::Result<()>;
+    let makes: [(&str, Makes); 4] = [
+        ("empty", |path| fs::write(path, "")),
+        ("written", |path| fs::write(path, "thesis")),
+        ("folder", |path| fs::create_dir(path)),
+        ("link", |path| symlink("thesis", path)),
+    ];
+    for (name, make) in makes {
         run.registry.intend(&c(name), Evidence::Birth);
-        fs::write(run.at(name), text).expect("written");
+        make(&run.at(name)).expect("made");
     }
-    let cleaned = run.recovered();
-    assert_eq!((cleaned.removed(), cleaned.left.len()), (1, 1));
-    assert_eq!((run.text("empty"), run.text("written").as_deref()), (None, Some("thesis")));
-    assert_eq!(cleaned.left[0].0, run.at("written"));
+    // What the run said of before it was killed is its own, and so are names that lastrank drew.
+    run.file("made");
+    run.registry.intend(&c("made"), Evidence::Birth);
+    run.registry.intend(&c(".lastrank-names-1"), Evidence::Birth);
+    fs::write(run.at(".lastrank-names-1"), "").expect("written");
+    for own in [Some(()), None] {
+        let cleaned = match own {
+            Some(()) => run.recovered(),
+            None => clean_in(run.home.path(), &created(&run.region), None),
+        };
+        assert_eq!((cleaned.removed(), cleaned.left.len()), (if own.is_some() { 2 } else { 0 }, makes.len()));
+        for (name, _) in makes {
+            assert!(run.at(name).symlink_metadata().is_ok(), "{name}");
+            assert!(cleaned.left.iter().any(|(path, _)| *path == run.at(name)), "{name}");
+        }
+    }
 }
 
 #[test]

@@ -255,25 +255,13 @@ impl LeftRun {
         self.folder.path()
     }
 
-    /// Makes a run of what the ranks published, and removes the files that they had created; not on the word of a
-    /// folder that may have come with other files.
+    /// Makes a run of what the ranks published.
     pub fn outcome(&self) -> RunOutcome {
         let known = Facts { ranks: self.manifest.facts.ranks.min(MOST_RANKS), ..self.manifest.facts.clone() };
         let ranks = known.ranks;
         let regions: Vec<SampleRegion> = (0..ranks).map_while(|rank| self.folder.region(rank).ok()).collect();
         let ends = regions.iter().map(|region| end_of(region.state())).collect();
         let ended = RankEnds { ends, ..RankEnds::default() };
-        let created: Vec<_> = regions.iter().flat_map(files::created).collect();
-        let from = &self.manifest.working_directory;
-        let cleaned = (self.manifest.local_files && !created.is_empty()).then(|| {
-            let own = self.folder.objects().ok().and_then(files::Ownership::left);
-            match (self.is_ours(), self.manifest.knows_objects, &own) {
-                (false, ..) => left_alone(from, &created, FROM_ELSEWHERE),
-                (true, Some(false), _) => files::clean_in(from, &created, None),
-                (true, Some(true), Some(own)) => files::clean_in(from, &created, Some(own)),
-                (true, ..) => left_alone(from, &created, UNKNOWN),
-            }
-        });
         let left = collect::Left::in_regions(&regions);
         let options = Options { seed: self.manifest.facts.seed, ..Options::new(ranks) };
         let mut outcome = collect::collect_left(&options, left, ended, known);
@@ -297,8 +285,25 @@ impl LeftRun {
             ..Judgement::default()
         });
         facts.failures.splice(0..0, why);
-        outcome.cleaned = cleaned;
         outcome
+    }
+
+    /// Removes the files that the ranks had created; not on the word of a folder that may have come with other files. Their
+    /// samples are to have a file by then. `None`: they made none.
+    pub fn clean(&self) -> Option<files::Cleaned> {
+        let ranks = 0..self.manifest.facts.ranks.min(MOST_RANKS);
+        let regions = ranks.map_while(|rank| self.folder.region(rank).ok());
+        let created: Vec<_> = regions.flat_map(|region| files::created(&region)).collect();
+        let from = &self.manifest.working_directory;
+        (self.manifest.local_files && !created.is_empty()).then(|| {
+            let own = self.folder.objects().ok().and_then(files::Ownership::left);
+            match (self.is_ours(), self.manifest.knows_objects, &own) {
+                (false, ..) => left_alone(from, &created, FROM_ELSEWHERE),
+                (true, Some(false), _) => files::clean_in(from, &created, None),
+                (true, Some(true), Some(own)) => files::clean_in(from, &created, Some(own)),
+                (true, ..) => left_alone(from, &created, UNKNOWN),
+            }
+        })
     }
 
     /// Removes what was left: the samples are in their file.

@@ -118,13 +118,15 @@ fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
         ))
         .into());
     }
+    // Only now: whoever kills this command finds the samples in memory or in the file, and what the run made with them.
+    let cleaned = run.clean();
     if run.is_ours() {
         // Whoever wrote it was the killed run: nobody else writes to a name that one has claimed.
         rests::remove_partials(&run.manifest.run_file, SystemTime::now());
     }
     let origin = LeftOrigin::of_run(&run.manifest);
     run.remove();
-    let (removed, stuck) = outcome.cleaned.map_or((String::new(), Vec::new()), |cleaned| {
+    let (removed, stuck) = cleaned.map_or((String::new(), Vec::new()), |cleaned| {
         let left = cleaned.left.into_iter().map(|(path, why)| (path, why.to_string()));
         (things(cleaned.files as u64, cleaned.directories as u64), left.collect())
     });
