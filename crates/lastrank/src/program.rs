@@ -3,10 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use ppl::plan::{Plan, Settings};
-use ppl::{Diagnostic, Source, check, plan, syntax};
+use ppl::{Diagnostic, Source, Span, check, plan, syntax};
 
 use crate::experiments::ProgramText;
 use crate::{diagnostics, experiments};
+
+/// What findings about its words name as their file.
+const COMMAND_LINE: &str = "command line";
 
 /// A program that was parsed and checked.
 pub struct Program {
@@ -82,31 +85,33 @@ impl Program {
 
     /// Everything that is wrong with it in a run with these settings, the text, and its plan where it has one.
     pub fn findings(self, settings: &Settings<'_>) -> (Source, Vec<Diagnostic>, Option<Plan>) {
-        let Self { source, checked, .. } = self;
-        match plan::plan(checked, &source, settings) {
-            Ok((plan, found)) => (source, found, Some(plan)),
-            Err(found) => (source, found, None),
-        }
+        let Self { mut source, checked, .. } = self;
+        let (mut found, plan) = match plan::plan(checked, &source, settings) {
+            Ok((plan, found)) => (found, Some(plan)),
+            Err(found) => (found, None),
+        };
+        place_given(&mut source, &mut found);
+        (source, found, plan)
     }
 
     /// Adds ranks and parameters; `None` if there are errors. Findings are printed on standard error if this process
     /// `speaks` for its job.
     pub fn plan(self, settings: &Settings<'_>, speaks: bool) -> Option<Planned> {
-        let Self { name, shipped, source, checked } = self;
-        let show = |source: &Source, findings: &[Diagnostic]| {
-            if speaks {
-                diagnostics::show(source, findings);
-            }
-        };
-        match plan::plan(checked, &source, settings) {
-            Ok((plan, findings)) => {
-                show(&source, &findings);
-                Some(Planned { name, text: source.text().to_owned(), shipped, plan })
-            }
-            Err(findings) => {
-                show(&source, &findings);
-                None
-            }
+        let (name, shipped, text) = (self.name.clone(), self.shipped, self.source.text().to_owned());
+        let (source, findings, plan) = self.findings(settings);
+        if speaks {
+            diagnostics::show(&source, &findings);
+        }
+        plan.map(|plan| Planned { name, text, shipped, plan })
+    }
+}
+
+/// Gives findings about words of the command line their place there: it is shown as one more file.
+fn place_given(source: &mut Source, found: &mut [Diagnostic]) {
+    for diagnostic in found {
+        let Some(given) = &diagnostic.given else { continue };
+        if let Some(start) = source.append(COMMAND_LINE, given) {
+            diagnostic.span = Span::new(start, start + given.len() as u32);
         }
     }
 }

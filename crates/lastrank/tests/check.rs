@@ -26,7 +26,10 @@ fn ranks_groups_and_parameters_are_those_of_a_run() {
     assert_eq!((status, found.contains("no mistakes found")), (Some(0), true), "{found}");
     assert!(checked(program, &["-n", "4", "-g", "a:5"]).1.contains("E0305"));
     assert!(checked(program, &["n=0"]).1.contains("E0302"));
-    assert!(checked(program, &["--set", "m=1"]).1.contains("E0301"));
+    let (_, found) = checked(program, &["--set", "m=1", "-g", "b:1"]);
+    // They have no place in the program.
+    assert!(found.contains("E0301") && found.contains("--> command line:1:1"), "{found}");
+    assert!(found.contains("1 | m=1") && found.contains("1 | -g b:1"), "{found}");
     let (status, found) = checked("define param \"n\" $n 0 from 1", &[]);
     assert_eq!((status, found.contains("E0302")), (Some(2), true), "{found}");
 }
@@ -38,4 +41,17 @@ fn what_only_a_run_must_have_is_not_asked_for() {
     assert_eq!((status, found.contains("no mistakes found")), (Some(0), true), "{found}");
     let (status, found) = checked(program, &["-n", "2"]);
     assert_eq!((status, found.contains("E0303")), (Some(2), true), "{found}");
+}
+
+#[test]
+fn a_time_without_a_unit_is_told_with_its_units() {
+    let (status, found) = checked("sleep(5);", &[]);
+    assert_eq!((status, found.contains("W0109")), (Some(0), true), "{found}");
+    assert!(found.contains("5 counts microseconds") && found.contains("`5s`, `5ms` or `5us`"), "{found}");
+    for (program, options) in
+        [("sleep(5us); sleep 0; think 5ms;", &[][..]), ("sleep(5); sleep 5;", &["--classic"])]
+    {
+        let (status, found) = checked(program, options);
+        assert_eq!((status, found.contains("no mistakes found")), (Some(0), true), "{found}");
+    }
 }

@@ -170,7 +170,7 @@ const CASES: &[Case] = &[
     ),
     case("nul in text", "$f = \"a\0b\";\nwrite($f, 4k);"),
     case("leading comma", "print(,1);"),
-    case("bare time", "sleep 0.5;"),
+    case("bare time", "sleep 0.5;\nsleep(5);\nsleep 0; sleep 5us;"),
     case(
         "mistakes in a wrong loop",
         "repeat i 10 { wirte(\"f\", 1); }\nrepeat $i in 0..10 { print($i, $nix); }\nrepeat 10 times { fraed(\"f\", 1); }\n\

@@ -133,13 +133,24 @@ impl Checker<'_> {
         );
     }
 
-    /// Warns of a fraction without a unit: a fraction of a microsecond is rarely intended.
-    fn bare_time(&mut self, span: Span) {
+    /// Warns of a number without a unit: microseconds are rarely intended.
+    fn bare_time(&mut self, kind: LiteralKind, span: Span) {
+        // Published programs count so.
+        let is_bare = kind == LiteralKind::Float
+            || (kind == LiteralKind::Int && !self.tree.classic && self.is_bare_and_above_zero(span));
+        if !is_bare {
+            return;
+        }
         let number = self.text.get(span.start as usize..span.end as usize).unwrap_or("it");
         self.push(
             Diagnostic::warning(DiagnosticCode::BareTime, span, format!("{number} counts microseconds"))
                 .help(format!("name the unit: `{number}s`, `{number}ms` or `{number}us`")),
         );
+    }
+
+    fn is_bare_and_above_zero(&self, span: Span) -> bool {
+        let digits = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && digits.bytes().any(|byte| byte != b'0')
     }
 
     fn argument(&mut self, command: Command, argument: &ArgumentSpec, id: ExprId) -> Expr {
@@ -220,8 +231,8 @@ impl Checker<'_> {
                 Some(found @ (LiteralKind::Text | LiteralKind::List | LiteralKind::Share)) => {
                     self.wrong_kind(command, argument, found, span);
                 }
-                Some(LiteralKind::Float) => self.bare_time(span),
-                Some(LiteralKind::Int | LiteralKind::Duration) | None => {}
+                Some(found) => self.bare_time(found, span),
+                None => {}
             },
             Kind::File | Kind::Buffer => {
                 if let Some(found) = literal {

@@ -227,7 +227,7 @@ Language LanguageCommand "A command that the interpreter executes, through a sep
         example "print(\"hello\", 1 + 1);";
     Sleep "sleep" ("time" Microseconds Required) Nothing Paper []
         "Waits. An integer counts microseconds; `sleep(5ms)` names its unit. `--skip-sleep` leaves it out."
-        example "sleep(10);";
+        example "sleep(10us);";
     Glob "glob" ("pattern" Text Required) List Lastrank []
         "The names that match a pattern with `*` and `?`, sorted."
         example "for $f in glob(\"*.none\") delete($f);";

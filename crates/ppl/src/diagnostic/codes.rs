@@ -133,8 +133,8 @@ codes! {
         "`print(,1)` is `print(1)`: the original accepts a comma without an argument before it, and so does lastrank.";
     Unreachable = "W0108", "statements that are never reached",
         "They follow a `break`, `continue` or `return`.";
-    BareTime = "W0109", "a time with a fraction and without a unit",
-        "A bare number counts microseconds, as in the original, so `sleep 0.5` waits half a microsecond. Name the unit: `500ms`.";
+    BareTime = "W0109", "a time without a unit",
+        "A bare number counts microseconds, as in the original, so `sleep 5` waits 5 µs, not 5 s. Name the unit: `5s`, `500ms`, `5us`. With `--classic` whole numbers are taken without a word.";
     LeadingZero = "W0110", "a decimal number that looks like an octal one",
         "A leading 0 has no effect: `0644` is 644, which as permissions of a file is `-w----r-T`. Octal numbers begin with `0o` (`0o644`), hexadecimal ones with `0x`.";
     ClassicGroups = "W0115", "a group that does not get the ranks it asks for, as in the original",

@@ -77,6 +77,9 @@ pub struct Diagnostic {
     /// The edit that the help proposes, if any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub replacement: Option<Suggestion>,
+    /// The words of the command line that it is about; it has no place in the program then.
+    #[serde(skip)]
+    pub given: Option<String>,
     /// Secondary spans that explain it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub labels: Vec<Label>,
@@ -92,6 +95,7 @@ impl Diagnostic {
             message: message.into(),
             help: None,
             replacement: None,
+            given: None,
             labels: Vec::new(),
         }
     }
@@ -104,6 +108,13 @@ impl Diagnostic {
     /// A note: how something was interpreted.
     pub fn note(code: DiagnosticCode, span: Span, message: impl Into<String>) -> Self {
         Self { severity: Severity::Note, ..Self::error(code, span, message) }
+    }
+
+    /// Says that it is about words of the command line.
+    #[must_use]
+    pub fn about(mut self, given: impl Into<String>) -> Self {
+        self.given = Some(given.into());
+        self
     }
 
     /// Adds a line of advice.

@@ -201,9 +201,12 @@ impl PlanBuilder<'_> {
         let definitions = self.definitions;
         let mut parameters = BTreeMap::new();
         let mut given = Vec::new();
-        for (name, _) in &self.settings.parameters {
+        for (name, text) in &self.settings.parameters {
             if !definitions.parameters.iter().any(|known| known.name == *name) {
-                self.unknown_parameter(name, definitions.parameters.iter().map(|known| known.name.as_str()));
+                self.unknown_parameter(
+                    (name, text),
+                    definitions.parameters.iter().map(|known| known.name.as_str()),
+                );
             }
         }
         for parameter in &definitions.parameters {
@@ -358,10 +361,11 @@ impl PlanBuilder<'_> {
         self.push(Diagnostic::error(DiagnosticCode::BadHint, span, why).help(form));
     }
 
-    fn unknown_parameter<'a>(&mut self, name: &str, known: impl Iterator<Item = &'a str>) {
+    fn unknown_parameter<'a>(&mut self, (name, text): (&str, &str), known: impl Iterator<Item = &'a str>) {
         let known: Vec<&str> = known.collect();
         let message = format!("the program has no parameter `{name}`");
-        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message);
+        let error = Diagnostic::error(DiagnosticCode::UnknownParameter, Span::default(), message)
+            .about(format!("{name}={text}"));
         self.push(match nearest(name, known.iter().copied()) {
             Some(near) => error.did_you_mean(near, None),
             None if known.is_empty() => error.help("the program has no parameters"),

@@ -26,7 +26,8 @@ impl PlanBuilder<'_> {
                 self.push(Diagnostic::warning(DiagnosticCode::ClassicGroups, Span::default(), message));
                 continue;
             }
-            let mut error = Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message);
+            let mut error = Diagnostic::error(DiagnosticCode::GroupsDoNotFit, Span::default(), message)
+                .about(format!("-g {name}:{size}"));
             if let Some(near) = nearest(name, definitions.iter().map(|group| group.name.as_str())) {
                 error = error.did_you_mean(near, None);
             }
