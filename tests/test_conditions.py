@@ -104,7 +104,18 @@ def test_fail_if_judges_the_answer_of_the_new_run(program: Path, tmp_path: Path)
     failed = status(f"iops < {rate * 1.001}")
     assert failed.returncode == 1 and f"iops < {rate * 1.001}: yes" in failed.stdout + failed.stderr
     assert status(f"iops < {rate * 0.999}").returncode == 0
-    for wrong in ("p99 of nothing > 1ms", "p99 > 5", "width(p99) > 5%"):
+    # What was found is told either way, on standard error.
+    held = status(f"p99 > {p99['seconds'] * 2e9:.0f}ns")
+    assert (held.returncode, ": no; it is " in held.stderr, "(95% CI " in held.stderr) == (0, True, True), held.stderr
+    near = status(f"p99 > {p99['seconds'] * 0.9999 * 1e9:.0f}ns")
+    assert (near.returncode, ": not certain; " in near.stderr) == (0, True), near.stderr
+    assert ": not shown; the interval begins at" in status("factor > 5").stderr
+    # A change is against the old run.
+    for condition, code in (("p99 > +60%", 0), ("p99 < +60%", 1), ("p99 > -60%", 1), ("iops of read < -60%", 0), ("iops > -60%", 1)):
+        done = status(condition)
+        assert done.returncode == code, (condition, done.stderr)
+        assert f"{condition}: {'yes' if code else 'no'}; it is " in done.stderr and "in old.parquet" in done.stderr, done.stderr
+    for wrong in ("p99 of nothing > 1ms", "p99 > 5", "width(p99) > 5%", "p99 > 20%", "p99 > +0%"):
         assert status(wrong).returncode == 2 and wrong in status(wrong).stderr, status(wrong)
 
 

@@ -40,6 +40,8 @@ fn text() -> impl Strategy<Value = String> {
             "5%",
             "5%",
             "0%",
+            "+20%",
+            "-10%",
             "-1",
             "1e308",
             "5ms",
@@ -70,7 +72,8 @@ proptest! {
         match Condition::parse(&text) {
             Ok(found) => {
                 let value = found.bound.value();
-                prop_assert!(value > 0.0 && value.is_finite(), "{found:?}");
+                let least = if matches!(found.bound, Bound::Change(_)) { -1.0 } else { 0.0 };
+                prop_assert!(value > least && value != 0.0 && value.is_finite(), "{found:?}");
                 let unit = if matches!(found.bound, Bound::Seconds(_)) { "s" } else { "" };
                 let again = Condition::parse(&format!("{} < 1{unit}", found.quantity));
                 prop_assert_eq!(again.map(|again| again.quantity), Ok(found.quantity));

@@ -121,6 +121,11 @@ pub fn compare_values(values: [&[f64]; 2], probability: f64) -> Option<QuantileR
     QuantileRatio::of(&at(&old)?, &at(&new)?)
 }
 
+/// The ratio of a quantile of two runs, new by old, from their intervals. `None` where one is not positive.
+pub fn compare_intervals(old: &QuantileInterval, new: &QuantileInterval) -> Option<QuantileRatio> {
+    QuantileRatio::of(old, new)
+}
+
 /// Matches the rows of two runs by labels, operation and kind.
 pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
     let alike =

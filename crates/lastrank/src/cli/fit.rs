@@ -120,7 +120,8 @@ pub struct CompareArgs {
     /// A page with k, its likelihood and both samples
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Exit with status 1 where this is certain, for the whole interval: `factor > 1.05`, or of the new run `p99 > 5ms`, `iops < 1000`
+    /// Exit with status 1 where this is certain, for the whole interval: `factor > 1.05`, of the new run `p99 > 5ms`, `iops < 1000`, or of
+    /// its change `p99 > +20%`, `iops < -10%`. What was found is told on standard error
     #[arg(long, value_name = "CONDITION")]
     pub fail_if: Option<String>,
     /// Of directories: the one number of each run that is compared: median, p90, p99, p999, mean, max

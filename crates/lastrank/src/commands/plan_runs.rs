@@ -286,6 +286,9 @@ fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
                  `width({estimate}) < {number}us`"
             )
         }
+        (_, Bound::Change(_)) => {
+            bail!("{text}: how well it is to be known has no sign: write `width({estimate}) < 5%`")
+        }
         (_, bound) => Precision::Absolute(half * bound.value()),
     };
     Ok(PrecisionGoal { quantity, precision })
@@ -316,6 +319,8 @@ fn said_again(goals: &[&str]) -> String {
             (_, Bound::Share(share)) => format!("width({estimate}) < {}%", round(200.0 * share)),
             (_, Bound::Number(half)) => format!("width({estimate}) < {}", round(2.0 * half)),
             (_, Bound::Seconds(half)) => format!("width({estimate}) < {}", with_unit(2.0 * half)),
+            // No plan is made for it.
+            (_, Bound::Change(_)) => continue,
         };
         let half = if estimate == Estimate::Factor { "" } else { "half the width; " };
         text += &report::sentence("", &format!("`{goal}`: {half}as a condition `{new}`."));

@@ -7,6 +7,7 @@
 //!           | word "(" estimate [" of " NAME] ")"   width(p99 of read), n_eff(p50)
 //! relation  = "<" | "<=" | ">" | ">=" | "=" | "=="
 //! bound     = NUMBER [ "%" | unit ] [ "/s" ]    as numbers of programs: 5ms, 4KiB, 1.05
+//!           | ( "+" | "-" ) NUMBER "%"          against an earlier run: +20%
 //! ```
 //!
 //! Who takes a condition says which quantities it can judge; what they mean stands in `docs/conditions.md`.
@@ -81,12 +82,15 @@ pub enum Bound {
     Share(f64),
     /// A time in seconds.
     Seconds(f64),
+    /// A change against an earlier run: `+20%` is 0.2, `-10%` is -0.1.
+    Change(f64),
 }
 
 impl Bound {
     /// The number without its kind.
     pub fn value(self) -> f64 {
-        let (Bound::Number(value) | Bound::Share(value) | Bound::Seconds(value)) = self;
+        let (Bound::Number(value) | Bound::Share(value) | Bound::Seconds(value) | Bound::Change(value)) =
+            self;
         value
     }
 }
@@ -102,7 +106,7 @@ pub struct Condition {
     pub of: Option<String>,
     /// How it is compared.
     pub relation: Relation,
-    /// With what; positive and finite.
+    /// With what; finite, and but for a change positive.
     pub bound: Bound,
 }
 
@@ -144,6 +148,9 @@ pub enum ConditionError {
         /// The most similar number.
         near: Option<String>,
     },
+    /// A change that is none, or by which nothing is left.
+    #[error("`{0}` is no change: write more than -100% and not 0, such as `+20%` or `-10%`")]
+    NoChange(String),
     /// The number is not above 0, or not finite.
     #[error("`{0}` is no bound: write a number above 0")]
     NotPositive(String),

@@ -174,6 +174,9 @@ fn return_level(runs: &str) -> Result<Estimate, ConditionError> {
 }
 
 pub(super) fn bound(text: &str) -> Result<Bound, ConditionError> {
+    if let (true, Some(percent)) = (text.starts_with(['+', '-']), text.strip_suffix('%')) {
+        return change(percent, text);
+    }
     let found = match text.strip_suffix('%') {
         Some(digits) => match number(digits.trim()) {
             Ok(Bound::Number(percent)) => Bound::Share(percent / 100.0),
@@ -184,6 +187,18 @@ pub(super) fn bound(text: &str) -> Result<Bound, ConditionError> {
     };
     let value = found.value();
     if value > 0.0 && value.is_finite() { Ok(found) } else { Err(ConditionError::NotPositive(text.into())) }
+}
+
+/// `+20` of `+20%`.
+fn change(percent: &str, text: &str) -> Result<Bound, ConditionError> {
+    let joined: String = percent.split_whitespace().collect();
+    let digits = joined.get(1..).unwrap_or_default();
+    let Ok(Bound::Number(size)) = number(digits) else {
+        return Err(ConditionError::NoNumber { word: text.into(), near: None });
+    };
+    let share = if joined.starts_with('-') { -size / 100.0 } else { size / 100.0 };
+    let is_change = share > -1.0 && share != 0.0 && share.is_finite();
+    if is_change { Ok(Bound::Change(share)) } else { Err(ConditionError::NoChange(text.into())) }
 }
 
 /// A number with a unit as in a program; `.5` and a space before the unit are read besides.
@@ -224,6 +239,8 @@ mod tests {
             ("factor > 1.05", (Value(Estimate::Factor), None, Relation::Above, Bound::Number(1.05))),
             ("k>1.05", (Value(Estimate::Factor), None, Relation::Above, Bound::Number(1.05))),
             ("width(p99) < 5%", (Width(p99), None, Relation::Below, Bound::Share(0.05))),
+            ("p99 > +20%", (Value(p99), None, Relation::Above, Bound::Change(0.2))),
+            ("iops of read < - 10 %", (Value(Estimate::Iops), read(), Relation::Below, Bound::Change(-0.1))),
             ("width(p99(\"read\")) < 5%", (Width(p99), read(), Relation::Below, Bound::Share(0.05))),
             (
                 "n_eff( p99( \"read\" ) ) > 50",
@@ -299,6 +316,10 @@ mod tests {
             ("p99 < 5ms%", "is not a number"),
             ("p99 < -5ms", "a number above 0"),
             ("width(p99) < 0%", "a number above 0"),
+            ("p99 > +0%", "no change"),
+            ("iops < -100%", "no change"),
+            ("p99 > +5ms%", "is not a number"),
+            ("p99 > ++5%", "is not a number"),
             ("p99 < 1e999", "is not a number"),
         ] {
             let said = condition(text).expect_err(text).to_string();

@@ -158,10 +158,14 @@ fn limit(word: &str, quantity: SteadyQuantity) -> Result<SteadyLimit, SteadyErro
     let is_rate = matches!(quantity, SteadyQuantity::Iops | SteadyQuantity::Bandwidth);
     match (parse::bound(word)?, is_rate) {
         (Bound::Share(share), _) => Ok(SteadyLimit::Share(share)),
+        (Bound::Change(share), _) if share > 0.0 => Ok(SteadyLimit::Share(share)),
+        (Bound::Change(_), _) => Err(ConditionError::NotPositive(word.into()).into()),
         (Bound::Number(number), true) => Ok(SteadyLimit::Absolute(number)),
         (Bound::Seconds(seconds), false) => Ok(SteadyLimit::Absolute(seconds)),
-        (_, true) => Err(SteadyError::Unit(word.into(), "a rate", "a number a second such as `100/s`")),
-        (_, false) => Err(SteadyError::Unit(word.into(), "a latency", "a time such as `1ms`")),
+        (Bound::Seconds(_), true) => {
+            Err(SteadyError::Unit(word.into(), "a rate", "a number a second such as `100/s`"))
+        }
+        (Bound::Number(_), false) => Err(SteadyError::Unit(word.into(), "a latency", "a time such as `1ms`")),
     }
 }
 

@@ -1,4 +1,4 @@
-//! `--fail-if`: how much slower the new run may be, or what its own answer may say.
+//! `--fail-if`: how much slower the new run may be, what its own answer may say, or how that may change.
 
 use anyhow::{anyhow, bail};
 use ppl::condition::{AskedAnswer, Bound, Compared, Condition, Estimate, Relation, Scope};
@@ -13,13 +13,13 @@ use crate::values::Values;
 
 /// What is judged.
 const WHAT: &str = "`compare` judges how much slower the new run is, `--fail-if 'factor > 1.05'`, or the answer of the new run, \
-                    `p99 > 5ms`, `iops < 1000`, if need be `p99 of LABEL/OPERATION > 5ms`";
+                    `p99 > 5ms`, `iops < 1000`, if need be `p99 of LABEL/OPERATION > 5ms`, or how it changed, `p99 > +20%`, `iops < -10%`";
 
 /// A condition of `--fail-if`.
 pub(super) enum FailIf {
     /// The new system takes more than this many times as long.
     Factor(f64),
-    /// The answer of the new run.
+    /// The answer of the new run, or how it changed.
     OfNew(Condition),
 }
 
@@ -35,8 +35,13 @@ impl FailIf {
             (Estimate::Factor, Relation::Above, Bound::Number(limit), None) => Ok(FailIf::Factor(*limit)),
             (Estimate::Factor | Estimate::Location | Estimate::Scale | Estimate::Shape, ..)
             | (Estimate::ReturnLevel(_), ..)
-            | (_, Relation::Equal, ..)
-            | (_, _, Bound::Share(_), _) => bail!("--fail-if {text}: {WHAT}"),
+            | (_, Relation::Equal, ..) => bail!("--fail-if {text}: {WHAT}"),
+            (estimate, _, Bound::Share(share), _) => {
+                let percent = (1e10 * share).round() / 1e8;
+                bail!(
+                    "--fail-if {text}: a change has a sign: `{estimate} > +{percent}%`, or `{estimate} < -{percent}%`\n{WHAT}"
+                )
+            }
             (estimate, _, Bound::Number(_), _) if estimate.is_time() => {
                 bail!(
                     "--fail-if {text}: `{estimate}` is a time, and a time needs a unit, as in `{estimate} > 5ms`"
@@ -58,45 +63,133 @@ impl FailIf {
     }
 }
 
-/// Judges the answer of the new run: of a quantile, its whole interval must be beyond the bound.
-pub(super) fn of_new(condition: &Condition, args: &CompareArgs, new: &Values) -> anyhow::Result<Status> {
+/// Judges the answer of the new run, or how it changed: of a quantile, its whole interval must be beyond the bound. What was
+/// found is told either way.
+pub(super) fn of_new(
+    condition: &Condition,
+    args: &CompareArgs,
+    [old, new]: [&Values; 2],
+) -> anyhow::Result<Status> {
     let text = &condition.text;
-    let (Some(rows), Some(facts)) = (&new.rows, &new.facts) else {
-        bail!("--fail-if {text}: it is of the answer of a run, and {} is plain numbers\n{WHAT}", new.name);
-    };
     let name = condition.of.clone().or_else(|| args.choice.label.clone());
     let scope = if name.is_some() { Scope::Named } else { Scope::Run };
     let asked =
         AskedAnswer { quantity: condition.quantity, share: false, scope, name: name.unwrap_or_default() };
-    let found = conditions::answered(rows, facts, &asked)
-        .map_err(|why| anyhow!("--fail-if {text}: {}: {why}", new.name))?;
-    let interval = conditions::interval(rows, facts, &asked);
-    let bound = condition.bound.value();
-    let fails = match (condition.relation, &interval) {
-        (Relation::Above, Some(interval)) => interval.lower_seconds.is_some_and(|lower| lower > bound),
-        (_, Some(interval)) => interval.upper_seconds.is_some_and(|upper| upper < bound),
-        (Relation::Above, None) => found.value > bound,
-        (_, None) => found.value < bound,
+    let found = measured(&asked, new, text)?;
+    let new_file = args.new.display();
+    let judged = match condition.bound {
+        Bound::Change(share) => {
+            let before = measured(&asked, old, text)?;
+            if before.value <= 0.0 {
+                bail!("--fail-if {text}: {} has a `{}` of 0, which has no change", old.name, asked.quantity);
+            }
+            let intervals = before.interval.as_ref().zip(found.interval.as_ref());
+            let ratio = intervals.and_then(|(before, after)| results::compare_intervals(before, after));
+            let shown = |value| shown(condition.quantity.estimate(), value);
+            FoundNumber {
+                value: found.value / before.value,
+                is_interval: intervals.is_some(),
+                ends: ratio.map_or([None; 2], |ratio| [ratio.lower, ratio.upper]),
+                bound: 1.0 + share,
+                words: |value| format!("{:+.1}%", 100.0 * (value - 1.0)),
+                of_what: format!(
+                    "{}: {} in {}, {} in {new_file}",
+                    found.part.trim_start(),
+                    shown(before.value),
+                    args.quiet.display(),
+                    shown(found.value)
+                ),
+            }
+            .judge(condition)
+        }
+        bound => FoundNumber {
+            value: found.value,
+            is_interval: found.interval.is_some(),
+            ends: found.interval.map_or([None; 2], |one| [one.lower_seconds, one.upper_seconds]),
+            bound: bound.value(),
+            words: |value| shown(condition.quantity.estimate(), value),
+            of_what: format!("{} in {new_file}", found.part.trim_start()),
+        }
+        .judge(condition),
     };
-    if !fails {
-        return Ok(Status::Ok);
-    }
-    let value = match condition.quantity.estimate() {
-        Estimate::Bandwidth => format!("{}/s", samples::units::bytes(found.value.round() as u64)),
-        Estimate::Iops => format!("{}/s", report::significant(found.value, 3)),
-        estimate if estimate.is_time() => duration(found.value),
-        _ => report::significant(found.value, 3),
-    };
-    let ends = interval.and_then(ends).unwrap_or_default();
-    let part = if found.part.is_empty() { String::new() } else { format!(" of {}", found.part) };
-    output::say(format_args!("{text}: yes; it is {value}{ends}{part} in {}\n", args.new.display()));
-    Ok(Status::No)
+    output::say(format_args!("{}", judged.told));
+    Ok(if judged.holds { Status::No } else { Status::Ok })
 }
 
-/// ` (5.8 ms to 6.4 ms)`
-fn ends(interval: QuantileInterval) -> Option<String> {
-    let (lower, upper) = (interval.lower_seconds?, interval.upper_seconds?);
-    Some(format!(" ({} to {})", duration(lower), duration(upper)))
+/// What a run says of a quantity.
+struct MeasuredNumber {
+    value: f64,
+    /// ` of read`; empty where nothing has a name.
+    part: String,
+    interval: Option<QuantileInterval>,
+}
+
+fn measured(asked: &AskedAnswer, of: &Values, text: &str) -> anyhow::Result<MeasuredNumber> {
+    let (Some(rows), Some(facts)) = (&of.rows, &of.facts) else {
+        bail!("--fail-if {text}: it is of the answer of a run, and {} is plain numbers\n{WHAT}", of.name);
+    };
+    let found = conditions::answered(rows, facts, asked)
+        .map_err(|why| anyhow!("--fail-if {text}: {}: {why}", of.name))?;
+    let part = if found.part.is_empty() { String::new() } else { format!(" of {}", found.part) };
+    Ok(MeasuredNumber { value: found.value, part, interval: conditions::interval(rows, facts, asked) })
+}
+
+fn shown(estimate: Estimate, value: f64) -> String {
+    match estimate {
+        Estimate::Bandwidth => format!("{}/s", samples::units::bytes(value.round() as u64)),
+        Estimate::Iops => format!("{}/s", report::significant(value, 3)),
+        estimate if estimate.is_time() => duration(value),
+        _ => report::significant(value, 3),
+    }
+}
+
+/// A number beside its bound.
+struct FoundNumber<W> {
+    value: f64,
+    /// Whether an interval decides, whose ends may be open.
+    is_interval: bool,
+    ends: [Option<f64>; 2],
+    bound: f64,
+    words: W,
+    of_what: String,
+}
+
+/// Whether a condition holds, and the line that says so.
+struct JudgedCondition {
+    holds: bool,
+    told: String,
+}
+
+impl<W: Fn(f64) -> String> FoundNumber<W> {
+    fn judge(self, condition: &Condition) -> JudgedCondition {
+        let [lower, upper] = if self.is_interval { self.ends } else { [Some(self.value); 2] };
+        let is_above = matches!(condition.relation, Relation::Above);
+        let beyond = |end: Option<f64>| {
+            end.is_some_and(|end| if is_above { end > self.bound } else { end < self.bound })
+        };
+        let [near, far] = if is_above { [lower, upper] } else { [upper, lower] };
+        let holds = beyond(near);
+        let word = match (holds, far.is_some() && !beyond(far)) {
+            (true, _) => "yes",
+            (false, true) => "no",
+            // Some of its interval is beyond the bound.
+            (false, false) => "not certain",
+        };
+        let words = &self.words;
+        let end = |end: Option<f64>| end.map_or("open".to_owned(), words);
+        let interval = if self.is_interval {
+            format!(" (95% CI {} to {})", end(self.ends[0]), end(self.ends[1]))
+        } else {
+            String::new()
+        };
+        let told = format!(
+            "{}: {word}; it is {}{interval} {}\n",
+            condition.text,
+            words(self.value),
+            self.of_what.trim()
+        );
+        JudgedCondition { holds, told }
+    }
 }
 
 #[cfg(test)]
@@ -105,17 +198,59 @@ mod tests {
 
     #[test]
     fn what_is_judged_is_read_and_all_else_told() {
-        for text in ["p99 > 5ms", "iops < 1000", "p99 of read > 5ms", "bw < 1GiB/s", "count < 10", "lat > 1s"]
-        {
+        for text in [
+            "p99 > 5ms",
+            "iops < 1000",
+            "p99 of read > 5ms",
+            "bw < 1GiB/s",
+            "count < 10",
+            "lat > 1s",
+            "p99 > +20%",
+            "iops of read < -10%",
+        ] {
             assert!(matches!(FailIf::of(text), Ok(FailIf::OfNew(_))), "{text}");
         }
         assert_eq!(FailIf::of("factor > 1.05").unwrap().factor(), Some(1.05));
         assert_eq!(FailIf::of("k>1.05").unwrap().factor(), Some(1.05));
-        for text in
-            ["factor < 1", "p99 > 5", "iops < 5ms", "p99 = 5ms", "p99 > 5%", "shape > 1", "width(p99) > 5%"]
-        {
+        for text in [
+            "factor < 1",
+            "p99 > 5",
+            "iops < 5ms",
+            "p99 = 5ms",
+            "p99 > 5%",
+            "shape > 1",
+            "width(p99) > 5%",
+            "factor > +5%",
+        ] {
             let why = FailIf::of(text).err().unwrap_or_else(|| panic!("{text}")).to_string();
             assert!(why.contains(text) && why.contains(" `"), "{why}");
         }
+    }
+
+    #[test]
+    fn what_was_found_is_told_whether_it_holds_or_not() {
+        let told = |text: &str, value: f64, ends: [Option<f64>; 2]| {
+            let condition = Condition::parse(text).unwrap();
+            let bound = condition.bound.value();
+            let words = |value: f64| format!("{value}");
+            let of_what = "of read in new.parquet".to_owned();
+            let judged =
+                FoundNumber { value, is_interval: true, ends, bound, words, of_what }.judge(&condition);
+            (judged.holds, judged.told)
+        };
+        let ends = |lower: f64, upper: f64| [Some(lower), Some(upper)];
+        assert_eq!(
+            told("p99 > 5s", 7.0, ends(6.0, 8.0)),
+            (true, "p99 > 5s: yes; it is 7 (95% CI 6 to 8) of read in new.parquet\n".into())
+        );
+        let (holds, line) = told("p99 > 5s", 4.0, ends(3.0, 4.5));
+        assert!(!holds && line.starts_with("p99 > 5s: no; it is 4 "), "{line}");
+        for (value, ends) in [(5.5, ends(4.0, 8.0)), (4.0, [Some(3.0), None])] {
+            let (holds, line) = told("p99 > 5s", value, ends);
+            assert!(!holds && line.contains(": not certain; "), "{line}");
+        }
+        assert!(told("p99 < 5s", 4.0, ends(3.0, 4.5)).0);
+        assert!(told("p99 < 5s", 7.0, ends(6.0, 8.0)).1.contains(": no; "));
+        assert!(told("p99 < 5s", 7.0, [None, Some(8.0)]).1.contains(": not certain; "));
     }
 }

@@ -104,7 +104,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
             Ok(Status::Incomplete)
         }
-        (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, &new),
+        (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&quiet, &new]),
         _ => {
             let status = judged(args, limit, lower, "these two runs alone, not what differs from run to run");
             Ok(status.unless(&unsound))
@@ -116,9 +116,10 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
 /// interval is about.
 fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, covers: &str) -> Status {
     let too_slow = limit.is_some_and(|limit| lower > limit);
-    if let (true, Some(condition)) = (too_slow, &args.fail_if) {
+    if let Some(condition) = &args.fail_if {
+        let word = if too_slow { "yes" } else { "not shown" };
         output::say(format_args!(
-            "{condition}: yes; the interval begins at {lower:.4} (it is about {covers})\n"
+            "{condition}: {word}; the interval begins at {lower:.4} (it is about {covers})\n"
         ));
     }
     if too_slow { Status::No } else { Status::Ok }

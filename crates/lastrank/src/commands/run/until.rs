@@ -77,6 +77,9 @@ impl Watched {
             (Compared::Value(estimate), Bound::Share(share)) if estimate.is_time() => {
                 format!("; how well it is known is its width: `width({estimate}) < {}%`", 100.0 * share)
             }
+            (Compared::Value(_), Bound::Change(_)) => {
+                format!("; a change is against an earlier run: `lastrank compare OLD NEW --fail-if '{text}'`")
+            }
             (Compared::Value(estimate), _) if estimate.is_time() || is_rate(estimate) => {
                 format!("; what a run must reach is judged at its end: `assert {text};` in the program")
             }
