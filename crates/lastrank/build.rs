@@ -20,6 +20,12 @@ fn main() {
     let features = if features.is_empty() { "none".to_owned() } else { features.join(", ") };
     println!("cargo::rustc-env=LASTRANK_COMMIT={}", commit(&root));
     println!("cargo::rustc-env=LASTRANK_FEATURES={features}");
+    // What is timed by kernels holds code of lastrank's own.
+    let is_debug = std::env::var("PROFILE").is_ok_and(|profile| profile == "debug");
+    println!(
+        "cargo::rustc-env=LASTRANK_BUILT={}",
+        if is_debug { "without optimisation, for tests" } else { "optimised" }
+    );
 }
 
 /// The commit of the sources; of an archive, that there is none.

@@ -28,7 +28,9 @@ const BUILD: &str = concat!(
     ")\ntarget: ",
     env!("LASTRANK_TARGET"),
     "\nfeatures: ",
-    env!("LASTRANK_FEATURES")
+    env!("LASTRANK_FEATURES"),
+    "\nbuilt: ",
+    env!("LASTRANK_BUILT")
 );
 
 /// How long do operations on this machine really take, and is that tail normal?

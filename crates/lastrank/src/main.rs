@@ -10,6 +10,7 @@ macro_rules! eprintln {
 }
 
 mod asked;
+mod built;
 mod cli;
 mod commands;
 mod conditions;

@@ -108,9 +108,11 @@ fn the_version_tells_the_commit_target_and_features() {
     assert_eq!(short, format!("lastrank {}\n", env!("CARGO_PKG_VERSION")));
     let told = lastrank(folder.path(), &["--version"]).out;
     let lines: Vec<&str> = told.lines().collect();
-    let [first, target, features] = lines[..] else { panic!("{told}") };
+    let [first, target, features, built] = lines[..] else { panic!("{told}") };
     assert!(target.starts_with("target: ") && target.contains(std::env::consts::ARCH), "{told}");
     assert_eq!(features, if cfg!(feature = "mpi") { "features: mpi" } else { "features: none" });
+    let is_debug = cfg!(debug_assertions);
+    assert_eq!(built, if is_debug { "built: without optimisation, for tests" } else { "built: optimised" });
     let what = first.strip_prefix(short.trim_end()).unwrap().trim().trim_matches(['(', ')']);
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     if let Some(commit) = what.strip_prefix("commit ").and_then(|rest| rest.split(' ').next()) {

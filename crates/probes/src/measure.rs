@@ -76,6 +76,10 @@ pub struct Measured {
 
 const BLOCK_PS: u64 = 1_000_000_000;
 
+/// Operations that take less are timed many at once as well: their amortised time is another quantity than that of a single
+/// one.
+pub(crate) const AMORTISED_BELOW_PS: f64 = 10e6;
+
 /// The clock of a measurement, its facts, and the watch for causes.
 pub struct Instruments<'a> {
     /// The clock.
@@ -171,7 +175,7 @@ impl Bench<'_> {
         }
         found.headline_ps = median(&found.blocks);
         found.batch = batch(found.headline_ps, self.facts.quantum_ps, least, most);
-        if found.headline_ps < 10e6 && settings.observations > 0 {
+        if found.headline_ps < AMORTISED_BELOW_PS && settings.observations > 0 {
             found.check = self.check(block)?;
         }
         let cheap = self.watch.is_cheap();

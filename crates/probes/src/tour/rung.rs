@@ -3,7 +3,7 @@
 use samples::{Cause, Causes, RungFacts, RungGroup, RungQuantiles, Sample};
 
 use super::steps::RungLabel;
-use crate::measure::{Measured, Observation};
+use crate::measure::{AMORTISED_BELOW_PS, Measured, Observation};
 
 /// The observations of one rung.
 #[derive(Clone, Debug, Default)]
@@ -41,6 +41,10 @@ pub(super) fn summarise(
     let blocked = |observation: &&Observation| Causes(observation.causes).has(Cause::Blocked);
     let blocks = 2 * measured.observations.iter().filter(blocked).count() > raw.len();
     let corrected = (waited && blocks).then(|| quantiles(&sorted(Observation::corrected_ps), each));
+    let raw_quantiles = quantiles(&raw, each);
+    // A block of a longer operation holds so few that its time per operation is the same quantity as their median, of fewer.
+    let is_amortised =
+        of.group != RungGroup::Clock && (measured.headline_ps < AMORTISED_BELOW_PS || raw.is_empty());
     let facts = RungFacts {
         code: of.code.into(),
         name: of.name.into(),
@@ -48,12 +52,8 @@ pub(super) fn summarise(
         group: of.group,
         batch: measured.batch,
         n: raw.len(),
-        headline_ps: if of.group == RungGroup::Clock {
-            each(raw[raw.len() / 2])
-        } else {
-            measured.headline_ps
-        },
-        raw: quantiles(&raw, each),
+        headline_ps: if is_amortised { measured.headline_ps } else { raw_quantiles.median_ps },
+        raw: raw_quantiles,
         corrected,
         single,
         causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
@@ -130,6 +130,26 @@ mod tests {
             (found.median_ps, found.p99_ps, found.p999_ps, found.max_ps),
             (500.0, Some(990.0), None, 1000.0)
         );
+    }
+
+    #[test]
+    fn a_long_operation_has_one_typical_time_and_a_short_one_its_amortised_time() {
+        let observed = |ps: u64| vec![Observation { duration_ps: ps, ..Observation::default() }; 21];
+        let of = |block_ps: f64, single_ps: u64| {
+            let measured = Measured {
+                batch: 1,
+                headline_ps: block_ps,
+                observations: observed(single_ps),
+                ..Measured::default()
+            };
+            let label = RungLabel { code: "fsync", name: "write + fsync", what: "", group: RungGroup::Disk };
+            summarise(&label, measured, 0.0).0
+        };
+        // Three blocks on a busy disk, and many single operations when it was idle.
+        let long = of(3.98e9, 114_000_000);
+        assert_eq!((long.headline_ps, long.raw.median_ps), (114e6, 114e6));
+        let short = of(1_080.0, 20_000);
+        assert_eq!((short.headline_ps, short.raw.median_ps), (1_080.0, 20_000.0));
     }
 
     #[test]

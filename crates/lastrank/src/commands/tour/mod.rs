@@ -14,7 +14,7 @@ use crate::commands::redact::sections;
 use crate::commands::report::write_page;
 use crate::commands::run::{stamped, versions};
 use crate::exit::Status;
-use crate::output;
+use crate::{built, output};
 
 /// Climb the ladder, printing each rung as it is done; keep every sample, write the page.
 pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
@@ -26,6 +26,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
         bail!("--limit {}: a tour takes 5 to 3600 seconds", args.limit);
     }
     let (samples, page) = places(args)?;
+    built::warn();
     let described = machine::describe(&[directory]);
     if !args.json {
         output::print(&format!("{}\n\n{}", machine::lines(&described).join("\n"), lines::heading()))?;
