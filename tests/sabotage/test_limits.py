@@ -147,10 +147,29 @@ def test_a_program_whose_files_would_fill_the_disk_does_not_begin(lastrank: Last
     assert (done.returncode, "--fill" in done.stderr) == (2, True), done.stderr
     assert not list(lastrank.folder.glob("f-*"))
     dry = run(lastrank, program, "--dry-run")
-    assert dry.returncode == 0 and "would not begin" in dry.stdout, dry.stdout
+    assert dry.returncode == 2 and "would not begin" in dry.stdout, dry.stdout
     found = json.loads(run(lastrank, program, "--dry-run", "--json").stdout)
     assert found["would_not_begin"] in done.stderr and " are free" in done.stderr, found
     assert json.loads(run(lastrank, 'write("f", 4k);', "--dry-run", "--json").stdout)["would_not_begin"] is None
+
+
+def test_whoever_looks_at_a_program_says_that_the_disk_is_too_small(lastrank: Lastrank, place: Path) -> None:
+    with small_tmpfs(place, 8 << 20) as disk:
+        for size, status in (("1MiB", 0), ("64MiB", 2)):
+            (disk.path / "a.ppl").write_text(f'write("f", {size});\n')
+            ways = {
+                "run": ["-o", "a.parquet", "--report", "none", "--dry-run"],
+                "check": [],
+                "explain": [],
+            }  # fmt: skip
+            for command, options in ways.items():
+                words = [lastrank.program, command, "a.ppl", *options]
+                done = subprocess.run(words, cwd=disk.path, capture_output=True, text=True, check=False)
+                said = " ".join((done.stdout + done.stderr).split())
+                assert (done.returncode, "would not begin" in said) == (status, status == 2), (command, size, said)
+                as_json = ["--format", "json"] if command == "check" else ["--json"]
+                found = json.loads(subprocess.run([*words, *as_json], cwd=disk.path, capture_output=True, text=True, check=False).stdout)
+                assert (found["would_not_begin"] is None) == (status == 0), (command, found)
 
 
 def test_a_loop_of_writes_leaves_a_tenth_of_the_disk(lastrank: Lastrank, place: Path) -> None:

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use engine::run::{Options, foreseen, options_of};
+use anyhow::anyhow;
+use engine::run::{Options, RunError, foreseen, missing_space, options_of};
 use ppl::commands::Wish;
 use ppl::count::details;
 use ppl::plan::Plan;
@@ -128,6 +129,24 @@ pub fn refusals(plan: &Plan, options: &Options) -> Vec<String> {
 /// As [`refusals`], where no option of a run was given.
 pub fn refusals_without_options(plan: &Plan) -> Vec<String> {
     refusals(plan, &options_of(plan, &Options::new(plan.ranks)))
+}
+
+/// Whether a run would find the space that it needs, as file systems and memory are now.
+///
+/// # Errors
+/// Why it would not begin, with what to do.
+pub fn has_room(plan: &Plan, options: &Options) -> anyhow::Result<()> {
+    missing_space(plan, options).map_err(|error| match error {
+        RunError::Space { .. } => {
+            anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
+        }
+        other => anyhow!(other),
+    })
+}
+
+/// As [`has_room`], in words and where no option of a run was given.
+pub fn lacks_room(plan: &Plan) -> Option<String> {
+    has_room(plan, &options_of(plan, &Options::new(plan.ranks))).err().map(|error| error.to_string())
 }
 
 /// Refusals in lines, each after `head`.

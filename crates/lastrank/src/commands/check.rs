@@ -10,7 +10,7 @@ use crate::cli::{CheckArgs, DiagnosticFormat};
 use crate::exit::Status;
 use crate::{diagnostics, output, program};
 
-/// Parse, check and plan; exit status 2 where there are errors.
+/// Parse, check and plan; exit status 2 where there are errors, or a run would not find the space that it needs.
 pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
     let environment = |name: &str| std::env::var(name).ok();
     let settings = Settings {
@@ -27,12 +27,14 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
     let asked = plan.as_ref().map(|plan| asks::of(plan, spawns)).unwrap_or_default();
     // Of a program with mistakes, or of unknown ranks, names are not known.
     let refusals = plan.as_ref().map(asks::refusals_without_options).unwrap_or_default();
+    let lack = plan.as_ref().and_then(asks::lacks_room);
     match args.format {
         DiagnosticFormat::Json => output::json(&json!({
             "schema": "lastrank.check/1",
             "diagnostics": diagnostics::findings(&source, &found),
             "asks": asked,
             "refusals": refusals,
+            "would_not_begin": lack,
         }))?,
         DiagnosticFormat::Text => {
             diagnostics::show(&source, &found);
@@ -43,7 +45,10 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
                 output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked, spawns)))?;
             }
             output::say(format_args!("{}", asks::refusals_text(&refusals, "warning: ")));
+            if let Some(why) = &lack {
+                output::say(format_args!("error: as it is now, a run would not begin: {why}\n"));
+            }
         }
     }
-    Ok(if has_errors(&found) { Status::Usage } else { Status::Ok })
+    Ok(if has_errors(&found) || lack.is_some() { Status::Usage } else { Status::Ok })
 }

@@ -29,6 +29,7 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
     let plan = &planned.plan;
     let found = explain(plan, DEFAULT_BUDGET);
     let spawns = SpawnGrant::of(planned.shipped, false);
+    let lack = asks::lacks_room(plan);
     if args.json {
         let space: Vec<_> = plan
             .space
@@ -42,12 +43,14 @@ pub fn run(args: &ExplainArgs) -> anyhow::Result<Status> {
             "space": space,
             "asks": asks::of(plan, spawns),
             "refusals": asks::refusals_without_options(plan),
+            "would_not_begin": lack,
             "explanation": found,
         }))?;
     } else {
-        output::print(&text(&planned.name, plan, (&found, spawns)))?;
+        let refused = lack.as_ref().map_or(String::new(), |why| format!("  it would not begin: {why}\n"));
+        output::print(&(text(&planned.name, plan, (&found, spawns)) + &refused))?;
     }
-    Ok(Status::Ok)
+    Ok(if lack.is_some() { Status::Usage } else { Status::Ok })
 }
 
 fn place<'a>(plan: &'a Plan, directory: Option<&'a str>) -> &'a str {

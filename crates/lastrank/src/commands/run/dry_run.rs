@@ -1,6 +1,6 @@
 //! `--dry-run`: prints operations, bytes, files and space of each rank.
 
-use engine::run::{Confine, Options, missing_space};
+use engine::run::{Confine, Options};
 use ppl::commands::Wish;
 use ppl::count::{DEFAULT_BUDGET, Details, count, details};
 use samples::units::{bytes, count as number, duration};
@@ -28,7 +28,8 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
     let ranks = plan.ranks.min(MOST_RANKS);
     let budget = DEFAULT_BUDGET / u64::from(ranks.max(1));
     let works: Vec<Details> = (0..ranks).map(|rank| details(plan, rank, budget)).collect();
-    let refusal = missing_space(plan, options).err().map(|error| error.to_string());
+    let refusal = asks::has_room(plan, options).err().map(|error| error.to_string());
+    let status = if refusal.is_some() { Status::Usage } else { Status::Ok };
     if as_json {
         let space: Vec<_> = plan
             .space
@@ -48,10 +49,10 @@ pub fn show(planned: &Planned, options: &Options, as_json: bool) -> anyhow::Resu
             "would_not_begin": refusal,
             "per_rank": works.iter().map(|work| &work.tally).collect::<Vec<_>>(),
         }))?;
-        return Ok(Status::Ok);
+        return Ok(status);
     }
     output::print(&text(planned, options, (&works, refusal.as_deref())))?;
-    Ok(Status::Ok)
+    Ok(status)
 }
 
 /// What a program of a stranger asks for beyond files of its own, before it begins; nothing of one that ships with lastrank.

@@ -18,10 +18,10 @@ use engine::content::Dials;
 use engine::mpi::MpiChoice;
 use engine::mpi::{Job, Surroundings, surroundings};
 use engine::run::{
-    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunError, RunOutcome,
-    live, missing_space, options_of,
+    BackendKind, Clean, Confine, JobSeat, JobShare, Keep, Options, Program as Runnable, RunOutcome, live,
+    options_of,
 };
-use ppl::commands::Class;
+use ppl::commands::{Class, Command};
 use ppl::plan::Settings;
 use ranks::{Pin, hold_signals};
 use samples::{ConfinedBy, Facts, SteadyFacts, SteadyRule, Warning};
@@ -30,8 +30,10 @@ pub use facts::versions;
 pub use results::stamped;
 use until::{Until, Watcher};
 
+use super::asks;
 use super::parameters::{groups, pairs};
 use super::redact::redact;
+use crate::built;
 use crate::cli::{PinTo, ProgressKind, Record, RunArgs, RunOptions};
 use crate::conditions;
 use crate::exit::Status;
@@ -330,12 +332,12 @@ fn await_signal() -> anyhow::Result<()> {
 }
 
 fn machine_before(planned: &Planned, options: &Options) -> anyhow::Result<facts::MachineBefore> {
-    missing_space(&planned.plan, options).map_err(|error| match error {
-        RunError::Space { .. } => {
-            anyhow!("{error}; make room there, choose another place with `--set dir=…`, or write less")
-        }
-        other => anyhow!(other),
-    })?;
+    asks::has_room(&planned.plan, options)?;
+    let is_kernel = |command: Command| command.class() == Class::Kernel;
+    let times_kernels = planned.plan.sites().iter().filter_map(|site| site.command).any(is_kernel);
+    if times_kernels && !options.backend.capabilities().virtual_time {
+        built::warn();
+    }
     Ok(facts::MachineBefore::look(planned, options))
 }
 
