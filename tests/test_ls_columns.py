@@ -1,7 +1,10 @@
 """Tests `lastrank ls --columns`: parameters, tags and the numbers of the run side by side."""
 
 import json
+import os
+import signal
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -47,3 +50,32 @@ def test_a_name_that_no_run_has_is_refused_with_what_was_meant(program: Path, fo
     assert done.returncode == 2 and "did you mean `servers`?" in done.stderr, done.stderr
     done = call(program, folder, "ls", "--columns", ",")
     assert done.returncode == 2 and "names no column" in done.stderr, done.stderr
+
+
+def test_verbose_keeps_the_throughput_however_narrow(program: Path, folder: Path) -> None:
+    for columns in ("60", "80"):
+        environment = {**os.environ, "COLUMNS": columns}
+        done = subprocess.run([program, "ls", "-v"], cwd=folder, capture_output=True, text=True, env=environment, check=True)
+        assert done.stdout.count("MiB/s") + done.stdout.count("GiB/s") == 2, done.stdout
+        assert all(len(line) <= int(columns) for line in done.stdout.splitlines()), done.stdout
+
+
+def test_what_went_wrong_begins_with_its_sign_and_a_killed_run_is_named(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "long.ppl").write_text('repeat 1000000000 write("f", 4k);\n')
+    for number, end in ((1, signal.SIGINT), (2, signal.SIGKILL)):
+        words = [program, "run", "long.ppl", "-s", "--report", "none", "-o", f"{number}.parquet", "--progress", "none"]
+        with subprocess.Popen(words, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+            deadline = time.monotonic() + 30
+            while not (tmp_path / "f").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            time.sleep(0.5)
+            run.send_signal(end)
+            run.communicate(timeout=60)
+        (tmp_path / "f").unlink(missing_ok=True)
+    environment = {**os.environ, "COLUMNS": "60"}
+    listed = subprocess.run([program, "ls"], cwd=tmp_path, capture_output=True, text=True, env=environment, check=True)
+    assert "1.parquet" in listed.stdout and "✖" in listed.stdout, listed.stdout
+    assert "a run of long was killed" in listed.stderr and "lastrank recover" in listed.stderr, listed.stderr
+    recovered = call(program, tmp_path, "recover")
+    assert recovered.returncode == 0, recovered.stderr
+    assert "killed" not in call(program, tmp_path, "ls").stderr

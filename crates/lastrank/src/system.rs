@@ -11,14 +11,20 @@ pub use ranks::{
 
 #[cfg(not(target_os = "linux"))]
 pub use elsewhere::{
-    HeldSignals, StopSignals, divert_output, ignore_file_size_signal, is_launched, provide_stack,
-    random_numbers, terminal_of_launcher,
+    HeldSignals, StopSignals, divert_output, ignore_file_size_signal, is_launched, killed_runs,
+    provide_stack, random_numbers, terminal_of_launcher,
 };
 
 /// Whether a launcher of MPI started this process as one of several.
 #[cfg(target_os = "linux")]
 pub fn is_launched() -> bool {
     ranks::launcher::this_launcher().is_some()
+}
+
+/// Names of the programs whose runs were killed in this folder and left samples. Nothing is locked or changed.
+#[cfg(target_os = "linux")]
+pub fn killed_runs(folder: &std::path::Path) -> Vec<String> {
+    engine::run::live::killed_in(folder).into_iter().map(|manifest| manifest.facts.name).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -58,6 +64,10 @@ mod elsewhere {
     }
 
     /// Nothing is measured here.
+    pub fn killed_runs(_: &std::path::Path) -> Vec<String> {
+        Vec::new()
+    }
+
     pub fn is_launched() -> bool {
         false
     }

@@ -43,6 +43,14 @@ pub struct Manifest {
     pub knows_objects: Option<bool>,
 }
 
+impl Manifest {
+    /// Was it started in this folder, or was its run file to lie there?
+    fn is_of(&self, folder: &Path) -> bool {
+        let lies_there = |parent: &Path| parent.canonicalize().is_ok_and(|real| real == folder);
+        self.working_directory == folder || self.run_file.parent().is_some_and(lies_there)
+    }
+}
+
 fn boot() -> String {
     std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default().trim().to_owned()
 }
@@ -149,13 +157,7 @@ pub fn left(folder: &Path, all: bool) -> std::io::Result<Vec<LeftRuns>> {
     let own = prefix();
     let mut found = Vec::new();
     let wanted = folder.canonicalize()?;
-    let is_wanted = |manifest: &Manifest| {
-        all || manifest.working_directory == wanted
-            || manifest
-                .run_file
-                .parent()
-                .is_some_and(|parent| parent.canonicalize().is_ok_and(|real| real == wanted))
-    };
+    let is_wanted = |manifest: &Manifest| all || manifest.is_of(&wanted);
     for place in memory_folders() {
         sweep(&place);
         let listed = std::fs::read_dir(place).into_iter().flatten().flatten();
@@ -174,6 +176,28 @@ pub fn left(folder: &Path, all: bool) -> std::io::Result<Vec<LeftRuns>> {
         }
     }
     Ok(found)
+}
+
+/// The runs of `folder` whose processes are gone and whose samples are there still. They are looked at and not locked: what
+/// becomes of them is for [`left`].
+pub fn killed_in(folder: &Path) -> Vec<Manifest> {
+    let Ok(wanted) = folder.canonicalize() else { return Vec::new() };
+    let (own, beside) = (prefix(), format!(".{PREFIX}-"));
+    let listed = |place: &Path| std::fs::read_dir(place).into_iter().flatten().flatten();
+    let named = |entry: &std::fs::DirEntry, word: &str, is_first: bool| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if is_first { name.starts_with(word) } else { name.starts_with('.') && name.contains(word) }
+    };
+    let in_memory = memory_folders().into_iter().flat_map(|place| listed(&place).collect::<Vec<_>>());
+    let in_memory = in_memory.filter(|entry| named(entry, &own, true));
+    let places = in_memory.chain(listed(&wanted).filter(|entry| named(entry, &beside, false)));
+    let killed = |entry: std::fs::DirEntry| {
+        let manifest = LeftFolder::peek(&entry.path()).ok()?;
+        let manifest: Manifest = serde_json::from_slice(&manifest).ok()?;
+        let is_over = manifest.schema == SCHEMA && !holds(manifest.process, &entry.path());
+        (is_over && manifest.is_of(&wanted)).then_some(manifest)
+    };
+    places.filter_map(killed).collect()
 }
 
 fn seen(path: PathBuf, is_wanted: &dyn Fn(&Manifest) -> bool) -> Option<LeftRuns> {

@@ -8,14 +8,15 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use report::Table;
+use report::shell::{file_argument, quoted};
 use results::{AnswerNumbers, AnswerPart, Columns, Wish};
 use samples::{Facts, Judgements};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
 use crate::exit::Status;
-use crate::output;
 use crate::working::Working;
+use crate::{output, system};
 
 /// One run of a folder.
 #[derive(Debug, Serialize)]
@@ -79,6 +80,7 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
     for why in &unreadable {
         eprintln!("note: {why}");
     }
+    tell_killed(&args.directory);
     if args.json {
         output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": runs }))?;
     } else if args.csv {
@@ -96,6 +98,21 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
         })?;
     }
     Ok(Status::Ok)
+}
+
+/// Names the command that makes runs of what killed ones left.
+fn tell_killed(directory: &Path) {
+    let killed = system::killed_runs(directory);
+    let what = match killed.as_slice() {
+        [] => return,
+        [one] => format!("a run of {one} was killed and left its samples: it is listed when"),
+        all => format!("{} runs were killed and left their samples: they are listed when", all.len()),
+    };
+    let place = match directory == Path::new(".") {
+        true => String::new(),
+        false => format!(" {}", quoted(&file_argument(&directory.to_string_lossy()))),
+    };
+    eprintln!("note: {what} `lastrank recover{place}` has made run files");
 }
 
 /// Tells runs of one program from each other, by the settings that not all of them have.
@@ -209,7 +226,10 @@ fn table(args: &LsArgs, runs: &[ListedRun]) -> String {
         "p99",
         "<note",
     ];
-    let rows: Vec<[String; 10]> = runs.iter().map(cells).collect();
+    let mut rows: Vec<[String; 10]> = runs.iter().map(cells).collect();
+    if args.verbose {
+        rows.iter_mut().zip(runs).for_each(|(row, run)| row[9] = note_of(run, usize::MAX));
+    }
     // What the names of all files say needs no column, nor what no run has.
     let digits = |text: &str| text.chars().filter(char::is_ascii_digit).collect::<String>();
     let says_more = |at: usize| match columns[at] {
@@ -230,14 +250,11 @@ fn table(args: &LsArgs, runs: &[ListedRun]) -> String {
         table
     };
     let Some(room) = output::columns() else { return of(&kept).in_whole_lines() };
-    // Words stand above the numbers where both do not fit; then the throughput goes, which follows from the rate.
-    let apart = ["file", "program", "settings", "started (UTC)", "machine", "note"];
-    let whole = of(&kept).stacked(room, &apart);
-    if whole.lines().all(|line| report::text_width(line) <= room) {
-        return whole;
-    }
-    let fewer: Vec<usize> = kept.into_iter().filter(|at| columns[*at] != "throughput").collect();
-    of(&fewer).stacked(room, &apart)
+    // Words stand above the numbers where both do not fit; then the throughput, too.
+    let apart = ["file", "program", "settings", "started (UTC)", "machine", "note", "throughput"];
+    let fits = |text: &str| text.lines().all(|line| report::text_width(line) <= room);
+    let whole = of(&kept).stacked(room, &apart[..apart.len() - 1]);
+    if fits(&whole) { whole } else { of(&kept).stacked(room, &apart) }
 }
 
 /// The table with the columns that a user names.
@@ -261,23 +278,6 @@ fn cells(run: &ListedRun) -> [String; 10] {
         true => "simulated".into(),
         false => run.started.as_deref().unwrap_or_default().replace('T', " ").chars().take(16).collect(),
     };
-    let mut note = run.note.clone();
-    if let Some(first) = run.found.first() {
-        let more = match run.found.len() {
-            1 => String::new(),
-            n => format!(" and {} more", n - 1),
-        };
-        note = format!("✖ {first}{more} {note}");
-    }
-    if let Some(steady) = &run.steady {
-        note = format!("{steady} {note}");
-    }
-    if !run.complete {
-        note = format!("incomplete {note}");
-    }
-    for (name, value) in &run.tags {
-        note += &format!(" {name}={value}");
-    }
     [
         run.file.file_name().map_or(String::new(), |name| in_one_line(&name.to_string_lossy())),
         started,
@@ -288,8 +288,32 @@ fn cells(run: &ListedRun) -> [String; 10] {
         throughput,
         p50,
         p99,
-        in_one_line(note.trim()),
+        note_of(run, 1),
     ]
+}
+
+/// What is said of a run in a line, what went wrong first, so that its sign stands where nothing is cut; so many of the
+/// findings.
+fn note_of(run: &ListedRun, most: usize) -> String {
+    let mut parts = Vec::new();
+    let says_so = run.found.iter().any(|found| found.to_lowercase().contains("incomplete"));
+    if !run.complete && !says_so {
+        parts.push("incomplete".to_owned());
+    }
+    parts.extend(run.found.iter().take(most).cloned());
+    if let Some(first) = parts.first_mut() {
+        first.insert_str(0, "✖ ");
+    }
+    if let (Some(last), more @ 1..) = (parts.last_mut(), run.found.len().saturating_sub(most)) {
+        *last += &format!(" (1 of {} findings)", more + most);
+    }
+    parts.extend(run.steady.clone());
+    parts.extend(Some(run.note.clone()).filter(|note| !note.is_empty()));
+    let mut note = parts.join("; ");
+    for (name, value) in &run.tags {
+        note += &format!(" {name}={value}");
+    }
+    in_one_line(note.trim())
 }
 
 /// A text of a user whose line feeds and other control characters break no row.
