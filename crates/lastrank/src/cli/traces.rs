@@ -118,6 +118,15 @@ pub struct ReplayArgs {
     /// Where the samples go [default: the application's name, ending in -replay.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
+    /// Where the report goes, or `none` [default: next to the run file, ending in .html]
+    #[arg(long, value_name = "FILE|none")]
+    pub report: Option<PathBuf>,
+    /// Only what the program prints and errors
+    #[arg(long, short = 's', conflicts_with = "one_line")]
+    pub quiet: bool,
+    /// The answer in one line
+    #[arg(long, short = 'q')]
+    pub one_line: bool,
     /// Do not look for the causes of slow operations: nearer to the application's time where many calls wait
     #[arg(long)]
     pub no_causes: bool,

@@ -12,7 +12,7 @@ use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Ratio,
 use trace::import::{Imported, Options};
 use trace::ledger::{Ledger, Missing};
 use trace::names::escape;
-use trace::program::SETUP;
+use trace::program::is_setup;
 use trace::select::{Choice, ToldChoice};
 use trace::undisturbed::Undisturbed;
 
@@ -26,10 +26,12 @@ const BINS: u64 = 200;
 
 /// Compares, and prints a page of text. The status says whether the same operations and bytes were done.
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
-    let (mut replays, mut told) = (Vec::new(), Vec::new());
+    let (mut replays, mut told, mut ends) = (Vec::new(), Vec::new(), Vec::new());
     for path in &args.replays {
         let run = store::read_whole(path).map_err(|error| BrokenInput(error.to_string()))?;
-        replays.push(side(&run));
+        let (of_run, at_end) = side(&run);
+        replays.push(of_run);
+        ends.push(at_end);
         told.push(ToldChoice::of(&run.facts.program));
     }
     let (choice, of_program) = choice(args, &told)?;
@@ -45,7 +47,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
     let ledger = Ledger::of(&trace, &about, &options.choice, Some(&made.done));
     let missing = ledger.missing();
-    let mut answer = words((&found, missing), &application, further.len()) + &of_program;
+    let mut answer = words((&found, missing), &application, further.len()) + &ended(&ends) + &of_program;
     answer += &ledger::words(&ledger);
     let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());
     if ran > 0 {
@@ -251,20 +253,33 @@ fn page(args: &FidelityArgs, (answer, table): (&str, Table), sides: (&Side, &[Si
     }
 }
 
-/// What a run holds, without what made the files before.
-fn side(run: &Run) -> Side {
+/// Why the screen of a replay counts more failures.
+fn ended(ends: &[u64]) -> String {
+    match ends.iter().max() {
+        None | Some(0) => String::new(),
+        Some(most) => format!(
+            "A run counts {most} more as failed, as expected: reads at the end of a file (ENODATA), which gave the application \
+             0 bytes.\n"
+        ),
+    }
+}
+
+/// What a run holds, without what made the files before, and how many of its reads were at the end of a file.
+fn side(run: &Run) -> (Side, u64) {
+    let mut at_ends = 0;
     let mut side = Side::default();
     let readings_ps = run.facts.clock.as_ref().map_or(0, |clock| clock.overhead.mean_ps.saturating_mul(2));
     let mut samples_of_rank: BTreeMap<u32, u64> = BTreeMap::new();
     for sample in &run.samples {
         let Some(site) = run.sites.get(sample.site as usize) else { continue };
-        if site.kind != SiteKind::Operation || site.labels.first().is_some_and(|label| label == SETUP) {
+        if site.kind != SiteKind::Operation || site.labels.first().is_some_and(|label| is_setup(label)) {
             continue;
         }
         *samples_of_rank.entry(sample.rank).or_default() += 1;
         // A read, or a copy, at the end of the file is a failure with ENODATA in the language, and 0 bytes to the application.
         let reads = matches!(site.operation.as_str(), "fread" | "fcopy");
         let at_end = reads && sample.errno == ppl::errno::number("ENODATA").unwrap_or(0);
+        at_ends += u64::from(at_end);
         side.add(&Done {
             command: &site.operation,
             start: sample.start_ns,
@@ -275,7 +290,7 @@ fn side(run: &Run) -> Side {
         });
     }
     side.clock = samples_of_rank.into_values().max().unwrap_or(0).saturating_mul(readings_ps) / 1000;
-    side
+    (side, at_ends)
 }
 
 fn words((found, missing): (&Fidelity, Missing), application: &Side, further: usize) -> String {

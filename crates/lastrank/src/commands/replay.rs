@@ -59,6 +59,15 @@ pub fn run(args: &ReplayArgs) -> anyhow::Result<Status> {
     for allowed in &args.allow {
         words.extend(["--allow".into(), allowed.into()]);
     }
+    if let Some(report) = &args.report {
+        words.extend(["--report".into(), report.into()]);
+    }
+    if args.quiet {
+        words.push("--quiet".into());
+    }
+    if args.one_line {
+        words.push("--one-line".into());
+    }
     if args.no_causes {
         words.push("--no-causes".into());
     }
