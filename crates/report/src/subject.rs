@@ -151,7 +151,11 @@ impl Subject {
             (None, None, None) => return Subject::unnamed(run, rows, gate),
         };
         let places = places(run);
-        let named: Vec<&SampledPlace> = places.iter().filter(|place| place.is_called(run, wanted)).collect();
+        let mut named: Vec<&SampledPlace> =
+            places.iter().filter(|place| place.is_called(run, wanted)).collect();
+        if named.is_empty() {
+            named = labelled(&places, wanted)?;
+        }
         // Blocks come before single operations, and these before waits.
         let first = named
             .iter()
@@ -302,6 +306,24 @@ fn places(run: &Run) -> Vec<SampledPlace> {
         }
     }
     places
+}
+
+/// The one operation below a label that names no block, such as a rung of `lastrank try`.
+///
+/// # Errors
+/// Where there are several: what to write.
+fn labelled<'a>(places: &'a [SampledPlace], wanted: &str) -> Result<Vec<&'a SampledPlace>, String> {
+    let below: Vec<&SampledPlace> = places.iter().filter(|place| place.key.label == wanted).collect();
+    if below.len() < 2 {
+        return Ok(below);
+    }
+    let names: Vec<String> =
+        below.iter().map(|place| format!("`{wanted}/{}`", place.key.operation)).collect();
+    Err(format!(
+        "`{wanted}` is no block, and {} operations are below it: choose {}",
+        below.len(),
+        names.join(" or ")
+    ))
 }
 
 fn known(places: &[SampledPlace]) -> String {

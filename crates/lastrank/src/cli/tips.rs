@@ -90,6 +90,12 @@ fn with_better_tip(mut error: clap::Error, command: &str) -> clap::Error {
         drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![option.here.into()])));
         return error;
     }
+    if command == "fit" && !word.starts_with('-') {
+        forget_tip(&mut error, command);
+        let one = "one file at a time; `lastrank compare OLD NEW …` sets several beside the first";
+        drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![one.into()])));
+        return error;
+    }
     let is_far = matches!(
         error.get(ContextKind::SuggestedArg), Some(ContextValue::String(like)) if !is_slip(&word, like)
     );
@@ -152,6 +158,12 @@ mod tests {
         assert!(found.contains("lastrank io randread FILE") && !found.contains("--filesize"), "{found}");
         let found = told(&["lastrank", "run", "p", "--repeat", "5"]);
         assert!(found.contains("--set repeat=N") && !found.contains("--redact"), "{found}");
+    }
+
+    #[test]
+    fn several_files_of_a_fit_lead_to_the_command_that_takes_them() {
+        let found = told(&["lastrank", "fit", "a.parquet", "b.parquet"]);
+        assert!(found.contains("'b.parquet'") && found.contains("`lastrank compare OLD NEW …`"), "{found}");
     }
 
     #[test]

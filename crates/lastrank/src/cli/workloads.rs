@@ -211,9 +211,9 @@ pub struct MemArgs {
 #[command(
     after_help = "A and B are command lines (timed as a whole), programs (*.ppl, or experiments; compared by their \
     samples), or, with --program, two directories. Runs go in blocks A B B A or B A A B, by the toss of a seeded coin, so \
-    that neither drift nor a period looks like a difference. At 8, 12, 16, 24, 32 and 48 blocks the answer is looked at.\n\n\
-    Exit status: 0 B is the same, faster, or it was not decided · 1 with --fail-if-slower: B is slower · 2 wrong usage · \
-    3 a run failed, or with --fail-if-slower: not decided\n\nExamples:\n  \
+    that neither drift nor a period looks like a difference. The comparison may end after 8, 12, 16, 24, 32 and 48 blocks.\n\n\
+    Exit status: 0 B is the same, faster, or not decided after all blocks · 1 with --fail-if-slower: B is slower · 2 wrong usage · \
+    3 a run failed, or with --fail-if-slower: --time ended it before the first interim analysis\n\nExamples:\n  \
     lastrank ab './old --x' './new --x'\n  \
     lastrank ab a.ppl b.ppl --value p99\n  \
     lastrank ab --program disk /mnt/a /mnt/b --fail-if-slower"
