@@ -105,14 +105,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         None => program::load(&args.program, args.classic, args.root.as_deref())?,
     };
     let Some(planned) = loaded.plan(&settings, speaks) else {
-        return Ok(Status::Usage);
+        return Ok(if speaks { Status::Usage } else { after_rank_zero() });
     };
     for note in planned.plan.notes.iter().filter(|_| speaks) {
         eprintln!("note: {note}");
     }
     if let (Some(_), false, Err(told)) = (&job, args.dry_run, one_rank_alone(&planned, args.ranks)) {
         // Each of the ranks that were started ends; one of them says why.
-        return if speaks { Err(told) } else { Ok(Status::Usage) };
+        return if speaks { Err(told) } else { Ok(after_rank_zero()) };
     }
     let rule = steady::rule(args, &planned.plan)?;
     let until = Until::of(args, &planned.plan, rule.as_ref(), job.is_some())?;
@@ -121,14 +121,14 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         needs_mpi(&planned, &args.program)?;
     }
     if let (false, Err(told)) = (args.room.is_some(), places::are_there(&planned, &options)) {
-        return if speaks { Err(told) } else { Ok(Status::Usage) };
+        return if speaks { Err(told) } else { Ok(after_rank_zero()) };
     }
     if speaks && !(args.dry_run || args.quiet || args.one_line || args.json) {
         dry_run::tell_asked(&planned, &options);
     }
     if let Some(named) = &args.room {
         if let Err(told) = room::check(&planned, &mut options, job.is_some()) {
-            return if speaks { Err(told) } else { Ok(Status::Usage) };
+            return if speaks { Err(told) } else { Ok(after_rank_zero()) };
         }
         if !args.dry_run {
             return room::within(args, named.as_deref(), &planned, options, (until, rule));
@@ -271,6 +271,13 @@ fn measure_in_job(
         results::deliver_from_parts(args, &paths, &job, ranks)?;
     }
     delivered
+}
+
+/// The end of a rank that leaves the words to rank 0: a launcher that sees one end with an error ends the others, so the one that
+/// says why goes first.
+fn after_rank_zero() -> Status {
+    std::thread::sleep(Duration::from_secs(1));
+    Status::Usage
 }
 
 /// Refuses a program of one rank that a launcher started several times, unless the user says that number as well: all would do
