@@ -240,7 +240,12 @@ impl Layer {
         let before = self.before_library(driver, comm, write && admitted.is_some());
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
             Ok(prepared) => prepared,
-            Err(outcome) => return Ok(self.bracket.failed(driver, outcome.errno)),
+            Err(outcome) => {
+                if let (Target::Path(path), Some(admitted)) = (target, &admitted) {
+                    self.settle(path, admitted.reached.around, write, outcome.errno);
+                }
+                return Ok(self.bracket.failed(driver, outcome.errno));
+            }
         };
         let one = |driver: &mut dyn Driver, file: &mut GroupFile| {
             file.transfer(driver, comm, (layout, direction), (&blocks, &prepared))

@@ -33,6 +33,15 @@ fn is_of_library(name: &Path) -> bool {
     name.starts_with("/dev/shm") || name.starts_with("/tmp") && name.iter().any(is_session)
 }
 
+/// Is it what Open MPI keeps next to a file for shared pointers that are of one rank each (`NAME.data.0`, `NAME.metadata.0`)?
+fn is_beside(name: &Path, path: &CStr) -> bool {
+    let file = Path::new(OsStr::from_bytes(path.to_bytes())).file_name().unwrap_or_default();
+    let name = name.file_name().unwrap_or_default().as_bytes();
+    let rest = name.strip_prefix(file.as_bytes()).unwrap_or_default();
+    let rank = rest.strip_prefix(b".data.").or_else(|| rest.strip_prefix(b".metadata.")).unwrap_or_default();
+    !rank.is_empty() && rank.iter().all(u8::is_ascii_digit)
+}
+
 /// The name of the file or device that can be written to by this descriptor; none of what is something else.
 fn written_by_name(descriptor: i32) -> Option<PathBuf> {
     let flags = rustix::fs::fcntl_getfl(borrowed(descriptor)).ok()?;
@@ -125,7 +134,7 @@ impl Guard {
                 let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
                 match object {
                     Some(found) if self.own.is_ours(found.object()) => Ok(()),
-                    Some(_) if is_new && is_of_library(&name) => Ok(()),
+                    Some(_) if is_new && (is_of_library(&name) || is_beside(&name, path)) => Ok(()),
                     _ if inside => self.own_group(what, path, (around, descriptor)),
                     _ => Err(self.confinement.refusal(what, path, Reason::Changed)),
                 }
