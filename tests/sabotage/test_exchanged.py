@@ -1,6 +1,8 @@
 """Under a launcher one rank exchanges a name for a link while the library of another one opens what the name leads to."""
 
+import os
 import subprocess
+import time
 
 import pytest
 
@@ -63,3 +65,39 @@ def test_no_hint_has_the_library_open_a_name_later(lastrank: Lastrank) -> None:
         )
         said = done.stdout + done.stderr
         assert done.returncode == status and ("leave the hint out" in said) == (status == 2), said
+
+
+DURING_A_TRANSFER = """
+define groups {"a":S 1, "b":S 1};
+define pattern {"p", 4, 64m, 0};
+on_error continue;
+if $$rank == 0 { mkdir("d"); write("d/f", 1); symlink("../u/new.txt", "d/l"); write("begun", 1); }
+barrier;
+$there = 0;
+while $there == 0 { for $g in glob("go-*") $there = 1; sleep(10ms); }
+barrier;
+group "a" { pwrite("d/f", "p"); }
+group "b" { $s = 1; while $s < 2 { $s = stat("d/f"); } rename("d/l", "d/f"); }
+barrier;
+if $$rank == 0 { write("u/new.txt", 10); }
+"""
+
+
+@pytest.mark.parametrize("name", ["", "debian-mpich", "debian-openmpi"])
+def test_what_takes_the_name_during_a_transfer_is_not_the_run_s(lastrank: Lastrank, name: str) -> None:
+    """The user made it after the run began, so its age does not tell."""
+    folder = lastrank.folder
+    (folder / "u").mkdir()
+    (folder / "a.ppl").write_text(DURING_A_TRANSFER)
+    words = ("a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--timeout", "60")
+    command, environment = [str(word) for word in (lastrank.program, "run", *words, "-n", "2")], dict(os.environ)
+    if name:
+        command, environment = launcher(name).command(2, [lastrank.program, "run"], words)
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as running:
+        while not (folder / "begun").exists() and running.poll() is None:
+            time.sleep(0.01)
+        (folder / "u/new.txt").write_text("my new thesis")
+        (folder / "go-on").touch()
+        said = running.communicate(timeout=120)[0].decode(errors="replace")
+    assert "refused to write" in said, said
+    assert (folder / "u/new.txt").read_text() == "my new thesis", said

@@ -11,7 +11,7 @@ use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
 use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
-use crate::files::{ParentFacts, READ, Reached, Refusal};
+use crate::files::{FoundFile, ParentFacts, READ, Reached, Refusal};
 use ranks::Comm;
 use ranks::communication::Communication;
 use ranks::layout::{Direction, Layout, ParallelMode};
@@ -132,7 +132,7 @@ impl Layer {
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
             Ok(prepared) => prepared,
             Err(outcome) => {
-                self.settle(path, around, mode.write || mode.create, libc::ENOENT);
+                self.settle(path, around, (mode.write || mode.create, libc::ENOENT), None);
                 return Ok(self.bracket.failed(driver, outcome.errno));
             }
         };
@@ -145,13 +145,15 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
-        if let Some(descriptor) = opened.as_ref().and_then(GroupFile::descriptor).filter(|_| mode.write) {
+        let descriptor = opened.as_ref().and_then(GroupFile::descriptor);
+        if let Some(descriptor) = descriptor.filter(|_| mode.write) {
             self.guard.own_group("write to", path, (around, descriptor))?;
         }
-        if let Some(before) = before {
-            self.guard.own_of_library("write to", path, around, &before)?;
-        }
-        self.settle(path, around, mode.write || mode.create, timed.outcome.errno);
+        let object = match before {
+            Some(before) => self.guard.own_of_library("write to", path, around, &before)?,
+            None => descriptor.and_then(|descriptor| self.guard.opened(descriptor)),
+        };
+        self.settle(path, around, (mode.write || mode.create, timed.outcome.errno), object);
         if let Some(mut file) = opened {
             file.hold(admitted.reached.into_held());
             if self.hints.wanted(path, comm) {
@@ -199,9 +201,15 @@ impl Layer {
         Ok(Admitted { reached, named })
     }
 
-    fn settle(&mut self, path: &CStr, around: ParentFacts, write: bool, errno: i32) {
+    fn settle(
+        &mut self,
+        path: &CStr,
+        around: ParentFacts,
+        (write, errno): (bool, i32),
+        opened: Option<FoundFile>,
+    ) {
         if write {
-            self.guard.made_together(path, errno == 0);
+            self.guard.made_together(path, opened.as_ref());
             self.guard.settle(path, around, Makes::Keeps, errno);
         }
     }
@@ -242,7 +250,7 @@ impl Layer {
             Ok(prepared) => prepared,
             Err(outcome) => {
                 if let (Target::Path(path), Some(admitted)) = (target, &admitted) {
-                    self.settle(path, admitted.reached.around, write, outcome.errno);
+                    self.settle(path, admitted.reached.around, (write, outcome.errno), None);
                 }
                 return Ok(self.bracket.failed(driver, outcome.errno));
             }
@@ -262,17 +270,24 @@ impl Layer {
                 };
                 let around = reached.around;
                 let (guard, mut refused) = (&self.guard, None);
+                let mut object = None;
                 let owns = |file: &GroupFile| match (file.descriptor().filter(|_| write), &before) {
-                    (Some(descriptor), _) => guard.own_group("write to", path, (around, descriptor)),
+                    (Some(descriptor), _) => {
+                        guard.own_group("write to", path, (around, descriptor))?;
+                        Ok(guard.opened(descriptor))
+                    }
                     (None, Some(before)) => guard.own_of_library("write to", path, around, before),
-                    (None, None) => Ok(()),
+                    (None, None) => Ok(None),
                 };
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
                     match collective::open(driver, comm, (named, mode), &prepared) {
                         Ok(mut file) => {
-                            if let Err(refusal) = owns(&file) {
-                                refused = Some(refusal);
-                                return Outcome::error(libc::EPERM);
+                            match owns(&file) {
+                                Ok(found) => object = found,
+                                Err(refusal) => {
+                                    refused = Some(refusal);
+                                    return Outcome::error(libc::EPERM);
+                                }
                             }
                             let mut moved = one(driver, &mut file);
                             let closed = file.close(driver, comm);
@@ -287,7 +302,7 @@ impl Layer {
                 if let Some(refusal) = refused {
                     return Err(refusal);
                 }
-                self.settle(path, around, write, timed.outcome.errno);
+                self.settle(path, around, (write, timed.outcome.errno), object);
                 self.read_hints_back(driver, (path, named), comm);
                 timed
             }

@@ -83,6 +83,7 @@ impl Guard {
             Some(found) => Ok(Some(found)),
             None => {
                 self.own.expect(&real);
+                self.expected = Some(real);
                 Ok(None)
             }
         }
@@ -124,22 +125,23 @@ impl Guard {
         path: &CStr,
         around: ParentFacts,
         before: &[Opened],
-    ) -> Result<(), Refusal> {
-        descriptors().into_iter().filter(|opened| !before.contains(opened)).try_for_each(
-            |(descriptor, ..)| {
-                let Some(name) = written_by_name(descriptor) else { return Ok(()) };
-                let inside = CString::new(name.as_os_str().as_bytes())
-                    .is_ok_and(|real| self.confinement.check_followed(what, &real).is_ok());
-                let object = look_at(descriptor);
-                let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
-                match object {
-                    Some(found) if self.own.is_ours(found.object()) => Ok(()),
-                    Some(_) if is_new && (is_of_library(&name) || is_beside(&name, path)) => Ok(()),
-                    _ if inside => self.own_group(what, path, (around, descriptor)),
-                    _ => Err(self.confinement.refusal(what, path, Reason::Changed)),
-                }
-            },
-        )
+    ) -> Result<Option<FoundFile>, Refusal> {
+        let mut opened = None;
+        for (descriptor, ..) in descriptors().into_iter().filter(|now| !before.contains(now)) {
+            let Some(name) = written_by_name(descriptor) else { continue };
+            let inside = CString::new(name.as_os_str().as_bytes())
+                .is_ok_and(|real| self.confinement.check_followed(what, &real).is_ok());
+            let object = look_at(descriptor);
+            let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
+            match &object {
+                Some(found) if self.own.is_ours(found.object()) => {}
+                Some(_) if is_new && (is_of_library(&name) || is_beside(&name, path)) => continue,
+                _ if inside => self.own_group(what, path, (around, descriptor))?,
+                _ => return Err(self.confinement.refusal(what, path, Reason::Changed)),
+            }
+            opened = object.or(opened);
+        }
+        Ok(opened)
     }
 
     /// May these hints be given? By one of them some ranks open the file only when they need it, by its name.
@@ -192,20 +194,26 @@ impl Guard {
         }
     }
 
-    /// The call of the group is over: where it succeeded (`done`), its ranks made the file, or found it as theirs.
-    pub(in super::super) fn made_together(&self, path: &CStr, done: bool) {
+    /// What this descriptor is.
+    pub(in super::super) fn opened(&self, descriptor: i32) -> Option<FoundFile> {
+        self.judges().then(|| look_at(descriptor)).flatten()
+    }
+
+    /// The call of the group is over: its ranks made what they `opened`, or found it as theirs. What has the name by now may be
+    /// something else.
+    pub(in super::super) fn made_together(&mut self, path: &CStr, opened: Option<&FoundFile>) {
         if !self.judges() {
             return;
         }
-        let Ok(real) = self.confinement.check_followed("write to", path) else { return };
-        let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
-        // What was there before the run was put under this name by others, whatever the call did.
         let begun = self.registry.begun();
-        if let Some(found) =
-            found.filter(|found| done && (!found.tells_birth() || found.is_born_since(begun)))
-        {
+        if let Some(found) = opened.filter(|found| !found.tells_birth() || found.is_born_since(begun)) {
             self.own.made(found.object());
         }
-        self.own.settled(&real);
+        if let Some(expected) = self.expected.take() {
+            self.own.settled(&expected);
+        }
+        if let Ok(real) = self.confinement.check_followed("write to", path) {
+            self.own.settled(&real);
+        }
     }
 }
