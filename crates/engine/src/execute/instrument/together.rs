@@ -4,11 +4,12 @@ use std::ffi::{CStr, CString};
 
 use samples::{Outcome, VerifiedFacts};
 
-use super::guard::{ELSEWHERE, Makes, Opened};
+use super::guard::{ELSEWHERE, Guard, Makes, Opened};
 use super::layer::Layer;
 use super::space_watch::FileSystem;
 use super::table::OpenFile;
 use crate::collective::{self, GroupFile, TransferMemory};
+use crate::content::FileName;
 use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
 use crate::files::{FoundFile, ParentFacts, READ, Reached, Refusal};
@@ -25,6 +26,25 @@ fn announced(driver: &dyn Driver, comm: &dyn Comm) -> bool {
 struct Admitted<'p> {
     reached: Reached<'p>,
     named: CString,
+}
+
+/// What was opened, if it may be written to where that is asked for.
+fn judged(
+    guard: &Guard,
+    file: &GroupFile,
+    (path, around): (&CStr, ParentFacts),
+    (write, before): (bool, Option<&[Opened]>),
+) -> Result<Option<FoundFile>, Refusal> {
+    match (file.descriptor(), before) {
+        (Some(descriptor), _) => {
+            if write {
+                guard.own_group("write to", path, (around, descriptor))?;
+            }
+            Ok(guard.opened(descriptor))
+        }
+        (None, Some(before)) => guard.own_of_library("write to", path, around, before),
+        (None, None) => Ok(None),
+    }
 }
 
 impl Layer {
@@ -145,13 +165,9 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
-        let descriptor = opened.as_ref().and_then(GroupFile::descriptor);
-        if let Some(descriptor) = descriptor.filter(|_| mode.write) {
-            self.guard.own_group("write to", path, (around, descriptor))?;
-        }
-        let object = match before {
-            Some(before) => self.guard.own_of_library("write to", path, around, &before)?,
-            None => descriptor.and_then(|descriptor| self.guard.opened(descriptor)),
+        let object = match &opened {
+            Some(file) => judged(&self.guard, file, (path, around), (mode.write, before.as_deref()))?,
+            None => None,
         };
         self.settle(path, around, (mode.write || mode.create, timed.outcome.errno), object);
         if let Some(mut file) = opened {
@@ -271,18 +287,10 @@ impl Layer {
                 let around = reached.around;
                 let (guard, mut refused) = (&self.guard, None);
                 let mut object = None;
-                let owns = |file: &GroupFile| match (file.descriptor().filter(|_| write), &before) {
-                    (Some(descriptor), _) => {
-                        guard.own_group("write to", path, (around, descriptor))?;
-                        Ok(guard.opened(descriptor))
-                    }
-                    (None, Some(before)) => guard.own_of_library("write to", path, around, before),
-                    (None, None) => Ok(None),
-                };
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
                     match collective::open(driver, comm, (named, mode), &prepared) {
                         Ok(mut file) => {
-                            match owns(&file) {
+                            match judged(guard, &file, (path, around), (write, before.as_deref())) {
                                 Ok(found) => object = found,
                                 Err(refusal) => {
                                     refused = Some(refusal);
@@ -307,13 +315,8 @@ impl Layer {
                 timed
             }
         };
-        if write && self.verifying && self.content && timed.outcome.ok() {
-            let known = self.catalogue.of(name);
-            for number in 0..layout.blocks {
-                let begin = layout.offset(number, comm.rank(), comm.size());
-                known.own.add(begin, begin + layout.element);
-            }
-            known.pattern = Some((*layout, comm.size(), comm.rank()));
+        if write && timed.outcome.ok() {
+            self.know_blocks(name, layout, comm);
         }
         if !write && timed.outcome.ok() && timed.outcome.value < layout.bytes() {
             timed.outcome.errno = libc::ENODATA;
@@ -327,6 +330,19 @@ impl Layer {
             self.wrong = Some(wrong);
         }
         Ok(timed)
+    }
+
+    /// This rank wrote its blocks of the file.
+    fn know_blocks(&mut self, name: FileName, layout: &Layout, comm: &dyn Comm) {
+        if !(self.verifying && self.content) {
+            return;
+        }
+        let known = self.catalogue.of(name);
+        for number in 0..layout.blocks {
+            let begin = layout.offset(number, comm.rank(), comm.size());
+            known.own.add(begin, begin + layout.element);
+        }
+        known.pattern = Some((*layout, comm.size(), comm.rank()));
     }
 
     fn would_fill_together(&mut self, target: Target<'_>, layout: &Layout) -> bool {
