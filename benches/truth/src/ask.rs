@@ -54,7 +54,6 @@ pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
         names: ["one", "other"],
         seconds: true,
         found: &found,
-        values: [quiet, new],
         rows: None,
         tripped: false,
         unlike: &[],

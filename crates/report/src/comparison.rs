@@ -111,6 +111,7 @@ impl ComparisonReport {
             Basis::Law => "Congestion factor k",
             Basis::Pairs => "Without a law, by all pairs",
             Basis::Means => "Without a law, by the mean logarithms",
+            Basis::Medians => "At the median; not one factor",
         };
         let (value, ends) = shown(headline.value, &headline.interval);
         let mut tiles = vec![Tile::new(title, &value, &ends)];

@@ -1,15 +1,11 @@
 //! Distribution-free intervals of quantiles, which stay valid if slow operations come in clusters.
 
 use serde::Serialize;
-use tail::Takers;
-use tail::assess::quantile_interval;
-use tail::independence::{exceedances, is_sorted};
+use tail::congestion::Ends;
+use tail::enclosed::{FEWEST_BEYOND, InOrder};
 
 /// Coverage of the intervals.
 const LEVEL: f64 = 0.95;
-
-/// Fewest values beyond a quantile, counted as independent ones, that an upper end needs.
-const FEWEST_BEYOND: f64 = 3.7;
 
 /// Values beyond the quantile, counted as independent ones, before its width is believed.
 const FEWEST_FOR_WIDTH: f64 = 10.0;
@@ -19,7 +15,7 @@ const FEWEST_FOR_WIDTH: f64 = 10.0;
 /// The ranks are those of independent values (binomial; David, Nagaraja 2003, 7.1), as many as the values are worth:
 /// n / τ, where τ is the variance of the share of slower values in the order in which they began, beside that of
 /// independent ones; 1 unless a test at 1% shows that slower values, or those above the median, come together
-/// ([`exceedances`]).
+/// ([`tail::independence::exceedances`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct QuantileInterval {
     /// 0.5 to 0.9999.
@@ -38,6 +34,11 @@ impl QuantileInterval {
     /// Whether it has both ends; without an upper end the quantile is not resolved.
     pub fn is_resolved(&self) -> bool {
         self.lower_seconds.is_some() && self.upper_seconds.is_some()
+    }
+
+    /// The quantile with the ends of its interval.
+    pub(crate) fn ends(&self) -> Ends {
+        Ends { value: self.seconds, lower: self.lower_seconds, upper: self.upper_seconds }
     }
 
     /// Half the width of the interval as a share of the quantile; infinite where an end is missing.
@@ -76,66 +77,26 @@ impl QuantileInterval {
 ///
 /// `None` of none.
 pub(crate) fn of(
-    dependence: &Dependence,
+    order: &InOrder<u64>,
     sorted: &[u64],
     p: f64,
     value: impl Fn(u64) -> f64,
 ) -> Option<QuantileInterval> {
-    let n = sorted.len();
-    let at = samples::quantile_rank(n, p)?;
-    let effective_n = n as f64 / dependence.inflation(sorted[at]);
-    let worth = (effective_n.round() as usize).max(1);
-    let (lower, upper) = quantile_interval(worth, p, LEVEL);
-    let scale = n as f64 / worth as f64;
-    let lower = lower.map(|rank| sorted[((rank as f64 * scale) as usize).min(n - 1)]);
-    let upper = upper
-        .filter(|_| effective_n * (1.0 - p) >= FEWEST_BEYOND || p <= 0.5)
-        .map(|rank| sorted[(((rank + 1) as f64 * scale).ceil() as usize - 1).min(n - 1)]);
+    let at = samples::quantile_rank(sorted.len(), p)?;
+    let found = order.enclosed(sorted.len(), (p, sorted[at]), LEVEL);
     Some(QuantileInterval {
         probability: p,
         seconds: value(sorted[at]),
-        lower_seconds: lower.map(&value),
-        upper_seconds: upper.map(&value),
-        effective_n,
+        lower_seconds: found.lower.map(|at| value(sorted[at])),
+        upper_seconds: found.upper.map(|at| value(sorted[at])),
+        effective_n: found.effective,
     })
-}
-
-/// Whether values of a series depend on each other, and how much those above each quantile do.
-pub(crate) struct Dependence<'a> {
-    in_order: &'a [u64],
-    /// Who took them, where several did in turns.
-    takers: Option<&'a Takers>,
-    /// Whether those above the median come together: all quantiles then allow for dependence.
-    shown: bool,
-}
-
-impl<'a> Dependence<'a> {
-    /// Of values as they came, with who took them and their median.
-    pub(crate) fn of(in_order: &'a [u64], takers: Option<&'a Takers>, median: u64) -> Self {
-        // The order of sorted values is not that in which they came.
-        let (in_order, takers) = if is_sorted(in_order) { (&[][..], None) } else { (in_order, takers) };
-        Self { in_order, takers, shown: exceedances(&is_above(in_order, median), takers).shown }
-    }
-
-    /// τ, at least 1: how much more the share of values above `quantile` varies than for independent values; 1 where
-    /// no test shows that they are not.
-    fn inflation(&self, quantile: u64) -> f64 {
-        let above = is_above(self.in_order, quantile);
-        // What is shown of the median needs no test of another quantile.
-        if self.shown {
-            return tail::independence::inflation(&above, self.takers);
-        }
-        let found = exceedances(&above, self.takers);
-        if found.shown { found.inflation } else { 1.0 }
-    }
-}
-
-fn is_above(in_order: &[u64], quantile: u64) -> Vec<bool> {
-    in_order.iter().map(|value| *value > quantile).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use tail::assess::quantile_interval;
+
     use super::*;
 
     /// SplitMix64, as numbers from 0 to 1.
@@ -147,8 +108,8 @@ mod tests {
     fn interval(values: &[u64], p: f64) -> QuantileInterval {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
-        let dependence = Dependence::of(values, None, sorted[sorted.len() / 2]);
-        of(&dependence, &sorted, p, |value| value as f64).expect("values")
+        let order = InOrder::of(values, None, sorted[sorted.len() / 2]);
+        of(&order, &sorted, p, |value| value as f64).expect("values")
     }
 
     #[test]
@@ -183,7 +144,7 @@ mod tests {
         let found = interval(&values, 0.999);
         assert_eq!((found.upper_seconds, found.is_resolved()), (None, false));
         assert_eq!(found.half_width(), f64::INFINITY);
-        assert!(of(&Dependence::of(&[], None, 0), &[], 0.5, |value| value as f64).is_none());
+        assert!(of(&InOrder::of(&[], None, 0), &[], 0.5, |value| value as f64).is_none());
     }
 
     #[test]

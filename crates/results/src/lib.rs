@@ -58,9 +58,7 @@ pub use phases::{
 };
 pub use quantiles::Quantiles;
 pub use rate::KeptRate;
-pub use ratio::{
-    OtherWork, QuantileRatio, RowRatio, RowRatios, compare_intervals, compare_rows, compare_values,
-};
+pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_intervals, compare_rows};
 pub use row::ResultRow;
 pub use rows::{of_columns, of_run, of_run_alone};
 pub use safe::Safe;

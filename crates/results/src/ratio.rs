@@ -2,55 +2,13 @@
 
 use samples::SiteKind;
 use serde::Serialize;
-use tail::special::normal_quantile;
+pub use tail::congestion::QuantileRatio;
 
 use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
-use crate::summary::of_values;
 
 /// Depths whose ratio is larger are not the same work.
 const SAME_DEPTH: f64 = 1.1;
-
-/// A ratio of quantiles, new by old, with its interval.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct QuantileRatio {
-    /// The ratio.
-    pub value: f64,
-    /// Lower end of the 95% interval; `None` where it is open.
-    pub lower: Option<f64>,
-    /// Upper end; `None` where it is open.
-    pub upper: Option<f64>,
-}
-
-impl QuantileRatio {
-    /// Of two quantiles with their intervals, on logarithms (Zou, Donner 2008). `None` where one is not positive.
-    fn of(old: &QuantileInterval, new: &QuantileInterval) -> Option<QuantileRatio> {
-        let ln = |value: f64| (value > 0.0).then(|| value.ln());
-        let (a, b) = (ln(old.seconds)?, ln(new.seconds)?);
-        let end = |end: Option<f64>| end.and_then(ln);
-        let join = |one: Option<f64>, other: Option<f64>| Some((b - one?).hypot(other? - a));
-        let down = join(end(new.lower_seconds), end(old.upper_seconds));
-        let up = join(end(new.upper_seconds), end(old.lower_seconds));
-        Some(QuantileRatio {
-            value: (b - a).exp(),
-            lower: down.map(|down| (b - a - down).exp()),
-            upper: up.map(|up| (b - a + up).exp()),
-        })
-    }
-
-    /// Whether it would leave 1 out as one of so many intervals that cover together (Bonferroni).
-    pub fn is_shown_among(&self, many: usize) -> bool {
-        let at = self.value.ln();
-        let near = if at > 0.0 { self.lower } else { self.upper };
-        let wider = normal_quantile(1.0 - 0.025 / many.max(1) as f64) / normal_quantile(0.975);
-        near.is_some_and(|near| at != 0.0 && at.abs() > wider * (at - near.ln()).abs())
-    }
-
-    /// Whether the interval leaves 1 out.
-    pub fn is_shown(&self) -> bool {
-        self.lower.is_some_and(|lower| lower > 1.0) || self.upper.is_some_and(|upper| upper < 1.0)
-    }
-}
 
 /// A row of one run beside that of another with the same labels and operation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -113,17 +71,9 @@ impl RowRatios {
     }
 }
 
-/// The ratio of the quantiles `probability` of two lists of values, old and new, each in time order. `None` where one
-/// has too few values or a quantile is not positive.
-pub fn compare_values(values: [&[f64]; 2], probability: f64) -> Option<QuantileRatio> {
-    let [old, new] = values.map(|values| of_values(values).1);
-    let at = |list: &[QuantileInterval]| list.iter().find(|one| one.probability == probability).copied();
-    QuantileRatio::of(&at(&old)?, &at(&new)?)
-}
-
 /// The ratio of a quantile of two runs, new by old, from their intervals. `None` where one is not positive.
 pub fn compare_intervals(old: &QuantileInterval, new: &QuantileInterval) -> Option<QuantileRatio> {
-    QuantileRatio::of(old, new)
+    QuantileRatio::of(&old.ends(), &new.ends())
 }
 
 /// Matches the rows of two runs by labels, operation and kind.
@@ -146,7 +96,7 @@ pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
 
 impl RowRatio {
     pub(crate) fn of(old: &ResultRow, new: &ResultRow) -> Option<RowRatio> {
-        let ratio = |p: f64| QuantileRatio::of(old.interval(p)?, new.interval(p)?);
+        let ratio = |p: f64| QuantileRatio::of(&old.interval(p)?.ends(), &new.interval(p)?.ends());
         let rate = old.operations_per_second.zip(new.operations_per_second);
         Some(RowRatio {
             name: old.name(),

@@ -1,8 +1,9 @@
 //! Quantiles of values and their intervals together.
 
-use crate::interval::{self, Dependence, QuantileInterval};
 use tail::Takers;
+use tail::enclosed::InOrder;
 
+use crate::interval::{self, QuantileInterval};
 use crate::quantiles::Quantiles;
 
 /// Probabilities of the intervals, each from so many values on.
@@ -39,8 +40,8 @@ pub(crate) fn quantiles(
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
     let median = samples::quantile_rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
     let takers = Takers::of(who);
-    let dependence = Dependence::of(&in_order, takers.as_ref(), median);
-    let intervals = reached.filter_map(|(p, _)| interval::of(&dependence, &sorted, *p, &value)).collect();
+    let order = InOrder::of(&in_order, takers.as_ref(), median);
+    let intervals = reached.filter_map(|(p, _)| interval::of(&order, &sorted, *p, &value)).collect();
     (found, intervals)
 }
 

@@ -46,6 +46,7 @@ pub mod alarm;
 pub mod assess;
 pub mod bootstrap;
 pub mod congestion;
+pub mod enclosed;
 pub mod extremes;
 pub mod gev;
 pub mod gof;

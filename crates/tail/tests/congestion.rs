@@ -3,7 +3,7 @@
 mod common;
 
 use common::{data, json, number};
-use tail::congestion::{CompareOptions, ComparisonCode, compare, single_run};
+use tail::congestion::{Basis, CompareOptions, ComparisonCode, compare, single_run};
 use tail::{Gev, Xoshiro};
 
 fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
@@ -24,9 +24,10 @@ fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
     near(law.negative_log_likelihood_separate, &["nllh_separate"], 1e-7);
     near(law.factor.statistic, &["LRT_scale_family_df2"], 1e-6);
     near(law.factor.p, &["p"], 1e-6);
-    near(found.robust.median_ratio.value, &["median_ratio"], 1e-9);
-    near(found.robust.median_ratio.interval.lower, &["median_ratio_boot_ci95", "0"], 2e-3);
-    near(found.robust.median_ratio.interval.upper, &["median_ratio_boot_ci95", "1"], 3e-3);
+    // The reference has the mean of the middle two, and a bootstrap.
+    near(found.robust.median_ratio.value, &["median_ratio"], 1e-3);
+    near(found.robust.median_ratio.interval.lower, &["median_ratio_boot_ci95", "0"], 5e-3);
+    near(found.robust.median_ratio.interval.upper, &["median_ratio_boot_ci95", "1"], 5e-3);
     near(found.robust.hodges_lehmann.value, &["hodges_lehmann_ratio"], 1e-6);
     assert_eq!(found.code, ComparisonCode::Slower);
     assert!(law.agrees);
@@ -130,7 +131,7 @@ fn the_quoted_factor_is_never_one_that_the_verdict_rejects() {
     let found = compare(&quiet, &spread, &options).unwrap();
     assert_eq!(found.code, ComparisonCode::OtherDifference);
     let quoted = found.headline();
-    assert!(!quoted.by_law && quoted.value == found.robust.hodges_lehmann.value);
+    assert!(quoted.by == Basis::Medians && quoted.value == found.robust.median_ratio.value);
     // A level that moves by as much as it differs is no factor, and the interval says how little is known.
     let found = compare(&quiet, &drifting, &options).unwrap();
     assert!(found.level_moves() && !found.headline().by_law, "{found:?}");
@@ -140,6 +141,51 @@ fn the_quoted_factor_is_never_one_that_the_verdict_rejects() {
     let slower: Vec<f64> = quiet.iter().map(|x| 1.05 * x).collect();
     let found = compare(&quiet, &slower, &options).unwrap();
     assert!(found.code == ComparisonCode::Slower && found.headline().by_law && found.p_equal < 1e-6);
+}
+
+/// Reads that a cache serves, one in twenty of them from the disk, in whole nanoseconds; and the same from the disk alone.
+fn cached_and_direct(n: usize) -> [Vec<f64>; 2] {
+    let mut random = Xoshiro::new(12);
+    let disk = Gev::new(50e3, 9e3, 0.1).unwrap();
+    let quiet = (0..n).map(|_| match random.uniform() < 0.05 {
+        true => disk.sample(&mut random).round(),
+        false => (1_100.0 + 30.0 * random.normal()).round(),
+    });
+    let quiet = quiet.collect();
+    [quiet, (0..n).map(|_| disk.sample(&mut random).round()).collect()]
+}
+
+#[test]
+fn ties_of_a_fine_clock_are_not_few_different_values() {
+    let [quiet, new] = cached_and_direct(20_000);
+    let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+    assert!(!found.is_coarse(), "{:?}", found.quiet);
+}
+
+#[test]
+fn no_factor_is_quoted_where_the_ratios_of_the_quantiles_differ() {
+    for n in [2_000, 20_000] {
+        let [quiet, new] = cached_and_direct(n);
+        let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+        let (quoted, p99) = (found.headline(), found.p99_ratio.unwrap());
+        assert_eq!((found.code, quoted.by), (ComparisonCode::OtherDifference, Basis::Medians));
+        assert!((quoted.value - 48.0).abs() < 3.0 && p99.value < 2.0, "{quoted:?} {p99:?}");
+        assert!(quoted.interval.contains(quoted.value) && found.sure_factor() > 40.0, "{quoted:?}");
+    }
+}
+
+#[test]
+fn a_factor_of_dependent_values_stays_one() {
+    let options = CompareOptions { bootstrap: 99, ..CompareOptions::default() };
+    let mut random = Xoshiro::new(14);
+    let excluded = (0..100).filter(|_| {
+        let quiet = autoregression(0.5, 400, &mut random);
+        let new: Vec<f64> = autoregression(0.5, 400, &mut random).iter().map(|x| 1.1 * x).collect();
+        compare(&quiet, &new, &options).unwrap().headline().by == Basis::Medians
+    });
+    // One in a hundred is expected.
+    let excluded = excluded.count();
+    assert!(excluded <= 4, "{excluded} of 100");
 }
 
 /// A stationary first-order autoregression of normal values around 10, in time order.

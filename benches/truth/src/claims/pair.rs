@@ -57,6 +57,15 @@ pub(super) fn compare() -> Vec<Clause> {
         sentence("faster", "{} times faster", faster),
         neutral("as fast", "As fast"),
         interval("k = {} ({} to {})", |read, asked| holds(read, asked, "factor", (1, 2))),
+        // All pairs of the harness differ by one factor.
+        sentence("not one factor", "at the median, not by one factor", |_, _| Sentence(false)),
+        interval("p50 {} ({}–{})", |read, asked| holds(read, asked, "factor of p50", (1, 2))),
+        interval("p50 {} ({} or more)", |read, asked| {
+            Interval("factor of p50", read.not_below(1, asked.cell.factor))
+        }),
+        interval("p50 {} (up to {})", |read, asked| {
+            Interval("factor of p50", read.not_above(1, asked.cell.factor))
+        }),
         interval("p99 {} ({}–{})", |read, asked| holds(read, asked, "factor of p99", (1, 2))),
         interval("p99 {} ({} or more)", |read, asked| {
             Interval("factor of p99", read.not_below(1, asked.cell.factor))
@@ -70,7 +79,8 @@ pub(super) fn compare() -> Vec<Clause> {
             "trusted",
             "Over all pairs of values, which needs no law; the interval allows for values that resemble their neighbours",
         ),
-        neutral("trusted", "Over all pairs of values: no single factor turns one law into the other"),
+        neutral("trusted", "Over all pairs of values, which needs no law"),
+        neutral("trusted", "By the quantiles: no single factor turns the quiet values into the new ones"),
         neutral(
             "trusted",
             "By the mean logarithms, without a law: the values are rounded, or few different ones",

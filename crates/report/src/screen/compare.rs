@@ -1,6 +1,6 @@
 //! The first screen of a comparison: the figure to trust, its tail, row by row.
 
-use results::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_values};
+use results::{OtherWork, RowRatio, RowRatios};
 use samples::SiteKind;
 use tail::congestion::{Comparison, SeveralRuns};
 
@@ -9,7 +9,7 @@ use super::number::{three, time};
 use super::paint::{Canvas, Tone, cut};
 use crate::table::width;
 use crate::words;
-use crate::words::comparison::Outcome;
+use crate::words::comparison::{Outcome, ratio};
 use crate::words::unsound::Unsound;
 
 /// Rows that a screen has room for.
@@ -26,8 +26,6 @@ pub struct CompareAnswer<'a> {
     pub seconds: bool,
     /// What was found.
     pub found: &'a Comparison,
-    /// Both samples in time order.
-    pub values: [&'a [f64]; 2],
     /// Of two runs: all rows beside each other.
     pub rows: Option<&'a RowRatios>,
     /// Whether a condition of the user failed.
@@ -52,9 +50,7 @@ impl CompareAnswer<'_> {
             );
             canvas.said("⚠", Tone::Caution, &text, 3);
         }
-        let p99 = compare_values(self.values, 0.99)
-            .filter(|p99| !found.identical && (p99.lower.is_some() || p99.upper.is_some()));
-        let tail = p99.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
+        let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
         let text = format!("{}{tail}.", words::comparison::headline(found));
         answer(&mut canvas, words::comparison::outcome(found), (self.tripped, self.unsound), &text);
         canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
@@ -89,7 +85,12 @@ impl CompareAnswer<'_> {
     fn largest(&self, canvas: &mut Canvas) {
         let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
         let headline = self.found.headline();
+        let compared = [self.found.quiet.median, self.found.new.median];
         let is_known = |row: &RowRatio| {
+            // The row of the headline itself.
+            if row.p50_seconds == compared {
+                return true;
+            }
             let (own, of_row) = (headline.value.ln(), row.p50.value.ln());
             !headline.interval.contains(1.0) && own * of_row > 0.0 && of_row.abs() <= own.abs()
         };
@@ -211,16 +212,6 @@ fn rate_cells(row: &RowRatio) -> Option<[String; 5]> {
     Some(["  ops/s".into(), three(quiet), three(new), three(row.rate?), String::new()])
 }
 
-/// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.
-pub(crate) fn ratio(found: &QuantileRatio) -> String {
-    match (found.lower, found.upper) {
-        (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
-        (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
-        (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
-        (None, None) => format!("{} (too few)", three(found.value)),
-    }
-}
-
 /// The line of the answer: what a condition of the user failed is bad, whatever it is.
 fn answer(canvas: &mut Canvas, outcome: Outcome, (tripped, unsound): (bool, &[Unsound]), text: &str) {
     if !unsound.is_empty() {
@@ -284,5 +275,51 @@ impl RunsAnswer<'_> {
             canvas.said("⚠", Tone::Caution, warning, 2);
         }
         canvas.text()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tail::Series;
+    use tail::congestion::{CompareOptions, compare_series};
+
+    use super::*;
+
+    #[test]
+    fn a_row_is_told_once_and_with_one_interval() {
+        const WRITE: u32 = 2;
+        let [mut old, mut new] = [3, 9].map(|seed| samples::example::parallel_write(4, 400, seed));
+        // A cache serves all but one in twenty of the one run, and none of the other.
+        let writes = |run: &mut samples::Run, one_in: usize| {
+            let of = run.samples.iter_mut().filter(|sample| sample.site == WRITE);
+            of.enumerate()
+                .filter(|(at, _)| at * 7919 % one_in == 0)
+                .for_each(|(_, one)| one.duration_ps *= 30);
+        };
+        writes(&mut old, 20);
+        writes(&mut new, 1);
+        let [quiet, other] = [&old, &new].map(|run| {
+            let mut of: Vec<_> = run.samples.iter().filter(|sample| sample.site == WRITE).collect();
+            of.sort_by_key(|sample| (sample.start_ns, sample.rank));
+            let values: Vec<f64> = of.iter().map(|sample| sample.duration_ps as f64 * 1e-12).collect();
+            Series::taken_by(&values, &of.iter().map(|sample| sample.rank).collect::<Vec<_>>())
+        });
+        let found = compare_series([&quiet, &other], &CompareOptions::default()).unwrap();
+        let rows = results::compare_rows(&results::of_run(&old), &results::of_run(&new));
+        let screen = CompareAnswer {
+            names: ["a", "b"],
+            seconds: true,
+            found: &found,
+            rows: Some(&rows),
+            tripped: false,
+            unlike: &[],
+            unsound: &[],
+            warnings: &[],
+        }
+        .screen(ScreenOptions { width: 120, ..ScreenOptions::default() });
+        let row = rows.rows.iter().find(|row| row.name == "write / fwrite").unwrap();
+        let p50 = ratio(&row.p50);
+        assert!(screen.contains(&format!("at the median, not by one factor: p50 {p50}; p99 ")), "{screen}");
+        assert!(!screen.contains("Also: slower write / fwrite"), "{screen}");
     }
 }

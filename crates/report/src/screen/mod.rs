@@ -19,10 +19,11 @@ use results::QuantileInterval;
 use samples::Warning;
 
 pub(crate) use crate::number;
+pub(crate) use crate::words::comparison::ratio as ratio_text;
 pub use answer::{answer_cells, are_shown};
 pub use answer_line::{AnswerSign, answer_line};
+pub(crate) use compare::other_work_words;
 pub use compare::{CompareAnswer, RunsAnswer};
-pub(crate) use compare::{other_work_words, ratio as ratio_text};
 pub use fit::{FitAnswer, fit_line};
 pub use fit_width::fit_width;
 use number::time;

@@ -2,7 +2,8 @@
 
 use tail::Interval;
 use tail::congestion::{
-    Basis, Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Headline, SeveralRuns, Slowdown,
+    Basis, Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Headline, QuantileRatio,
+    SeveralRuns, Slowdown,
 };
 
 use super::capital;
@@ -38,11 +39,18 @@ pub fn outcome(found: &Comparison) -> Outcome {
     match found.code {
         ComparisonCode::NoDifference if is_undecided(found) || is_vague(found) => Outcome::Caution,
         ComparisonCode::NoDifference | ComparisonCode::Faster => Outcome::Good,
+        ComparisonCode::OtherDifference if is_faster_throughout(found) => Outcome::Good,
         ComparisonCode::Slower if found.is_negligible() => Outcome::Good,
         ComparisonCode::Slower | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
             Outcome::Caution
         }
     }
+}
+
+/// Whether it is shown of the median and of the 99% quantile that the new values are faster.
+fn is_faster_throughout(found: &Comparison) -> bool {
+    let below = |upper: Option<f64>| upper.is_some_and(|upper| upper < 1.0);
+    below(Some(found.robust.median_ratio.interval.upper)) && below(found.p99_ratio.and_then(|p99| p99.upper))
 }
 
 /// Whether no difference is shown, and yet equality is not either.
@@ -72,7 +80,17 @@ pub fn headline(found: &Comparison) -> String {
         };
         format!("{which} within the run")
     };
-    let change = || format!("{}: k = {k} {ends}", capital(&times(value)));
+    let change = || match found.headline().by {
+        Basis::Medians => format!(
+            "{} at the median, not by one factor: p50 {}{}",
+            capital(&times(value)),
+            ratio(&found.median_ratio()),
+            found.p99_ratio.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)))
+        ),
+        Basis::Law | Basis::Pairs | Basis::Means => {
+            format!("{}: k = {k} {ends}", capital(&times(value)))
+        }
+    };
     match found.code {
         ComparisonCode::NoDifference if found.identical => "No difference: both are the same values".into(),
         ComparisonCode::NoDifference if found.level_moves() => {
@@ -119,6 +137,24 @@ pub fn of_runs(found: &SeveralRuns) -> (Outcome, String) {
         ComparisonCode::NoDifference | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
             (Outcome::Good, format!("No difference is shown: {k} times as long {ends}"))
         }
+    }
+}
+
+/// What the first screen says of p99 after the headline, unless that does.
+pub(crate) fn of_tail(found: &Comparison) -> Option<String> {
+    let p99 =
+        found.p99_ratio.filter(|p99| !found.identical && (p99.lower.is_some() || p99.upper.is_some()))?;
+    let told = format!("p99 {}", ratio(&p99));
+    (!headline(found).contains(&told)).then_some(told)
+}
+
+/// `1.24 (1.22–1.27)`, `1.61 (1.2 or more)`.
+pub(crate) fn ratio(found: &QuantileRatio) -> String {
+    match (found.lower, found.upper) {
+        (Some(lower), Some(upper)) => format!("{} ({}–{})", three(found.value), three(lower), three(upper)),
+        (Some(lower), None) => format!("{} ({} or more)", three(found.value), three(lower)),
+        (None, Some(upper)) => format!("{} (up to {})", three(found.value), three(upper)),
+        (None, None) => format!("{} (too few)", three(found.value)),
     }
 }
 
@@ -175,7 +211,8 @@ pub fn trusted(found: &Comparison) -> String {
              neighbours."
                 .into()
         }
-        Basis::Pairs => "Over all pairs of values: no single factor turns one law into the other.".into(),
+        Basis::Pairs => "Over all pairs of values, which needs no law.".into(),
+        Basis::Medians => "By the quantiles: no single factor turns the quiet values into the new ones.".into(),
     }
 }
 

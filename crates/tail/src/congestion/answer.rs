@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE};
+use super::{Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Estimate, QuantileRatio};
 use crate::Interval;
 
 /// What the number to quote rests on.
@@ -15,6 +15,8 @@ pub enum Basis {
     Pairs,
     /// The ratio of geometric means ([`super::Robust::mean_ln_k`]), which rounding does not move in steps.
     Means,
+    /// The ratio of medians ([`super::Robust::median_ratio`]): other quantiles have another one, so that no factor holds.
+    Medians,
 }
 
 /// The number that a comparison is quoted with.
@@ -41,6 +43,9 @@ pub enum Slowdown {
     Undecided,
 }
 
+/// What it is tested with whether one factor turns one sample into the other.
+const ONE_FACTOR: f64 = 0.01;
+
 /// A factor whose whole interval is within so much of 1 matters to nobody: machines differ by more from day to day.
 pub const TOO_SMALL_TO_MATTER: f64 = 0.01;
 
@@ -52,8 +57,7 @@ impl Comparison {
         if self.level_moves() {
             return ComparisonCode::NotIndependent;
         }
-        let one_factor =
-            self.law.as_ref().filter(|_| self.uses_law()).map(|law| law.factor.p >= 0.05 && law.agrees);
+        let one_factor = self.one_factor();
         let headline = self.headline();
         match (one_factor, headline.interval.contains(1.0)) {
             (Some(true), true) => ComparisonCode::NoDifference,
@@ -91,12 +95,43 @@ impl Comparison {
         !(self.is_dependent() || self.is_coarse())
     }
 
-    /// The number to quote: the factor where one factor describes independent samples, else a ratio without a law.
+    /// The ratio of the medians, whose ends may be open.
+    pub fn median_ratio(&self) -> QuantileRatio {
+        let Estimate { value, interval } = self.robust.median_ratio;
+        QuantileRatio {
+            value,
+            lower: Some(interval.lower).filter(|end| *end > 0.0),
+            upper: Some(interval.upper).filter(|end| end.is_finite()),
+        }
+    }
+
+    /// Whether one factor turns the quiet sample into the new one: of independent values by their law, of others by whether
+    /// the ratio of the quantiles is one; `None` where that is not excluded without a law.
+    fn one_factor(&self) -> Option<bool> {
+        if let Some(law) = self.law.as_ref().filter(|_| self.uses_law()) {
+            return Some(law.factor.p >= ONE_FACTOR && law.agrees);
+        }
+        // A rounded quantile moves in steps.
+        if self.is_coarse() {
+            return None;
+        }
+        let (median, pairs) = (&self.robust.median_ratio.interval, &self.robust.hodges_lehmann.interval);
+        let is_apart = pairs.lower > median.upper || pairs.upper < median.lower;
+        let other_tail = self.p99_ratio.is_some_and(|p99| p99.differs_from(&self.median_ratio(), ONE_FACTOR));
+        (is_apart || other_tail).then_some(false)
+    }
+
+    /// The number to quote: the factor where one factor describes independent samples, else a ratio without a law, which is
+    /// that of the medians where no factor holds.
     pub fn headline(&self) -> Headline {
-        let of_law = self.law.as_ref().filter(|law| self.uses_law() && law.factor.p >= 0.05 && law.agrees);
-        if let Some(law) = of_law {
+        let one_factor = self.one_factor();
+        if let Some(law) = self.law.as_ref().filter(|_| one_factor == Some(true)) {
             let factor = &law.factor;
             return Headline { value: factor.value, interval: factor.interval, by_law: true, by: Basis::Law };
+        }
+        if one_factor == Some(false) {
+            let Estimate { value, interval } = self.robust.median_ratio;
+            return Headline { value, interval, by_law: false, by: Basis::Medians };
         }
         if self.is_coarse() {
             let mean = &self.robust.mean_ln_k;

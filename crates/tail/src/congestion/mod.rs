@@ -12,12 +12,14 @@ mod equality;
 mod large;
 mod law;
 mod likelihood;
+mod quantile_ratio;
 mod robust;
 mod several;
 mod sorted;
 
 pub use answer::{Basis, Headline, Slowdown};
 pub use law::{ByLaw, LinkFit};
+pub use quantile_ratio::{Ends, QuantileRatio};
 pub use robust::{Estimate, Robust, robust};
 pub use several::{SeveralRuns, several};
 pub use sorted::hodges_lehmann;
@@ -136,6 +138,9 @@ pub struct Comparison {
     pub law: Option<ByLaw>,
     /// Model-free companions.
     pub robust: Robust,
+    /// Ratio of the 99% quantiles; `None` where one of the samples has too few values.
+    #[serde(default)]
+    pub p99_ratio: Option<QuantileRatio>,
     /// Stable code.
     pub code: ComparisonCode,
     /// What to do next.
@@ -175,10 +180,14 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
     }
     let independence = INDEPENDENCE_SHARE * (1.0 - options.level);
     // What is joined does not depend on each other, so the results do not depend on the number of threads.
-    let ((robust, equality), arms) = rayon::join(
+    let (((robust, p99_ratio), equality), arms) = rayon::join(
         || {
-            let robust = robust(quiet, new, options.level, options.bootstrap, options.seed);
-            (robust, equality::equality(quiet, new))
+            let mut robust = robust(quiet, new, options.level, options.bootstrap, options.seed);
+            let [median, p99] = quantile_ratio::ratios([quiet, new], [0.5, 0.99], options.level);
+            if let Some(median) = median {
+                robust.median_ratio = Estimate::of_ratio(&median, options.level);
+            }
+            ((robust, p99), equality::equality(quiet, new))
         },
         || rayon::join(|| arm(quiet, independence), || arm(new, independence)),
     );
@@ -197,6 +206,7 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
         error: 1.0 - options.level,
         law,
         robust,
+        p99_ratio,
         code: ComparisonCode::NoDifference,
         advice: Vec::new(),
     };
@@ -241,13 +251,23 @@ fn arm(series: &Series, significance: f64) -> Result<(Arm, Option<f64>), Error> 
 }
 
 /// Whether values are rounded so coarsely, or are so few different ones, that neither a law nor ratios of pairs describe
-/// them: the tick is above an eighth of the interquartile range (a fifth of the scale), or most values are ties without
-/// a common tick.
+/// them: fewer than eight different ones make up the middle half (a tick of a fifth of a law's scale).
 fn is_coarse(series: &Series) -> bool {
-    let spread = series.quantile(0.75) - series.quantile(0.25);
+    /// Fewest different values of the middle half.
+    const FEWEST_IN_MIDDLE: f64 = 8.0;
+    let (low, high) = (series.quantile(0.25), series.quantile(0.75));
     match series.tick() {
-        Some(tick) => tick > 0.125 * spread,
-        None => series.distinct() < 4 || 2 * series.distinct() < series.len(),
+        Some(tick) => tick * FEWEST_IN_MIDDLE > high - low,
+        None => {
+            let middle = series.sorted().iter().filter(|value| (low..=high).contains(*value));
+            let mut different = 0;
+            let mut last = f64::NAN;
+            for value in middle {
+                different += usize::from(*value != last);
+                last = *value;
+            }
+            series.distinct() < series.len() && (different as f64) < FEWEST_IN_MIDDLE || series.distinct() < 4
+        }
     }
 }
 

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::dependence::inflation;
 use super::large::Large;
+use super::quantile_ratio::QuantileRatio;
 use super::sorted::{Sorted, hodges_lehmann};
 use crate::series::sorted_quantile;
 use crate::{Interval, Series, Xoshiro};
@@ -16,6 +17,14 @@ pub struct Estimate {
     pub value: f64,
     /// Its interval: percentiles of a bootstrap, or without resampling for large samples.
     pub interval: Interval,
+}
+
+impl Estimate {
+    /// Of a ratio of quantiles; an end that is open is 0 or infinite.
+    pub(super) fn of_ratio(ratio: &QuantileRatio, level: f64) -> Estimate {
+        let (lower, upper) = (ratio.lower.unwrap_or(0.0), ratio.upper.unwrap_or(f64::INFINITY));
+        Estimate { value: ratio.value, interval: Interval::new(lower, upper, level) }
+    }
 }
 
 fn by_bootstrap() -> bool {

@@ -163,7 +163,6 @@ fn samples(
             names: [&quiet.name, &new.name],
             seconds: quiet.seconds,
             found: &found,
-            values: [&quiet.numbers, &new.numbers],
             rows: rows.as_ref(),
             tripped: limit.is_some_and(|limit| lower > limit),
             unlike: &unlike,
@@ -332,7 +331,7 @@ fn text(
         row("by the GEV fit", law.factor.value, &law.factor.interval, note);
     }
     row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
-    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, without_law);
+    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, "no law, order statistics");
     let mean = &ratio.mean_ln_k;
     let natural =
         Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };

@@ -1,0 +1,69 @@
+//! The order statistics that enclose a quantile of values that may depend on each other.
+
+use crate::Takers;
+use crate::assess::quantile_interval;
+use crate::independence::{self, exceedances, is_sorted};
+
+/// Fewest values beyond a quantile, counted as independent ones, that an upper end needs.
+pub const FEWEST_BEYOND: f64 = 3.7;
+
+/// Values in the order in which they came, of which it is asked how much those above a quantile depend on each other.
+pub struct InOrder<'a, T> {
+    values: &'a [T],
+    /// Who took them, where several did in turns.
+    takers: Option<&'a Takers>,
+    /// Whether those above the median come together: all quantiles then allow for dependence.
+    shown: bool,
+}
+
+/// Where the ends of the interval of a quantile are among the ascending values.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Enclosed {
+    /// Place of the lower end; `None` where even the smallest value is not low enough.
+    pub lower: Option<usize>,
+    /// Place of the upper end; `None` where too few values lie beyond.
+    pub upper: Option<usize>,
+    /// The effective number of independent values for this quantile.
+    pub effective: f64,
+}
+
+impl<'a, T: PartialOrd + Copy> InOrder<'a, T> {
+    /// Of values as they came, with who took them and their median.
+    pub fn of(values: &'a [T], takers: Option<&'a Takers>, median: T) -> Self {
+        // The order of sorted values is not that in which they came.
+        let (values, takers) = if is_sorted(values) { (&[][..], None) } else { (values, takers) };
+        Self { values, takers, shown: exceedances(&is_above(values, median), takers).shown }
+    }
+
+    /// The interval, of coverage `level`, of the quantile `p` of `n` values, which is `quantile`.
+    pub fn enclosed(&self, n: usize, (p, quantile): (f64, T), level: f64) -> Enclosed {
+        let effective = n as f64 / self.inflation(quantile);
+        let worth = (effective.round() as usize).max(1);
+        let (lower, upper) = quantile_interval(worth, p, level);
+        let scale = n as f64 / worth as f64;
+        let reaches = effective * (1.0 - p) >= FEWEST_BEYOND || p <= 0.5;
+        Enclosed {
+            lower: lower.map(|rank| ((rank as f64 * scale) as usize).min(n - 1)),
+            upper: upper
+                .filter(|_| reaches)
+                .map(|rank| (((rank + 1) as f64 * scale).ceil() as usize - 1).min(n - 1)),
+            effective,
+        }
+    }
+
+    /// τ, at least 1: how much more the share of values above `quantile` varies than for independent values; 1 where
+    /// no test shows that they are not.
+    fn inflation(&self, quantile: T) -> f64 {
+        let above = is_above(self.values, quantile);
+        // What is shown of the median needs no test of another quantile.
+        if self.shown {
+            return independence::inflation(&above, self.takers);
+        }
+        let found = exceedances(&above, self.takers);
+        if found.shown { found.inflation } else { 1.0 }
+    }
+}
+
+fn is_above<T: PartialOrd>(values: &[T], quantile: T) -> Vec<bool> {
+    values.iter().map(|value| *value > quantile).collect()
+}
