@@ -103,6 +103,31 @@ def test_a_file_that_is_a_place_may_be_written_to_and_nothing_else(lastrank: Las
         assert done_well or (folder / "thesis.txt").read_text() == "the user's", body
 
 
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+@pytest.mark.parametrize("call", ["write($f, 3);", '$g = fopen($f, "r+"); fwrite($g, 3);', 'pwrite($f, "p");'])
+def test_a_file_that_is_a_place_is_the_one_that_had_the_name(lastrank: Lastrank, call: str, landlock: bool) -> None:
+    """Another one that takes its name while the program runs is not what the user named."""
+    folder = lastrank.folder
+    (folder / "thesis.txt").write_text("named")
+    (folder / "new.txt").write_text("not named")
+    (folder / "a.ppl").write_text(
+        'define place "f" $f "x";\ndefine pattern {"p", 1, 3, 0};\nwrite($f, 2);\nwrite("begun", 1);\n'
+        '$there = 0;\nwhile $there == 0 { for $g in glob("go-*") $there = 1; sleep(10ms); }\n' + call + "\n"
+    )
+    command = [lastrank.program, "run", "a.ppl", "-s", "-o", "a.parquet", "--report", "none", "--set", "f=thesis.txt"]
+    with subprocess.Popen(
+        command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        preexec_fn=None if landlock else without_landlock,
+    ) as running:  # fmt: skip
+        while not (folder / "begun").exists() and running.poll() is None:
+            time.sleep(0.01)
+        (folder / "new.txt").rename(folder / "thesis.txt")
+        (folder / "go-on").touch()
+        said = running.communicate(timeout=60)[0].decode(errors="replace")
+    assert "did not make it" in said and running.returncode == 2, said
+    assert (folder / "thesis.txt").read_bytes() == b"not named", said
+
+
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
     """A file system of 64 MiB."""

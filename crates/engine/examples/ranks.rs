@@ -308,7 +308,7 @@ fn transfer(
     let mut preparations = Preparations::default();
     let prepared =
         preparations.of(&driver, comm, hints, Some(layout)).map_err(|outcome| ("prepare", outcome.errno))?;
-    let mut file = collective::open(&mut driver, comm, (path, mode), &prepared)
+    let mut file = collective::open(&mut driver, comm, (path, mode), &prepared, None)
         .map_err(|outcome| ("open", outcome.errno))?;
     // SAFETY: the memory holds every block, one behind the other, and lives beyond the transfer.
     let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), layout, false) };
@@ -352,7 +352,7 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     let mut preparations = Preparations::default();
     let prepared =
         preparations.of(&driver, comm, &[], Some(&layout)).map_err(|outcome| errno(outcome.errno))?;
-    let mut file = collective::open(&mut driver, comm, (&path, ParallelMode::WRITE), &prepared)
+    let mut file = collective::open(&mut driver, comm, (&path, ParallelMode::WRITE), &prepared, None)
         .map_err(|outcome| errno(outcome.errno))?;
     let mut durations = Vec::with_capacity(rounds as usize);
     // The first round makes the file.

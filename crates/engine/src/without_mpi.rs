@@ -197,6 +197,11 @@ pub mod io {
             match *mpi {}
         }
 
+        /// Makes `path`.
+        pub fn make(mpi: &Mpi, _path: &CStr, _with: &FileTools) -> Outcome {
+            match *mpi {}
+        }
+
         /// Moves the bytes of a layout.
         pub fn transfer(
             &mut self,

@@ -39,6 +39,7 @@ impl Abi {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Constants {
     pub(crate) comm_world: Handle,
+    pub(crate) comm_self: Handle,
     pub(crate) comm_null: Handle,
     pub(crate) byte: Handle,
     pub(crate) uint64: Handle,
@@ -52,6 +53,7 @@ pub(crate) struct Constants {
     pub(crate) thread_funneled: c_int,
     pub(crate) order_c: c_int,
     pub(crate) mode_create: c_int,
+    pub(crate) mode_excl: c_int,
     pub(crate) mode_rdonly: c_int,
     pub(crate) mode_wronly: c_int,
     pub(crate) mode_rdwr: c_int,
@@ -66,6 +68,7 @@ pub(crate) struct Constants {
 /// MPICH's values, `mpi.h` of MPICH 4.0 to 5.0.
 const MPICH: Constants = Constants {
     comm_world: 0x4400_0000,
+    comm_self: 0x4400_0001,
     comm_null: 0x0400_0000,
     byte: 0x4c00_010d,
     uint64: 0x4c00_083e,
@@ -79,6 +82,7 @@ const MPICH: Constants = Constants {
     thread_funneled: 1,
     order_c: 56,
     mode_create: 1,
+    mode_excl: 64,
     mode_rdonly: 2,
     mode_wronly: 4,
     mode_rdwr: 8,
@@ -93,6 +97,7 @@ const MPICH: Constants = Constants {
 /// The MPI-5 standard's values (MPI 5.0, appendix A).
 const STANDARD: Constants = Constants {
     comm_world: 0x101,
+    comm_self: 0x102,
     comm_null: 0x100,
     byte: 0x247,
     uint64: 0x259,
@@ -106,6 +111,7 @@ const STANDARD: Constants = Constants {
     thread_funneled: 1024,
     order_c: 12,
     mode_create: 2,
+    mode_excl: 8,
     mode_rdonly: 16,
     mode_wronly: 256,
     mode_rdwr: 32,
@@ -129,6 +135,7 @@ impl Constants {
             Abi::Standard => STANDARD,
             Abi::OpenMpi => Self {
                 comm_world: object(b"ompi_mpi_comm_world\0")?,
+                comm_self: object(b"ompi_mpi_comm_self\0")?,
                 comm_null: object(b"ompi_mpi_comm_null\0")?,
                 byte: object(b"ompi_mpi_byte\0")?,
                 uint64: object(b"ompi_mpi_uint64_t\0")?,

@@ -6,6 +6,7 @@
 use std::ffi::CStr;
 
 use super::agree::agreed;
+use super::maker::FileMaker;
 use crate::driver::{Driver, Handle};
 use ranks::Comm;
 use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
@@ -21,8 +22,8 @@ impl CallsFile {
     pub(super) fn open(
         driver: &mut dyn Driver,
         comm: &dyn Comm,
-        path: &CStr,
-        mode: ParallelMode,
+        (path, mode): (&CStr, ParallelMode),
+        maker: Option<&dyn FileMaker>,
     ) -> Result<Self, Outcome> {
         let access = match (mode.read, mode.write) {
             (true, false) => libc::O_RDONLY,
@@ -30,7 +31,10 @@ impl CallsFile {
             _ => libc::O_RDWR,
         };
         let create = if mode.create { libc::O_CREAT } else { 0 };
-        let opened = driver.open(path, access | create, 0o666);
+        let opened = match maker {
+            Some(maker) => maker.open(driver, access),
+            None => driver.open(path, access | create, 0o666),
+        };
         let all = agreed(comm, opened);
         let handle = Handle(opened.value);
         if all.ok() {

@@ -6,6 +6,7 @@
 mod agree;
 mod calls;
 mod hints;
+mod maker;
 mod memory;
 mod messages;
 mod prepared;
@@ -14,6 +15,7 @@ use std::ffi::CStr;
 
 pub use crate::mpi::io::{Hints, take_error};
 pub use hints::HintsReadBack;
+pub use maker::{FileMaker, REFUSED};
 pub use memory::TransferMemory;
 pub use messages::MessageMemory;
 pub use prepared::{GroupTools, Preparations};
@@ -23,7 +25,7 @@ use confine::Held;
 
 use crate::driver::Driver;
 use crate::mpi::io as library;
-use agree::agreed;
+use agree::{agreed, agreed_mark};
 use calls::CallsFile;
 use ranks::Comm;
 use samples::Outcome;
@@ -44,6 +46,9 @@ pub fn is_of_library(driver: &dyn Driver, comm: &dyn Comm) -> bool {
 
 /// Opens a file on `comm`, with what was prepared for it; collective.
 ///
+/// Where it is to be made and there is a `maker`, that makes it before a library opens it, which then makes nothing: as the
+/// library would, on rank 0 before the others open it.
+///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
 pub fn open(
@@ -51,13 +56,21 @@ pub fn open(
     comm: &dyn Comm,
     (path, mode): (&CStr, ParallelMode),
     prepared: &GroupTools<'_>,
+    maker: Option<&dyn FileMaker>,
 ) -> Result<GroupFile, Outcome> {
-    match (crate::mpi::of(comm), prepared.library) {
-        (Some(mpi), Some(with)) => {
-            library::File::open(mpi, path, mode, with).map(|file| GroupFile::Library(file, None))
-        }
-        _ => CallsFile::open(driver, comm, path, mode).map(GroupFile::Calls),
+    let maker = maker.filter(|_| mode.create);
+    let (Some(mpi), Some(with)) = (crate::mpi::of(comm), prepared.library) else {
+        return CallsFile::open(driver, comm, (path, mode), maker).map(GroupFile::Calls);
+    };
+    if let Some(maker) = maker {
+        let by_library = |at: &CStr| library::File::make(mpi, at, with);
+        let by_library: Option<&dyn Fn(&CStr) -> Outcome> =
+            if prepared.makes { Some(&by_library) } else { None };
+        let mine = (comm.rank() == 0).then(|| maker.make(driver, by_library));
+        maker.is_made(agreed_mark(comm, mine)?);
     }
+    let mode = ParallelMode { create: mode.create && maker.is_none(), ..mode };
+    library::File::open(mpi, path, mode, with).map(|file| GroupFile::Library(file, None))
 }
 
 /// Removes `path`: rank 0 of `comm` does it, then all go on; collective. Every rank gets the outcome.

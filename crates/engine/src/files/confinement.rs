@@ -13,6 +13,7 @@ use std::path::{Component, Path, PathBuf};
 use confine::{Held, Rules};
 
 use super::entry::{is_there_and_no_link, look};
+use super::object::Object;
 use super::owned::Ownership;
 use super::place::{ParentFacts, Place, Reached, device_of, has_birth_times, of_place};
 use super::real_path::real_path;
@@ -98,12 +99,12 @@ impl Confinement {
         }
     }
 
-    /// Did the user name this very file? Then what it holds is the program's to change.
-    pub fn is_named(&self, path: &CStr) -> bool {
+    /// What the user named by this name, a file, as it was when the run began: what it holds is the program's to change.
+    pub fn named(&self, path: &CStr) -> Option<Object> {
         let mut files = self.places.iter().filter(|place| place.file).peekable();
-        files.peek().is_some()
-            && real_path(Path::new(OsStr::from_bytes(path.to_bytes())))
-                .is_some_and(|real| self.places.iter().any(|place| place.file && place.path == real))
+        files.peek()?;
+        let real = real_path(Path::new(OsStr::from_bytes(path.to_bytes())))?;
+        files.find(|place| place.path == real).and_then(|place| place.object)
     }
 
     /// Did the user name exactly this, a pipe or a device? To write to it, with `--allow`.

@@ -4,8 +4,6 @@
 //! objects that calls of its own made, by device, inode and birth time, in memory that all of its ranks share.
 
 use std::fs::File;
-use std::hash::{BuildHasher, Hasher};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -164,41 +162,19 @@ impl Ownership {
         self.is_made(object) || self.earlier.know(object)
     }
 
-    /// A call of a group is about to make the file at `real`, where nothing is: until [`Ownership::settled`] its other ranks
-    /// may find it there.
-    pub fn expect(&self, real: &Path) {
-        self.made(&expected(real));
-    }
-
-    /// Is a call about to make it, or was it when one looked?
-    pub fn expects(&self, real: &Path) -> bool {
-        let expected = expected(real);
-        self.tables().any(|table| table.find(&expected).is_some())
-    }
-
     /// A call of this run is about to make a link that leads up from its directory.
     pub fn expect_link_up(&self) {
-        self.made(&expected(Path::new("")));
+        self.made(&LINKS_UP);
     }
 
     /// May the run have made links that lead up from their directories?
     pub fn has_links_up(&self) -> bool {
-        self.expects(Path::new("")) || self.elsewhere_since.is_some()
-    }
-
-    /// That call is over, and what it made is owned.
-    pub fn settled(&self, real: &Path) {
-        self.gone(&expected(real));
+        self.tables().any(|table| table.find(&LINKS_UP).is_some()) || self.elsewhere_since.is_some()
     }
 }
 
-/// Stands for a name in a table: no file system has this device.
-fn expected(real: &Path) -> Object {
-    // The same in all processes; tables mix in their key.
-    let mut hash = ahash::RandomState::with_seeds(1, 2, 3, 4).build_hasher();
-    hash.write(real.as_os_str().as_encoded_bytes());
-    Object { device: (u32::MAX, u32::MAX), inode: hash.finish(), born_ns: 0, changed_ns: 0 }
-}
+/// Stands in a table for all links that lead up: no file system has this device.
+const LINKS_UP: Object = Object { device: (u32::MAX, u32::MAX), inode: 1, born_ns: 0, changed_ns: 0 };
 
 impl std::fmt::Debug for Ownership {
     fn fmt(&self, text: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -305,12 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_expected_until_the_call_is_settled() {
+    fn links_that_lead_up_are_known_to_all() {
         let all = joined();
-        let (here, there) = (Path::new("/d/f"), Path::new("/d/g"));
-        all[1].expect(here);
-        assert!(all.iter().all(|own| own.expects(here) && !own.expects(there)));
-        all[2].settled(here);
-        assert!(!all[0].expects(here));
+        assert!(!all[0].has_links_up());
+        all[1].expect_link_up();
+        assert!(all.iter().all(Ownership::has_links_up));
     }
 }

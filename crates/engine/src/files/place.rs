@@ -1,11 +1,14 @@
 //! A place that a program may touch, and what is known of a directory in one.
 
 use std::borrow::Cow;
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use confine::{Anchor, Held};
 
+use super::entry::look;
+use super::object::Object;
 use super::real_path::real_path;
 
 /// A directory or file that a program may touch.
@@ -18,6 +21,8 @@ pub(super) struct Place {
     pub(super) anchor: Option<Anchor>,
     /// No directory: the user named this file; with `--allow` also a pipe or a device.
     pub(super) file: bool,
+    /// What that file was when the run began.
+    pub(super) object: Option<Object>,
 }
 
 impl Place {
@@ -26,12 +31,14 @@ impl Place {
         if written.is_dir() || path.is_dir() {
             // Another user may exchange names around it at any moment: either both lead to what is held, or there is no place.
             let anchor = Anchor::of_same(written, &path).ok()?;
-            return Some(Self { path, trusted, anchor: Some(anchor), file: false });
+            return Some(Self { path, trusted, anchor: Some(anchor), file: false, object: None });
         }
         let existing = path.ancestors().find(|ancestor| ancestor.is_dir());
         let anchor = existing.and_then(|existing| Anchor::of(existing).ok());
         let file = path.is_file() || trusted && path.exists();
-        Some(Self { path, trusted, anchor, file })
+        let object = CString::new(path.as_os_str().as_bytes()).ok().filter(|_| file);
+        let object = object.and_then(|path| look(&path)).map(|found| *found.object());
+        Some(Self { path, trusted, anchor, file, object })
     }
 
     /// What the kernel is to allow: what is held, not what its name leads to by then.

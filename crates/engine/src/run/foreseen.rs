@@ -47,7 +47,7 @@ fn refused(confinement: &mut Confinement, name: &std::ffi::CStr, touch: Touch) -
     };
     match found {
         // What the user named as a place may only be written to.
-        Some(_) if touch == Touch::Makes && confinement.is_named(name) => Ok(()),
+        Some(_) if touch == Touch::Makes && confinement.named(name).is_some() => Ok(()),
         Some(found) if !confinement.may_change(around, found.object()) => {
             Err(confinement.refusal(what, name, Reason::NotMade))
         }

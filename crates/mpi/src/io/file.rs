@@ -70,6 +70,25 @@ impl File {
         })
     }
 
+    /// Makes `path` on this rank alone, with the hints of `prepared`, and closes it; fails where something has the name.
+    pub fn make(mpi: &Mpi, path: &CStr, prepared: &FileTools) -> Outcome {
+        let library = mpi.link().library();
+        let k = &library.k;
+        let flags = k.mode_wronly | k.mode_create | k.mode_excl;
+        let mut handle: Handle = 0;
+        // SAFETY: communicator and info are handles of this library, the path is NUL-terminated, the
+        // new handle is a live zeroed variable.
+        let code = unsafe {
+            (library.f.file_open)(k.comm_self, path.as_ptr(), flags, prepared.info(), &raw mut handle)
+        };
+        if let Err(failure) = outcome(library, "MPI_File_open", code, 0) {
+            return failure;
+        }
+        // SAFETY: the handle is open and not used afterwards.
+        let code = unsafe { (library.f.file_close)(&raw mut handle) };
+        outcome(library, "MPI_File_close", code, 0).unwrap_or_else(|failure| failure)
+    }
+
     fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
         let wanted = layout.is_whole().then_some(*layout);
         if self.view == wanted {

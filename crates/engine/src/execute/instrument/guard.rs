@@ -1,6 +1,7 @@
 //! What a program may touch, and what it created, where files are those of this machine.
 
 mod links;
+mod making;
 mod open;
 mod room;
 mod together;
@@ -11,6 +12,7 @@ use std::path::{Path, PathBuf};
 
 use confine::Held;
 
+pub(super) use making::GroupMaker;
 pub(super) use together::Opened;
 
 use crate::driver::Handle;
@@ -31,8 +33,6 @@ pub(super) struct Guard {
     earlier: EarlierNames,
     /// The last file that was opened to be made if need be was there.
     was_there: std::cell::Cell<bool>,
-    /// Where a call of a group may make a file.
-    expected: Option<PathBuf>,
     local: bool,
     /// No name leads elsewhere than when the run began: nothing was renamed, no link made, and nobody else is at work.
     names_stay: bool,
@@ -70,7 +70,7 @@ impl Guard {
         }
         let (earlier, was_there) = (EarlierNames::default(), std::cell::Cell::default());
         let (names_stay, ordinary) = (ranks <= 1, Vec::new());
-        Self { confinement, registry, own, earlier, was_there, expected: None, local, names_stay, ordinary }
+        Self { confinement, registry, own, earlier, was_there, local, names_stay, ordinary }
     }
 
     /// The same for a worker, which shares nothing with others while it works but what the run owns.
@@ -82,7 +82,6 @@ impl Guard {
             own: self.own.clone(),
             earlier: self.earlier.clone(),
             was_there: std::cell::Cell::default(),
-            expected: None,
             local: self.local,
             names_stay: false,
             ordinary: Vec::new(),

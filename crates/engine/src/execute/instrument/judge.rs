@@ -8,7 +8,7 @@ use samples::Outcome;
 
 use super::opening::Way;
 use crate::driver::{Driver, Handle};
-use crate::files::{FoundFile, Moment, Ownership, ParentFacts, look_at};
+use crate::files::{FoundFile, Moment, Object, Ownership, ParentFacts, look_at};
 use crate::flags;
 
 /// Empties a file that is open.
@@ -24,7 +24,7 @@ fn empty<D: Driver + ?Sized>(driver: &mut D, file: Handle, open_flags: i32) -> O
 
 /// Does it belong to the run? Another rank may have made it a moment ago, and be about to say so.
 #[inline]
-fn is_ours(own: &Ownership, found: &FoundFile) -> bool {
+pub(super) fn is_ours(own: &Ownership, found: &FoundFile) -> bool {
     own.is_ours(found.object()) || is_said_soon(own, found)
 }
 
@@ -63,8 +63,8 @@ pub(super) struct OpenJudge<'g> {
     /// `None`: nobody is asked.
     pub(super) own: Option<&'g Ownership>,
     pub(super) around: ParentFacts,
-    /// The user named this very file.
-    pub(super) named: bool,
+    /// The file that the user named by this name.
+    pub(super) named: Option<Object>,
     pub(super) way: Way,
     /// What has the name is nothing to be left alone, if there is something.
     pub(super) looked: bool,
@@ -101,12 +101,13 @@ impl OpenJudge<'_> {
         let handle = Handle(opened.value);
         let Some(found) = look_at(handle.0 as i32) else { return self.refuse(driver, handle) };
         self.device.set(found.object().device());
+        let named = self.named.is_some_and(|named| named.is(found.object()));
         let only_reads = open_flags & (libc::O_ACCMODE | libc::O_TRUNC) == libc::O_RDONLY;
         if made {
             own.made(found.object());
         } else if only_reads {
             return opened;
-        } else if !(self.around.trusted || self.named || is_ours(own, &found)) {
+        } else if !(self.around.trusted || named || is_ours(own, &found)) {
             return self.refuse(driver, handle);
         }
         self.verdict.set(if made { Verdict::Made } else { Verdict::Ours });
@@ -122,7 +123,7 @@ impl OpenJudge<'_> {
             }
         }
         // Nothing is left of what others may have written to it since an earlier run.
-        if !made && !self.named {
+        if !made && !named {
             own.made(found.object());
         }
         opened
@@ -187,7 +188,7 @@ mod tests {
         let judge = OpenJudge {
             own: Some(own),
             around,
-            named: false,
+            named: None,
             way: Way { no_follow: libc::O_NOFOLLOW, straight: false },
             looked: true,
             was_there,

@@ -4,11 +4,11 @@ use std::ffi::{CStr, CString};
 
 use samples::{Outcome, VerifiedFacts};
 
-use super::guard::{ELSEWHERE, Guard, Makes, Opened};
+use super::guard::{ELSEWHERE, GroupMaker, Guard, Makes, Opened};
 use super::layer::Layer;
 use super::space_watch::FileSystem;
 use super::table::OpenFile;
-use crate::collective::{self, GroupFile, TransferMemory};
+use crate::collective::{self, FileMaker, GroupFile, REFUSED, TransferMemory};
 use crate::content::FileName;
 use crate::driver::Driver;
 use crate::execute::call::{Collective, Meaning, Target, Timed};
@@ -26,23 +26,31 @@ fn announced(driver: &dyn Driver, comm: &dyn Comm) -> bool {
 struct Admitted<'p> {
     reached: Reached<'p>,
     named: CString,
+    maker: Option<GroupMaker>,
+}
+
+impl Admitted<'_> {
+    fn maker(&self) -> Option<&dyn FileMaker> {
+        self.maker.as_ref().map(|maker| maker as &dyn FileMaker)
+    }
 }
 
 /// What was opened, if it may be written to where that is asked for.
 fn judged(
     guard: &Guard,
     file: &GroupFile,
-    (path, around): (&CStr, ParentFacts),
+    (path, admitted): (&CStr, &Admitted<'_>),
     (write, before): (bool, Option<&[Opened]>),
 ) -> Result<Option<FoundFile>, Refusal> {
+    let (around, maker) = (admitted.reached.around, admitted.maker.as_ref());
     match (file.descriptor(), before) {
         (Some(descriptor), _) => {
             if write {
-                guard.own_group("write to", path, (around, descriptor))?;
+                guard.own_group("write to", path, (around, descriptor), maker)?;
             }
             Ok(guard.opened(descriptor))
         }
-        (None, Some(before)) => guard.own_of_library("write to", path, around, before),
+        (None, Some(before)) => guard.own_of_library("write to", path, (around, maker), before),
         (None, None) => Ok(None),
     }
 }
@@ -145,19 +153,19 @@ impl Layer {
         mode: ParallelMode,
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
-        let admitted = self.admit(path, (mode.write || mode.create, announced(driver, comm)))?;
-        let (around, named) = (admitted.reached.around, &admitted.named);
+        let admitted = self.admit(driver, (path, mode), comm)?;
+        let named = &admitted.named;
         let before = self.before_library(driver, comm, mode.write || mode.create);
         let mut opened = None;
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, None) {
             Ok(prepared) => prepared,
             Err(outcome) => {
-                self.settle(path, around, (mode.write || mode.create, libc::ENOENT), None);
+                self.settle((path, &admitted), (mode.write || mode.create, libc::ENOENT), None);
                 return Ok(self.bracket.failed(driver, outcome.errno));
             }
         };
         let mut timed = self.bracket.time(driver, Meaning::Value, |driver| {
-            match collective::open(driver, comm, (named, mode), &prepared) {
+            match collective::open(driver, comm, (named, mode), &prepared, admitted.maker()) {
                 Ok(file) => {
                     opened = Some(file);
                     Outcome::default()
@@ -165,11 +173,12 @@ impl Layer {
                 Err(outcome) => outcome,
             }
         });
-        let object = match &opened {
-            Some(file) => judged(&self.guard, file, (path, around), (mode.write, before.as_deref()))?,
-            None => None,
+        let judged = match &opened {
+            Some(file) => judged(&self.guard, file, (path, &admitted), (mode.write, before.as_deref())),
+            None if timed.outcome.errno == REFUSED => Err(self.guard.refused("write to", path)),
+            None => Ok(None),
         };
-        self.settle(path, around, (mode.write || mode.create, timed.outcome.errno), object);
+        self.settle_judged((path, &admitted), (mode.write || mode.create, timed.outcome.errno), judged)?;
         if let Some(mut file) = opened {
             file.hold(admitted.reached.into_held());
             if self.hints.wanted(path, comm) {
@@ -188,21 +197,27 @@ impl Layer {
     }
 
     /// May this file be touched? One that may be made is registered. Under which name it is to be opened.
-    fn admit<'p>(&mut self, path: &'p CStr, (write, library): (bool, bool)) -> Result<Admitted<'p>, Refusal> {
-        if write {
+    fn admit<'p>(
+        &mut self,
+        driver: &dyn Driver,
+        (path, mode): (&'p CStr, ParallelMode),
+        comm: &dyn Comm,
+    ) -> Result<Admitted<'p>, Refusal> {
+        let library = announced(driver, comm);
+        if mode.write || mode.create {
             let reached = match library {
                 true => self.guard.reach_fixed("write to", path)?,
                 false => self.guard.reach("write to", path)?,
             };
-            let around = reached.around;
-            self.guard.check_followed("write to", path)?;
-            self.guard.own_followed("write to", path, around)?;
+            // Before a library comes in, one rank makes the file for all, or finds it.
+            let decides = !(library && mode.create) || comm.rank() == 0;
+            let maker = self.guard.own_followed("write to", (path, &reached), decides)?;
             if library {
                 self.guard.opens_at_once("write to", path, &self.hints.asked)?;
             }
             let named = self.guard.for_library("write to", path, (library, &reached))?;
-            self.guard.intend(path, around, Makes::Keeps);
-            return Ok(Admitted { reached, named });
+            self.guard.intend(path, reached.around, Makes::Keeps);
+            return Ok(Admitted { reached, named, maker });
         }
         let reached = match library {
             true => {
@@ -214,20 +229,36 @@ impl Layer {
         };
         self.guard.leave_special(READ, path, (&reached, true))?;
         let named = self.guard.for_library(READ, path, (library, &reached))?;
-        Ok(Admitted { reached, named })
+        Ok(Admitted { reached, named, maker: None })
     }
 
     fn settle(
         &mut self,
-        path: &CStr,
-        around: ParentFacts,
+        (path, admitted): (&CStr, &Admitted<'_>),
         (write, errno): (bool, i32),
         opened: Option<FoundFile>,
     ) {
         if write {
-            self.guard.made_together(path, opened.as_ref());
-            self.guard.settle(path, around, Makes::Keeps, errno);
+            self.guard.made_together(opened.as_ref(), admitted.maker.as_ref());
+            self.guard.settle(path, admitted.reached.around, Makes::Keeps, errno);
         }
+    }
+
+    /// As [`Layer::settle`], of what was judged: what is refused was not made by the call.
+    fn settle_judged(
+        &mut self,
+        of: (&CStr, &Admitted<'_>),
+        (write, errno): (bool, i32),
+        judged: Result<Option<FoundFile>, Refusal>,
+    ) -> Result<(), Refusal> {
+        match judged {
+            Ok(found) => self.settle(of, (write, errno), found),
+            Err(refusal) => {
+                self.settle(of, (write, libc::EEXIST), None);
+                return Err(refusal);
+            }
+        }
+        Ok(())
     }
 
     fn transfer_together(
@@ -257,8 +288,9 @@ impl Layer {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         let blocks = memory.blocks();
+        let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
         let admitted = match target {
-            Target::Path(path) => Some(self.admit(path, (write, announced(driver, comm)))?),
+            Target::Path(path) => Some(self.admit(driver, (path, mode), comm)?),
             Target::File(_) => None,
         };
         let before = self.before_library(driver, comm, write && admitted.is_some());
@@ -266,7 +298,7 @@ impl Layer {
             Ok(prepared) => prepared,
             Err(outcome) => {
                 if let (Target::Path(path), Some(admitted)) = (target, &admitted) {
-                    self.settle(path, admitted.reached.around, (write, outcome.errno), None);
+                    self.settle((path, admitted), (write, outcome.errno), None);
                 }
                 return Ok(self.bracket.failed(driver, outcome.errno));
             }
@@ -280,22 +312,17 @@ impl Layer {
                 None => self.bracket.failed(driver, libc::EBADF),
             },
             Target::Path(path) => {
-                let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
-                let Some(Admitted { reached, named }) = &admitted else {
+                let Some(admitted) = &admitted else {
                     return Ok(self.bracket.failed(driver, libc::EINVAL));
                 };
-                let around = reached.around;
-                let (guard, mut refused) = (&self.guard, None);
-                let mut object = None;
+                let (guard, named) = (&self.guard, &admitted.named);
+                let mut object = Ok(None);
                 let timed = self.bracket.time(driver, Meaning::Bytes, |driver| {
-                    match collective::open(driver, comm, (named, mode), &prepared) {
+                    match collective::open(driver, comm, (named, mode), &prepared, admitted.maker()) {
                         Ok(mut file) => {
-                            match judged(guard, &file, (path, around), (write, before.as_deref())) {
-                                Ok(found) => object = found,
-                                Err(refusal) => {
-                                    refused = Some(refusal);
-                                    return Outcome::error(libc::EPERM);
-                                }
+                            object = judged(guard, &file, (path, admitted), (write, before.as_deref()));
+                            if object.is_err() {
+                                return Outcome::error(libc::EPERM);
                             }
                             let mut moved = one(driver, &mut file);
                             let closed = file.close(driver, comm);
@@ -307,10 +334,10 @@ impl Layer {
                         Err(outcome) => outcome,
                     }
                 });
-                if let Some(refusal) = refused {
-                    return Err(refusal);
+                if timed.outcome.errno == REFUSED {
+                    object = Err(guard.refused("write to", path));
                 }
-                self.settle(path, around, (write, timed.outcome.errno), object);
+                self.settle_judged((path, admitted), (write, timed.outcome.errno), object)?;
                 self.read_hints_back(driver, (path, named), comm);
                 timed
             }
@@ -360,7 +387,7 @@ impl Layer {
     fn read_hints_back(&mut self, driver: &mut dyn Driver, (path, named): (&CStr, &CStr), comm: &dyn Comm) {
         if self.hints.wanted(path, comm)
             && let Ok(prepared) = self.preparations.of(driver, comm, &self.hints.asked, None)
-            && let Ok(file) = collective::open(driver, comm, (named, ParallelMode::READ), &prepared)
+            && let Ok(file) = collective::open(driver, comm, (named, ParallelMode::READ), &prepared, None)
         {
             self.hints.keep(path, comm, || file.hints());
             file.close(driver, comm);

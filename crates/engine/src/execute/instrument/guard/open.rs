@@ -15,7 +15,7 @@ impl Guard {
         OpenJudge {
             own: judges.then_some(&self.own),
             around: reached.around,
-            named: judges && self.confinement.is_named(path),
+            named: self.confinement.named(path).filter(|_| judges),
             way: self.way(reached),
             looked,
             was_there: &self.was_there,

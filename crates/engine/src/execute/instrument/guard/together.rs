@@ -5,7 +5,8 @@ use std::os::fd::BorrowedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use super::Guard;
+use super::{GroupMaker, Guard};
+use crate::execute::instrument::judge::is_ours;
 use crate::files::{FoundFile, ParentFacts, Reached, Reason, Refusal, look, look_at};
 
 /// A descriptor, and what it is: its number alone may be that of another file by the next look.
@@ -52,62 +53,65 @@ fn written_by_name(descriptor: i32) -> Option<PathBuf> {
 }
 
 impl Guard {
-    /// May `path` be written to by who opens it by name? What a link at its end leads to is meant.
+    /// May `path` be written to by who opens it by name? What a link at its end leads to is meant. `None` where nobody asks, and
+    /// where another rank `decides` for all.
     pub(in super::super) fn own_followed(
         &mut self,
         what: &'static str,
-        path: &CStr,
-        around: ParentFacts,
-    ) -> Result<Option<FoundFile>, Refusal> {
+        (path, reached): (&CStr, &Reached<'_>),
+        decides: bool,
+    ) -> Result<Option<GroupMaker>, Refusal> {
         if !self.judges() {
             return Ok(None);
         }
         let real = self.confinement.check_followed(what, path)?;
-        // A link at its end may lead out of the place that the user opened.
-        let around = ParentFacts { trusted: around.trusted && self.confinement.trusts(&real), ..around };
-        // Asked first: when it is no longer so, what the call made is owned.
-        let is_expected = self.own.expects(&real);
-        let found = CString::new(real.as_os_str().as_bytes()).ok().and_then(|real| look(&real));
-        match found {
-            Some(found) if !self.may_change(around, found.object()) && !self.confinement.is_named(path) => {
-                // Another rank of the group is just making it.
-                let just_made = match around.birth_times {
-                    true => is_expected && found.is_born_since(self.registry.begun()),
-                    false => !self.confinement.must_hold(around) && self.earlier.was_free(path, around),
-                };
-                match just_made {
-                    true => Ok(Some(found)),
-                    false => Err(self.confinement.refusal(what, path, Reason::NotMade)),
-                }
-            }
-            Some(found) => Ok(Some(found)),
-            None => {
-                self.own.expect(&real);
-                self.expected = Some(real);
-                Ok(None)
-            }
+        let named = self.confinement.named(path);
+        let mut around = reached.around;
+        let (mut at, mut held) = (reached.path.clone().into_owned(), None);
+        let mut found = look(&at);
+        if found.as_ref().is_some_and(FoundFile::is_link) {
+            let led = CString::new(real.as_os_str().as_bytes()).unwrap_or_default();
+            let there = self.reach_fixed(what, &led)?;
+            // A link at its end may lead out of the place that the user opened.
+            around =
+                ParentFacts { trusted: around.trusted && self.confinement.trusts(&real), ..there.around };
+            at = there.path.clone().into_owned();
+            held = there.into_held();
+            found = look(&at);
+        }
+        let was_free = |guard: &mut Self| {
+            !around.birth_times
+                && !guard.confinement.must_hold(around)
+                && guard.earlier.was_free(path, around)
+        };
+        let any = around.trusted || was_free(self);
+        let maker = GroupMaker::new(self.own.clone(), (at, held), (found.is_some(), any), named);
+        match found.filter(|_| decides).is_none_or(|found| maker.may_write_to(&found)) {
+            true => Ok(Some(maker)),
+            false => Err(self.confinement.refusal(what, path, Reason::NotMade)),
         }
     }
 
-    /// As [`Guard::own_open`], of a file that ranks of a group opened to write: one of them may be making it.
+    /// As [`Guard::own_open`], of a file that ranks of a group opened to write, and that `maker` made.
     pub(in super::super) fn own_group(
         &self,
         what: &'static str,
         path: &CStr,
         (around, descriptor): (ParentFacts, i32),
+        maker: Option<&GroupMaker>,
     ) -> Result<(), Refusal> {
         if !self.judges() {
             return Ok(());
         }
-        let expects = || Some(self.own.expects(&self.confinement.check_followed(what, path).ok()?));
-        // Asked last: it needs memory.
-        let is_expected = || around.birth_times && expects().unwrap_or(false);
         match look_at(descriptor) {
             Some(found) if self.own.is_ours(found.object()) => Ok(()),
-            Some(found) if found.is_born_since(self.registry.begun()) && is_expected() => Ok(()),
+            Some(found) if maker.is_some_and(|maker| maker.knows(&found).is_some()) => Ok(()),
             // Nothing had the name before.
             Some(_) if !around.birth_times && self.registry.knows(path) => Ok(()),
-            _ if self.confinement.is_named(path) => Ok(()),
+            Some(found) if self.confinement.named(path).is_some_and(|named| named.is(found.object())) => {
+                Ok(())
+            }
+            Some(found) if is_ours(&self.own, &found) => Ok(()),
             _ => self.own_open(what, path, descriptor),
         }
     }
@@ -123,7 +127,7 @@ impl Guard {
         &self,
         what: &'static str,
         path: &CStr,
-        around: ParentFacts,
+        (around, maker): (ParentFacts, Option<&GroupMaker>),
         before: &[Opened],
     ) -> Result<Option<FoundFile>, Refusal> {
         let mut opened = None;
@@ -136,7 +140,7 @@ impl Guard {
             match &object {
                 Some(found) if self.own.is_ours(found.object()) => {}
                 Some(_) if is_new && (is_of_library(&name) || is_beside(&name, path)) => continue,
-                _ if inside => self.own_group(what, path, (around, descriptor))?,
+                _ if inside => self.own_group(what, path, (around, descriptor), maker)?,
                 _ => return Err(self.confinement.refusal(what, path, Reason::Changed)),
             }
             opened = object.or(opened);
@@ -199,21 +203,16 @@ impl Guard {
         self.judges().then(|| look_at(descriptor)).flatten()
     }
 
-    /// The call of the group is over: its ranks made what they `opened`, or found it as theirs. What has the name by now may be
-    /// something else.
-    pub(in super::super) fn made_together(&mut self, path: &CStr, opened: Option<&FoundFile>) {
-        if !self.judges() {
-            return;
-        }
-        let begun = self.registry.begun();
-        if let Some(found) = opened.filter(|found| !found.tells_birth() || found.is_born_since(begun)) {
+    /// The call of the group is over: what is known to be what rank 0 made for all is the run's, which this rank `opened`. What has
+    /// the name by now may be something else.
+    pub(in super::super) fn made_together(&self, opened: Option<&FoundFile>, maker: Option<&GroupMaker>) {
+        let is_made = |found: &&FoundFile| {
+            !found.tells_birth() || maker.and_then(|maker| maker.knows(found)) == Some(true)
+        };
+        if self.judges()
+            && let Some(found) = opened.filter(is_made)
+        {
             self.own.made(found.object());
-        }
-        if let Some(expected) = self.expected.take() {
-            self.own.settled(&expected);
-        }
-        if let Ok(real) = self.confinement.check_followed("write to", path) {
-            self.own.settled(&real);
         }
     }
 }
