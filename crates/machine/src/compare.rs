@@ -104,7 +104,8 @@ fn slowed(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
             found.warn(
                 "stolen",
                 format!(
-                    "the hypervisor gave {share:.0}% of the processors' time to other guests during the run"
+                    "the hypervisor held the processors back for {share:.0}% of the run (steal): for other guests, for \
+                     itself, or by a limit"
                 ),
                 "measure again at a quieter time, or on a dedicated machine",
             );

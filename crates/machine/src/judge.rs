@@ -8,6 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::settings::{NUMA_BALANCING, PERF_EVENT_PARANOID};
 
+/// Percentage of time in which some task waits for a processor, from which on a machine is called busy.
+pub(crate) const BUSY_PROCESSOR: f64 = 10.0;
+/// The same for a device.
+pub(crate) const BUSY_DEVICE: f64 = 20.0;
+
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -114,19 +119,7 @@ fn judge_clock(machine: &MachineFacts, found: &mut Vec<Finding>) {
 
 fn judge_processor(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let online = machine.processor.online.unwrap_or(1).max(1);
-    let pressure = machine.load.processor_pressure.unwrap_or(0.0);
-    let load = machine.load.average.map_or(0.0, |average| average[0]);
-    if pressure >= 10.0 || load > 1.5 * f64::from(online) {
-        let severity = if pressure >= 40.0 { Severity::Problem } else { Severity::Warning };
-        found.push(finding(
-            "processor-busy",
-            severity,
-            format!(
-                "other processes compete for the {online} processors: some task waited during {pressure:.0}% of the last 10 s, load {load:.1}"
-            ),
-            "wait until they finish, or use results corrected for the wait on the run queue",
-        ));
-    }
+    judge_competition(machine, online, found);
     if let Some(governor) = machine
         .processor
         .governor
@@ -158,6 +151,44 @@ fn judge_processor(machine: &MachineFacts, found: &mut Vec<Finding>) {
         ));
     }
 }
+
+/// Whether others want the processors. What the last 10 s and the last minute had counts only where it still goes on: it
+/// may have been an earlier run.
+fn judge_competition(machine: &MachineFacts, online: u32, found: &mut Vec<Finding>) {
+    let load = machine.load.average.map_or(0.0, |average| average[0]);
+    let crowded = |running: u32| running > online && load > 1.5 * f64::from(online);
+    let Some(before) = machine.load.processor_pressure else {
+        // A kernel without pressure stalls: more tasks run now than there are processors, and did before.
+        if machine.load.running.is_some_and(crowded) {
+            found.push(finding(
+                "processor-busy",
+                Severity::Warning,
+                format!("other processes compete for the {online} processors: load {load:.1}"),
+                COMPETED,
+            ));
+        }
+        return;
+    };
+    let share = machine.load.processor_pressure_now.unwrap_or(before);
+    if before >= BUSY_PROCESSOR && share >= BUSY_PROCESSOR {
+        let severity = if share >= 40.0 { Severity::Problem } else { Severity::Warning };
+        let when = match machine.load.processor_pressure_now {
+            Some(_) => format!("some task waited for one during {share:.0}% of the moment before the start"),
+            None => format!("some task waited during {share:.0}% of the last 10 s"),
+        };
+        let text = format!("other processes compete for the {online} processors: {when}, load {load:.1}");
+        found.push(finding("processor-busy", severity, text, COMPETED));
+    } else if before >= BUSY_PROCESSOR {
+        found.push(finding(
+            "processor-was-busy",
+            Severity::Note,
+            format!("some task waited for a processor during {before:.0}% of the last 10 s, but no longer"),
+            "nothing: what ran before has ended",
+        ));
+    }
+}
+
+const COMPETED: &str = "wait until they finish, or use results corrected for the wait on the run queue";
 
 fn judge_kernel(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let balancing = NUMA_BALANCING.of(&machine.kernel).is_some_and(|mode| mode != 0);
@@ -230,18 +261,42 @@ fn judge_load(machine: &MachineFacts, found: &mut Vec<Finding>) {
             "stop processes that use much memory before measuring",
         ));
     }
-    if machine.load.io_pressure.unwrap_or(0.0) >= 20.0 {
+    let Some(before) = machine.load.io_pressure.filter(|before| *before >= BUSY_DEVICE) else { return };
+    let share = machine.load.io_pressure_now.unwrap_or(before);
+    let unwritten = machine.memory.dirty.unwrap_or(0) + machine.memory.writeback.unwrap_or(0);
+    let when = match machine.load.io_pressure_now {
+        Some(_) => format!("some task waited for them during {share:.0}% of the moment before the start"),
+        None => format!("some task waited for them during {share:.0}% of the last 10 s"),
+    };
+    if share < BUSY_DEVICE {
+        found.push(finding(
+            "devices-were-busy",
+            Severity::Note,
+            format!("some task waited for a device during {before:.0}% of the last 10 s, but no longer"),
+            "nothing: what ran before has ended",
+        ));
+    } else if unwritten >= MUCH_UNWRITTEN {
         found.push(finding(
             "io-busy",
             Severity::Warning,
             format!(
-                "other processes use the devices: some task waited for them during {:.0}% of the last 10 s",
-                machine.load.io_pressure.unwrap_or(0.0)
+                "the devices are still busy: {when}, and {} that was written before is not on them yet",
+                bytes(unwritten)
             ),
+            "wait until it is written (`sync`), unless you want to measure next to it",
+        ));
+    } else {
+        found.push(finding(
+            "io-busy",
+            Severity::Warning,
+            format!("other processes use the devices: {when}"),
             "wait until they finish, unless you want to measure next to them",
         ));
     }
 }
+
+/// Bytes that wait to be written back, from which on they are told as the reason why devices are busy.
+const MUCH_UNWRITTEN: u64 = 32 << 20;
 
 fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
     let path = &on.path;
@@ -314,7 +369,7 @@ fn judge_path(on: &PathFacts, found: &mut Vec<Finding>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::{Limits, Load, Mount, Processor};
+    use samples::{Limits, Load, Memory, Mount, Processor};
 
     fn codes(machine: &MachineFacts) -> Vec<String> {
         judge(machine).into_iter().map(|finding| finding.code).collect()
@@ -339,6 +394,41 @@ mod tests {
         };
         assert_eq!(codes(&machine), ["processor-busy", "governor"]);
         assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: fix the problems first.");
+    }
+
+    #[test]
+    fn what_ran_before_the_start_is_not_told_as_other_processes() {
+        let of = |load: Load, dirty: u64| {
+            let memory = Memory { dirty: Some(dirty), ..Memory::default() };
+            let found = judge(&MachineFacts { load, memory, ..MachineFacts::default() });
+            found.into_iter().map(|one| (one.code, one.severity, one.text)).collect::<Vec<_>>()
+        };
+        let past = Load {
+            processor_pressure: Some(39.0),
+            io_pressure: Some(27.0),
+            average: Some([9.0; 3]),
+            running: Some(1),
+            ..Load::default()
+        };
+        let over = Load { processor_pressure_now: Some(0.0), io_pressure_now: Some(3.0), ..past.clone() };
+        assert!(of(over.clone(), 1 << 30).iter().all(|(_, severity, _)| *severity == Severity::Note));
+        let writing = Load { io_pressure_now: Some(75.0), ..over };
+        let told = of(writing.clone(), 1 << 30);
+        assert_eq!((told[0].0.as_str(), told[0].1), ("io-busy", Severity::Warning));
+        assert!(told[0].2.contains("1 GiB that was written before is not on them yet"), "{told:?}");
+        assert!(!told[0].2.contains("other processes"), "{told:?}");
+        let read = of(writing, 1 << 20);
+        assert!(read[0].2.starts_with("other processes use the devices: "), "{read:?}");
+        let both = Load { processor_pressure_now: Some(100.0), ..past };
+        assert!(
+            of(both, 0)
+                .iter()
+                .any(|(code, severity, _)| code == "processor-busy" && *severity == Severity::Problem)
+        );
+        // The last minute alone says nothing of now; without pressure stalls it does where tasks still run.
+        let minute = Load { average: Some([9.0; 3]), running: Some(1), ..Load::default() };
+        assert_eq!(of(minute.clone(), 0), []);
+        assert_eq!(of(Load { running: Some(9), ..minute }, 0).len(), 1);
     }
 
     #[test]

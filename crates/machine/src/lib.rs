@@ -97,6 +97,19 @@ pub fn describe(paths: &[&Path]) -> MachineFacts {
     }
 }
 
+/// The same before a measurement: where tasks waited in the last 10 s, it also looks for a fifth of a second whether they
+/// still do.
+#[cfg(target_os = "linux")]
+pub fn describe_before(paths: &[&Path]) -> MachineFacts {
+    let mut found = describe(paths);
+    load::look_now(&mut found.load, || {
+        let begin = std::time::Instant::now();
+        std::thread::sleep(std::time::Duration::from_millis(200));
+        begin.elapsed()
+    });
+    found
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;

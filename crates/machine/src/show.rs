@@ -197,11 +197,12 @@ fn guest_words(machine: &MachineFacts) -> Option<String> {
         found.hypervisor.as_ref().map(|name| format!("of {name}")),
         found.product.clone(),
         found.container.as_ref().map(|name| format!("in a container ({name})")),
-        machine
-            .load
-            .stolen_ms
-            .filter(|ms| *ms > 0)
-            .map(|ms| format!("{} stolen by other guests so far", samples::units::duration(ms as f64 / 1e3))),
+        machine.load.stolen_ms.filter(|ms| *ms > 0).map(|ms| {
+            format!(
+                "{} held back by the hypervisor so far (steal)",
+                samples::units::duration(ms as f64 / 1e3)
+            )
+        }),
     ])
 }
 

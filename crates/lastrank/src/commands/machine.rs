@@ -36,7 +36,7 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     }
     let mut mpi = survey(&choice(args.mpi.as_deref())).context("cannot look for MPI libraries")?;
     let (_, clock) = Clock::choose();
-    let mut found = machine::describe(&paths);
+    let mut found = machine::describe_before(&paths);
     found.clock = Some(clock.clone());
     let shown = if args.redact { machine::redact(&found) } else { found };
     // Redact before judging: findings name paths too.

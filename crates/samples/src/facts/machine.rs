@@ -167,6 +167,9 @@ pub struct Memory {
     pub swap_used: Option<u64>,
     /// Dirty pages, to be written back.
     pub dirty: Option<u64>,
+    /// Pages that are being written back.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writeback: Option<u64>,
 }
 
 /// The operating system's kernel and those of its settings that affect latencies.
@@ -249,10 +252,17 @@ pub struct Load {
     pub average: Option<[f64; 3]>,
     /// Percentage of the last 10 s in which some task waited for a processor (pressure stall).
     pub processor_pressure: Option<f64>,
+    /// Percentage of a moment just before a run in which some task waited for a processor. Looked at only where the last
+    /// 10 s had such waits: they tell of what ran before as well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub processor_pressure_now: Option<f64>,
     /// Runnable tasks, including this one.
     pub running: Option<u32>,
     /// The same for devices (I/O).
     pub io_pressure: Option<f64>,
+    /// The same of that moment for devices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub io_pressure_now: Option<f64>,
     /// The same for memory.
     pub memory_pressure: Option<f64>,
     /// Total time stolen by the hypervisor so far, in ms.

@@ -25,7 +25,7 @@ impl MachineBefore {
             return Self { before: None, paths: Vec::new() };
         }
         let paths = directories(planned);
-        let before = Some(describe(&paths));
+        let before = Some(machine::describe_before(&paths.iter().map(Path::new).collect::<Vec<_>>()));
         Self { before, paths }
     }
 
@@ -64,7 +64,7 @@ impl MachineBefore {
             return;
         };
         facts.command_line = std::env::args().collect();
-        let after = describe(&self.paths);
+        let after = machine::describe(&self.paths.iter().map(Path::new).collect::<Vec<_>>());
         let mut warnings: Vec<Warning> = machine::judge(before)
             .into_iter()
             .filter(|finding| finding.severity > machine::Severity::Note)
@@ -80,11 +80,6 @@ impl MachineBefore {
         facts.machine = Some(MachineFacts { load_after: Some(after.load), ..described });
         facts.file_systems = file_systems;
     }
-}
-
-fn describe(paths: &[String]) -> MachineFacts {
-    let paths: Vec<&Path> = paths.iter().map(Path::new).collect();
-    machine::describe(&paths)
 }
 
 /// Whether a value is meant as a path: a directory may be called `1` or `on`, which is no path as a parameter.
