@@ -32,7 +32,8 @@ pub struct Compared {
     pub median: Option<Ratio>,
     /// Ratio of the 99th percentiles, likewise.
     pub p99: Option<Ratio>,
-    /// Whether the durations of the application are shorter than what recording costs, so that they say nothing.
+    /// Whether the durations of the application are shorter than what recording costs, or those of either side than the
+    /// step of its clock, so that they say nothing.
     pub unusable: bool,
 }
 
@@ -58,7 +59,10 @@ pub struct Fidelity {
     pub elapsed: Vec<f64>,
     /// Where each replay takes longer than the application.
     pub excess: Vec<Excess>,
-    /// The interval of deviance: between which ratios of elapsed time a further replay lies, from three replays on.
+    /// Of the time that the application's operations took together, the share of those that are `unusable`.
+    pub unusable_share: f64,
+    /// The interval of deviance: between which ratios of the time in operations a further replay lies, from three replays
+    /// on, where that time is known.
     pub deviance: Option<(f64, f64)>,
 }
 
@@ -73,7 +77,7 @@ const STUDENT: [f64; 30] = [
 pub struct Known<'a> {
     /// What recording one call cost, in nanoseconds.
     pub cost_ns: u64,
-    /// Elapsed times of further runs of the application, in nanoseconds.
+    /// For how long operations of further runs of the application were in flight, in nanoseconds.
     pub further: &'a [u64],
     /// Ranks whose operations overlap.
     pub overlapping: &'a [u32],
@@ -109,7 +113,8 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         failed_as_recorded: 0,
         same_order,
         elapsed: replays.iter().map(|one| one.elapsed as f64 / application.elapsed.max(1) as f64).collect(),
-        excess: replays.iter().map(|one| Excess::of(application, one, known.overlapping)).collect(),
+        excess: Vec::new(),
+        unusable_share: 0.0,
         deviance: None,
     };
     for name in names {
@@ -127,7 +132,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         }
         let first = theirs.first().map_or(&[][..], |one| one.durations.as_slice());
         let medians = quantile(&own.durations, 0.5).zip(quantile(first, 0.5));
-        let unusable = medians.is_some_and(|(median, _)| median < cost_ns);
+        let unusable = medians.is_some_and(|(own, theirs)| own < cost_ns || own.min(theirs) == 0);
         found.rows.push(Compared {
             calls: (own.calls, theirs.iter().map(|one| one.calls).collect()),
             bytes: (own.bytes, theirs.iter().map(|one| one.bytes).collect()),
@@ -138,12 +143,25 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
             command: name,
         });
     }
+    let total = |name: &String| -> f64 {
+        let tally = application.operations.get(name);
+        tally.map_or(0.0, |tally| tally.durations.iter().map(|one| *one as f64).sum())
+    };
+    let all: f64 = found.rows.iter().map(|row| total(&row.command)).sum();
+    let unusable: f64 = found.rows.iter().filter(|row| row.unusable).map(|row| total(&row.command)).sum();
+    found.unusable_share = if all > 0.0 { unusable / all } else { 1.0 };
+    let is_known = found.unusable_share <= LEAST_HIDDEN;
+    let excess = |one: &Side| Excess::of(application, one, known.overlapping, is_known);
+    found.excess = replays.iter().map(excess).collect();
     let own: Vec<f64> =
-        std::iter::once(&application.elapsed).chain(known.further).map(|elapsed| *elapsed as f64).collect();
-    let theirs: Vec<f64> = replays.iter().map(|one| one.elapsed as f64).collect();
-    found.deviance = deviance(&own, &theirs);
+        std::iter::once(&application.busy()).chain(known.further).map(|busy| *busy as f64).collect();
+    let theirs: Vec<f64> = replays.iter().map(|one| one.busy() as f64).collect();
+    found.deviance = deviance(&own, &theirs).filter(|_| is_known);
     found
 }
+
+/// Where recording hides more of the time in operations, that time is not known to 5%.
+const LEAST_HIDDEN: f64 = 0.05;
 
 /// How many failures of `one` are more than those of `other` with the same errno.
 fn excess(one: &BTreeMap<i32, u64>, other: &BTreeMap<i32, u64>) -> u64 {
@@ -237,6 +255,29 @@ mod tests {
         let found =
             compare(&mut side(400, 500), &mut [side(399, 900)], Known { cost_ns: 9000, ..Known::default() });
         assert!(!found.same_calls && found.rows[0].unusable && found.rows[0].median.is_none());
+        assert_eq!((found.unusable_share, found.excess[0].within), (1.0, None));
+    }
+
+    #[test]
+    fn durations_below_the_step_of_a_clock_are_not_compared() {
+        let zero = |count| {
+            let mut side = Side::default();
+            for at in 0..count {
+                side.add(&Done {
+                    command: "stat",
+                    start: at,
+                    duration: Some(0),
+                    bytes: 0,
+                    errno: 0,
+                    rank: 0,
+                });
+            }
+            side
+        };
+        let found = compare(&mut zero(400), &mut [side(400, 900)], Known::default());
+        assert!(found.rows.iter().any(|row| row.command == "stat") && found.excess[0].within.is_none());
+        let found = compare(&mut zero(400), &mut [zero(400)], Known::default());
+        assert!(found.rows[0].unusable && found.rows[0].median.is_none());
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let mut text = format!("{answer}\n{}", table.text());
     if found.rows.iter().any(|row| row.unusable) {
         text += &format!(
-            "\nShorter than what recording costs ({} a call): these durations of the application say nothing.\n",
+            "\nunusable: shorter than what recording costs ({} a call), or than the step of a clock; such durations are not told.\n",
             duration(cost_ns as f64 / 1e9)
         );
     }
@@ -163,6 +163,7 @@ fn document(
         "schema": "lastrank.fidelity/1",
         "application": {
             "elapsed_s": seconds(application.elapsed),
+            "operations_s": seconds(application.busy()),
             "recorder_s": seconds(application.recorder),
             "ran_s": (ran > 0).then(|| seconds(ran)),
             "recorded_s": (recorded > 0).then(|| seconds(recorded)),
@@ -175,6 +176,7 @@ fn document(
             .map(|(ratio, excess)| serde_json::json!({
                 "elapsed_s": seconds(application.elapsed) * ratio,
                 "ratio": ratio,
+                "operations_ratio": excess.ratio,
                 "within_5_percent": excess.within,
                 "more_in_operations_s": excess.operations as f64 / 1e9,
                 "more_between_s": excess.between as f64 / 1e9,
@@ -200,15 +202,15 @@ fn document(
     })
 }
 
-/// Elapsed times of further recordings of the application, in nanoseconds.
+/// For how long operations of further recordings of the application were in flight, in nanoseconds.
 fn further(args: &FidelityArgs, options: &Options) -> anyhow::Result<Vec<u64>> {
-    let elapsed = |path| {
+    let busy = |path| {
         let (mut trace, _) = import::read(path, &args.choice)?;
         let made: Imported = trace::import(&mut trace, options);
         import::usable(&made, path)?;
-        Ok(Side::of_trace(&trace, &made.done).elapsed)
+        Ok(Side::of_trace(&trace, &made.done).busy())
     };
-    args.also.iter().map(|path| elapsed(path)).collect()
+    args.also.iter().map(|path| busy(path)).collect()
 }
 
 /// The page: both over time, and the operations.
@@ -336,23 +338,8 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
             found.successes
         );
     }
-    let ratios: Vec<String> = found.elapsed.iter().map(|ratio| format!("{ratio:.2}")).collect();
-    let recorder = match application.recorder {
-        0 => String::new(),
-        ns => format!(", without the {} of the recorder", duration(ns as f64 / 1e9)),
-    };
-    let within = found.excess.iter().filter(|one| one.within).count();
-    out += &format!(
-        "It takes {} times as long as the application ({}{recorder}): {}.\n",
-        ratios.join(", "),
-        duration(application.elapsed as f64 / 1e9),
-        match within {
-            0 => "not within 5%".to_owned(),
-            all if all == replays => "within 5%".to_owned(),
-            some => format!("{some} of {replays} within 5%"),
-        }
-    );
-    let other = (1..).zip(&found.excess).find(|(_, one)| !one.within);
+    out += &times(found, application);
+    let other = (1..).zip(&found.excess).find(|(_, one)| one.within == Some(false));
     out += &other.map_or(String::new(), |(number, one)| why(one, (replays > 1).then_some(number)));
     out += &found.excess.iter().find_map(|one| one.elsewhere).map_or(String::new(), elsewhere);
     if found.excess.iter().any(|one| one.threads_waited) {
@@ -366,11 +353,56 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
     };
     out += &match found.deviance {
         Some((low, high)) => format!(
-            "Interval of deviance: one more replay takes {low:.2} to {high:.2} times as long (95%, {replays} \
-             replays{runs}).\n"
+            "Interval of deviance: the operations of one more replay take {low:.2} to {high:.2} times as long (95%, \
+             {replays} replays{runs}).\n"
         ),
+        None if replays >= 3 => String::new(),
         None => "From three replays on there is an interval of deviance.\n".to_owned(),
     };
+    out
+}
+
+/// How long the operations take, which is compared, and the whole with its pauses, which is not: they are the recording's.
+fn times(found: &Fidelity, application: &Side) -> String {
+    let list = |ratios: Vec<f64>| ratios.iter().map(|one| format!("{one:.2}")).collect::<Vec<_>>().join(", ");
+    let known: Vec<f64> = found.excess.iter().filter_map(|one| one.ratio).collect();
+    let own = duration(application.busy() as f64 / 1e9);
+    let mut out = match (known.len() == found.excess.len(), application.busy()) {
+        (true, own_ns) => {
+            let within = found.excess.iter().filter(|one| one.within == Some(true)).count();
+            let told = match within {
+                0 => "not within 5%".to_owned(),
+                all if all == found.excess.len() => "within 5%".to_owned(),
+                some => format!("{some} of {} within 5%", found.excess.len()),
+            };
+            let theirs = match found.excess.as_slice() {
+                [one] => {
+                    let theirs = own_ns.saturating_add_signed(one.operations);
+                    format!("{}; the application: {own}", duration(theirs as f64 / 1e9))
+                }
+                _ => format!("the application: {own}"),
+            };
+            format!("Its operations take {} times as long ({theirs}): {told}.\n", list(known))
+        }
+        (false, 0) => {
+            "Whether its operations take as long is not known: the trace has no durations.\n".to_owned()
+        }
+        (false, _) => format!(
+            "Whether its operations take as long is not known: {} of the {own} that those of the application took are in \
+             calls too short for the recording. `lastrank record --quiet` disturbs them least.\n",
+            percent(found.unusable_share)
+        ),
+    };
+    let recorder = match application.recorder {
+        0 => String::new(),
+        ns => format!(", without the {} of the recorder", duration(ns as f64 / 1e9)),
+    };
+    out += &format!(
+        "With the pauses between them, which a replay has from the recording, it takes {} times as long as the application \
+         ({}{recorder}).\n",
+        list(found.elapsed.clone()),
+        duration(application.elapsed as f64 / 1e9),
+    );
     out
 }
 
@@ -448,8 +480,8 @@ fn cells(row: &Compared) -> [String; 8] {
         row.calls.0.to_string(),
         each(&row.calls.1),
         row.bytes.0.to_string(),
-        row.medians.map_or(String::new(), |(own, _)| time(own)),
-        row.medians.map_or(String::new(), |(_, theirs)| time(theirs)),
+        row.medians.filter(|_| !row.unusable).map_or("–".into(), |(own, _)| time(own)),
+        row.medians.filter(|(_, theirs)| *theirs > 0).map_or("–".into(), |(_, theirs)| time(theirs)),
         match (row.unusable, row.median) {
             (true, _) => "unusable".into(),
             (false, Some(median)) => ratio(median),

@@ -2,7 +2,7 @@
 
 use super::{Side, Tally};
 
-/// A replay is as long as the application if its elapsed time is by no larger share longer or shorter.
+/// A replay takes as long as the application if its time in operations is by no larger share longer or shorter.
 const WITHIN: f64 = 0.05;
 
 /// By how much a replay takes longer than the application, and where; times in nanoseconds, negative where it takes less.
@@ -17,8 +17,11 @@ pub struct Excess {
     pub by_operation: Vec<(String, i64)>,
     /// How long the replay's busiest rank read the clock around its operations. Half of it is in their durations.
     pub clock: u64,
-    /// Whether the replay is as long as the application, within 5%.
-    pub within: bool,
+    /// For how long operations of the replay were in flight, by that of the application. Pauses are not in it: the replay
+    /// has them from the recording, so that they are alike whatever it does. `None` where the recording does not say.
+    pub ratio: Option<f64>,
+    /// Whether that is 1, within 5%.
+    pub within: Option<bool>,
     /// Where the replay's operations wait far less than the application's.
     pub elsewhere: Option<Elsewhere>,
     /// Whether threads of one process may have waited for each other (for a lock, an interpreter) while operations took longer
@@ -67,8 +70,9 @@ fn is_quicker_with_pauses(application: &Side, replay: &Side) -> bool {
 }
 
 impl Excess {
-    /// Of a replay; operations of the ranks `overlapping` overlap, since they have several threads.
-    pub fn of(application: &Side, replay: &Side, overlapping: &[u32]) -> Self {
+    /// Of a replay; operations of the ranks `overlapping` overlap, since they have several threads. `is_known` says whether
+    /// the durations of the application are more than what recording them costs.
+    pub(super) fn of(application: &Side, replay: &Side, overlapping: &[u32], is_known: bool) -> Self {
         let less = |one: u64, other: u64| one.cast_signed().saturating_sub(other.cast_signed());
         let operations = less(replay.busy(), application.busy());
         let total = |side: &Side, name: &str| {
@@ -82,13 +86,15 @@ impl Excess {
             .map(|name| (name.clone(), less(total(replay, name), total(application, name))))
             .collect();
         by_operation.sort_by_key(|(_, more)| std::cmp::Reverse(more.unsigned_abs()));
-        let ratio = replay.elapsed as f64 / application.elapsed.max(1) as f64;
+        let (own, theirs) = (application.busy(), replay.busy());
+        let ratio = (is_known && own > 0 && theirs > 0).then(|| theirs as f64 / own as f64);
         Self {
             operations,
             between: less(replay.elapsed, application.elapsed).saturating_sub(operations),
             by_operation,
             clock: replay.clock,
-            within: (ratio - 1.0).abs() <= WITHIN,
+            ratio,
+            within: ratio.map(|ratio| (ratio - 1.0).abs() <= WITHIN),
             elsewhere: Elsewhere::of(application, replay),
             threads_waited: !overlapping.is_empty() && is_quicker_with_pauses(application, replay),
         }
@@ -116,11 +122,29 @@ mod tests {
     fn more_time_is_that_of_operations_and_that_between_them() {
         let application = side(&[("fread", 0, 100), ("fwrite", 50, 200), ("fread", 50, 100)]);
         let replay = side(&[("fread", 0, 130), ("fwrite", 70, 190), ("fread", 40, 110)]);
-        let found = Excess::of(&application, &replay, &[]);
-        assert_eq!((found.operations, found.between, found.within), (30, 10, false));
+        let found = Excess::of(&application, &replay, &[], true);
+        assert_eq!((found.operations, found.between, found.within), (30, 10, Some(false)));
         assert_eq!(found.by_operation, [("fread".to_owned(), 40), ("fwrite".to_owned(), -10)]);
-        let same = Excess::of(&application, &application, &[]);
-        assert_eq!((same.operations, same.between, same.within), (0, 0, true));
+        let same = Excess::of(&application, &application, &[], true);
+        assert_eq!((same.operations, same.between, same.within), (0, 0, Some(true)));
+    }
+
+    #[test]
+    fn pauses_of_the_recording_do_not_make_a_replay_alike() {
+        let (mine, twice) = (side(&[("fread", 0, 100)].repeat(2)), side(&[("fread", 0, 200)].repeat(2)));
+        assert_eq!(Excess::of(&mine, &twice, &[], true).within, Some(false));
+        let (mine, twice) = (
+            side(&[("fread", 0, 100), ("fread", 1_000_000, 100)]),
+            side(&[("fread", 0, 200), ("fread", 1_000_000, 200)]),
+        );
+        assert!(twice.elapsed.abs_diff(mine.elapsed) * 1000 < mine.elapsed, "alike but for the operations");
+        let found = Excess::of(&mine, &twice, &[], true);
+        assert_eq!((found.ratio, found.within), (Some(2.0), Some(false)));
+        let unknown = Excess::of(&mine, &mine, &[], false);
+        assert_eq!((unknown.ratio, unknown.within), (None, None));
+        // A trace without durations says nothing either.
+        let none = side(&[("fread", 0, 0), ("fread", 1_000_000, 0)]);
+        assert_eq!(Excess::of(&none, &mine, &[], true).within, None);
     }
 
     #[test]
@@ -130,26 +154,26 @@ mod tests {
             side(&one.repeat(100))
         };
         let (disk, memory) = (transactions(500_000), transactions(300));
-        let found = Excess::of(&disk, &memory, &[]).elsewhere.expect("pauses behind waits");
+        let found = Excess::of(&disk, &memory, &[], true).elsewhere.expect("pauses behind waits");
         // All pauses but the two before the first wait.
         assert_eq!(found.behind_waits, 100 * 41_000 - 11_000);
         // Of 4.42 ms 0.75 times these may be too long.
         assert!((found.at_most - 4.42 / (4.42 - 0.75 * 4.089)).abs() < 0.01, "{}", found.at_most);
-        assert_eq!(Excess::of(&disk, &disk, &[]).elsewhere, None);
-        assert_eq!(Excess::of(&memory, &memory, &[]).elsewhere, None);
+        assert_eq!(Excess::of(&disk, &disk, &[], true).elsewhere, None);
+        assert_eq!(Excess::of(&memory, &memory, &[], true).elsewhere, None);
         // Without pauses.
         let fast = side(&[("fwrite", 0, 2000), ("fsync", 0, 300), ("fread", 0, 1000)].repeat(100));
-        assert_eq!(Excess::of(&disk, &fast, &[]).elsewhere, None);
+        assert_eq!(Excess::of(&disk, &fast, &[], true).elsewhere, None);
         // What is computed elsewhere than behind waits is as long everywhere.
         let read = |took: u64| side(&[("fread", 2_000_000, took), ("fread", 2_000_000, took)].repeat(9));
-        assert_eq!(Excess::of(&read(900_000), &read(900), &[]).elsewhere, None);
+        assert_eq!(Excess::of(&read(900_000), &read(900), &[], true).elsewhere, None);
     }
 
     #[test]
     fn waits_of_threads_are_told_where_operations_are_quicker_and_pauses_are_not() {
         let threads = |pause: u64, took: u64| side(&[("fread", pause, took)].repeat(400));
         let told = |took: u64, (pause, replayed): (u64, u64), overlapping: &[u32]| {
-            Excess::of(&threads(500, took), &threads(pause, replayed), overlapping).threads_waited
+            Excess::of(&threads(500, took), &threads(pause, replayed), overlapping, true).threads_waited
         };
         assert!(told(500, (500, 100), &[0]));
         assert!(!told(500, (500, 100), &[]), "one thread");
@@ -159,7 +183,8 @@ mod tests {
 
     #[test]
     fn an_operation_of_the_replay_alone_counts() {
-        let found = Excess::of(&side(&[("stat", 0, 10)]), &side(&[("stat", 0, 10), ("fopen", 0, 5)]), &[]);
+        let found =
+            Excess::of(&side(&[("stat", 0, 10)]), &side(&[("stat", 0, 10), ("fopen", 0, 5)]), &[], true);
         assert_eq!(found.by_operation[0], ("fopen".to_owned(), 5));
         assert_eq!((found.operations, found.between), (5, 0));
     }
