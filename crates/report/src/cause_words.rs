@@ -37,6 +37,11 @@ pub(crate) fn style(part: ExcessPart) -> PartStyle {
     PartStyle { words, colour, order }
 }
 
+/// What a cause is called before a reader, by its name in a file.
+pub fn words_of_cause(name: &str) -> &'static str {
+    style_of(name).words
+}
+
 /// The style of a part by its name in a file; one that only another version knows has no words.
 pub(crate) fn style_of(name: &str) -> PartStyle {
     let unknown = PartStyle { order: u8::MAX - 1, ..style(ExcessPart::Of(Cause::Migration)) };

@@ -60,6 +60,7 @@ pub use answers::{Answer, AnswerForm};
 pub use assumptions::{Assumed, Assumption};
 pub use build::{ReportOptions, build};
 pub use by_clock::ByClock;
+pub use cause_words::words_of_cause;
 pub use causes::Slowness;
 pub use chapter::Chapter;
 pub use figures::Figure;

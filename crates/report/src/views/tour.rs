@@ -98,7 +98,7 @@ fn rungs_table(tour: &TourFacts) -> Table {
             .iter()
             .filter(|(_, share)| *share >= 0.05)
             .take(3)
-            .map(|(cause, share)| format!("{} {:.0}%", cause.replace('_', " "), 100.0 * share))
+            .map(|(cause, share)| format!("{} {:.0}%", crate::words_of_cause(cause), 100.0 * share))
             .collect();
         let mark = if rung.corrected.is_some() { " *" } else { "" };
         table.push(

@@ -1,7 +1,7 @@
 //! Renders the rungs of the tour, one line each, and the notes below them.
 
 use samples::units::duration;
-use samples::{RungFacts, TourFacts, Warning};
+use samples::{RungFacts, RungGroup, TourFacts, Warning};
 
 /// Names of the columns.
 pub fn heading() -> String {
@@ -21,7 +21,7 @@ pub fn rung(rung: &RungFacts) -> String {
         .iter()
         .filter(|(_, share)| *share >= 0.05)
         .take(3)
-        .map(|(cause, share)| format!("{} {:.0}%", cause.replace('_', " "), 100.0 * share))
+        .map(|(cause, share)| format!("{} {:.0}%", report::words_of_cause(cause), 100.0 * share))
         .collect();
     let mark = if rung.corrected.is_some() { "*" } else { " " };
     format!(
@@ -86,6 +86,15 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
     }
     text += "\n";
     text += &without_the_wait(found);
+    // Whoever compares a disk with another asks for size and way first; of the others the names say enough.
+    let on_disk: Vec<&RungFacts> = found.rungs.iter().filter(|rung| rung.group == RungGroup::Disk).collect();
+    if !on_disk.is_empty() {
+        text += "One operation is:\n";
+        for rung in on_disk {
+            text += &format!("{:18} {}\n", rung.name, rung.what);
+        }
+        text += "\n";
+    }
     for skipped in &found.skipped {
         text += &format!("left out: {skipped}\n");
     }

@@ -27,7 +27,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     }
     let (samples, page) = places(args)?;
     built::warn();
-    let described = machine::describe(&[directory]);
+    let described = machine::describe_before(&[directory]);
     if !args.json {
         output::print(&format!("{}\n\n{}", machine::lines(&described).join("\n"), lines::heading()))?;
     }
@@ -50,7 +50,9 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let run = as_run(&described, &found, started, warnings);
     store::write(&samples, &run)
         .with_context(|| format!("the samples could not be kept in {}", samples.display()))?;
-    let mut text = format!("\nRun:    {}\n", samples.display());
+    // All rungs with what one operation is, and figures of their tails.
+    let file = report::file_argument(&samples.display().to_string());
+    let mut text = format!("\nNext:   lastrank report {file} -v\nRun:    {}\n", samples.display());
     if let Some(page) = page {
         write_page(&report::build(&run, &report::ReportOptions::default()), &page)?;
         text += &format!("Report: {}\n", page.display());
