@@ -42,14 +42,14 @@ def test_what_stands_behind_next_is_pasted_and_works(name: str, columns: int, pr
     """The shell reads the name of the run file, and `fit` finds it."""
     run = tmp_path / NAMES[name]
     run.parent.mkdir(parents=True, exist_ok=True)
-    words = [program, "run", "parallel_write", *SIMULATED, "--set", "repeat=60", f"--output={NAMES[name]}"]
+    words = [program, "run", "parallel_write", *SIMULATED, "--set", "repeat=120", f"--output={NAMES[name]}"]
     found = show(words, columns, tmp_path)
     assert found.status == 0, found.text
     assert not found.emulator.wrapped, found.emulator.wrapped
     command = next_command(found)
     assert command.startswith("lastrank fit"), command
     done = pasted(command, program, tmp_path)
-    assert done.returncode == 0 and "60 steps" in done.stdout, (command, done)
+    assert done.returncode == 0 and "120 steps" in done.stdout, (command, done)
 
 
 def test_an_operation_with_an_odd_label_is_pasted_too(program: Path, tmp_path: Path) -> None:

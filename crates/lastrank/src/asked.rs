@@ -10,6 +10,12 @@ use store::Error;
 const READABLE: &str = "what can be read: a run of lastrank, a table (--column NAME), text with one number a line, or a file \
                         of another tool (docs/formats.md)";
 
+/// Where other files than runs are read.
+const OTHERS: &str = "this command reads runs of lastrank; numbers, tables and files of other tools:";
+
+/// What a table needs beside its name.
+const COLUMN: &str = ", of a table with `--column NAME`";
+
 /// Lines of a text in which a value that is no number says that it is another kind of file.
 const BEGINNING: usize = 2;
 
@@ -17,7 +23,14 @@ const BEGINNING: usize = 2;
 pub fn explained(error: Error, file: &Path) -> anyhow::Error {
     match &error {
         Error::Io { source, .. } if source.kind() == ErrorKind::NotFound => anyhow!("{}", missing(file)),
-        Error::Foreign { .. } | Error::NotParquet { .. } => anyhow!("{error}\n{READABLE}"),
+        Error::Foreign { .. } | Error::NotParquet { .. } => {
+            let is_program = file.extension().is_some_and(|end| end == "ppl" || end == "pbl");
+            let file = samples::visible(&file.display().to_string()).into_owned();
+            match is_program {
+                true => anyhow!("{error}\na program is run: `lastrank run {file}`"),
+                false => anyhow!("{error}\n{OTHERS} `lastrank fit {file}`{COLUMN}"),
+            }
+        }
         _ => error.into(),
     }
 }
@@ -39,8 +52,13 @@ pub fn not_read(error: intake::Error, file: &Path) -> anyhow::Error {
         }
         _ => false,
     };
+    // What asks for a column names the option: the reader of files knows none.
+    let asks =
+        matches!(&error, intake::Error::Table { what, .. } if what.starts_with("choose one of its columns"));
+    let how = if asks { " (`--column NAME`)" } else { "" };
     match is_other_kind {
-        true => anyhow!("{error}\n{READABLE}"),
+        true => anyhow!("{error}{how}\n{READABLE}"),
+        false if asks => anyhow!("{error}{how}"),
         false => error.into(),
     }
 }

@@ -18,6 +18,10 @@ const MOST: usize = 16;
 /// What is said where a run had no eye on causes.
 pub(crate) const NOT_LOOKED_FOR: &str = "Causes of slow operations were not looked for (--no-causes).";
 
+/// What is said of operations that overlap on their rank (`async`): a call hands them over, and nobody watches what becomes of
+/// them until they are done.
+pub(crate) const NOT_WATCHED: &str = "Causes of slow asynchronous operations are not watched.";
+
 /// What is known of the slow operations of one place.
 #[derive(Clone, Debug, Serialize)]
 pub struct Slowness {
@@ -36,6 +40,8 @@ pub struct Slowness {
     pub slow_from_s: f64,
     /// What the slow ones took beyond the median, together, in seconds.
     pub excess_s: f64,
+    /// Whether what they waited for was watched: not of asynchronous ones.
+    pub watched: bool,
     /// The share of that for which a cause was seen: 0 to 1.
     pub attributed: f64,
     /// The share of each cause and of `unattributed`, the greatest first; they add up to 1.
@@ -46,6 +52,7 @@ pub struct Slowness {
 /// was seen that could be a cause.
 pub(crate) fn of(run: &Run) -> Vec<Slowness> {
     let seen = |sample: &Sample| sample.causes != 0 || sample.queue_ns > 0;
+    // Asynchronous ones are told even where nothing was seen of any: they are not watched.
     if run.facts.backend.starts_with("simulate") || !run.samples.iter().any(seen) {
         return Vec::new();
     }
@@ -64,6 +71,22 @@ pub(crate) fn of(run: &Run) -> Vec<Slowness> {
     found.truncate(MOST);
     found.sort_by_key(|one| one.site);
     found
+}
+
+/// Whether any cause was seen, or could have been: operations of one rank that overlap are asynchronous, and no time of theirs
+/// on a processor or off it is that of a call.
+fn is_watched(samples: &[&Sample]) -> bool {
+    if samples.iter().any(|sample| sample.causes != 0 || sample.queue_ns > 0 || sample.blocked_ns > 0) {
+        return true;
+    }
+    let mut ends: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut by_start: Vec<&&Sample> = samples.iter().collect();
+    by_start.sort_unstable_by_key(|sample| (sample.rank, sample.start_ns));
+    !by_start.into_iter().any(|sample| {
+        let end = sample.start_ns + sample.duration_ps / 1000;
+        let before = ends.insert(sample.rank, end);
+        before.is_some_and(|before| before > sample.start_ns + 1)
+    })
 }
 
 fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
@@ -85,6 +108,7 @@ fn slowness(run: &Run, site: u32, samples: &[&Sample]) -> Option<Slowness> {
         corrected: if 2 * blocking > samples.len() { summary(Sample::corrected_seconds) } else { None },
         slow_from_s: found.limit_ps as f64 * 1e-12 / usual,
         excess_s: found.excess_ps as f64 * 1e-12,
+        watched: is_watched(samples),
         attributed: found.attributed(),
         shares: found.parts().into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect(),
     })
@@ -100,7 +124,8 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
     }
     let lead = "What was seen while an operation ran slow; nothing is guessed.";
     let row = |one: &Slowness| CauseShares { name: name(run, one.site), shares: one.shares.clone() };
-    let figure = stacks(found.iter().map(row).collect(), "the slowest hundredth of every operation");
+    let watched = found.iter().filter(|one| one.watched);
+    let figure = stacks(watched.map(row).collect(), "the slowest hundredth of every operation");
     let chapter =
         Chapter::new("causes", "Why slow operations were slow", lead).with(figure, tables).repeating();
     (!found.is_empty()).then_some(chapter)
@@ -118,7 +143,12 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
     );
     for one in found {
         let parts = one.shares.iter().filter(|(_, share)| *share >= 0.005);
-        let parts = parts.map(|(cause, share)| format!("{} {}", style_of(cause).words, percent(*share)));
+        let parts: Vec<String> = match one.watched {
+            true => {
+                parts.map(|(cause, share)| format!("{} {}", style_of(cause).words, percent(*share))).collect()
+            }
+            false => vec!["not watched: asynchronous".into()],
+        };
         table.push(
             false,
             [
@@ -126,7 +156,7 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
                 duration(one.raw.median),
                 duration(one.slow_from_s),
                 duration(one.excess_s),
-                parts.collect::<Vec<_>>().join(", "),
+                parts.join(", "),
             ],
         );
     }
@@ -216,6 +246,32 @@ mod tests {
         for (one, of_ten) in [(a, x), (b, y), (c, z)] {
             assert!((of_ten / one - 0.1).abs() < 1e-12, "{of_ten} of {one}");
         }
+    }
+
+    #[test]
+    fn asynchronous_operations_are_not_watched_and_none_is_said_to_have_no_cause() {
+        let of = |depth: u64| {
+            let slow = |n: u64| if n % 60 == 7 { 4_050_000_000 } else { 50_000_000 };
+            let all = (0..2000).map(|n| Sample {
+                start_ns: n * 50_000 / depth * 82,
+                duration_ps: slow(n),
+                ..Sample::default()
+            });
+            // Elsewhere in the run something was seen.
+            let open = Sample { site: 1, queue_ns: 9, ..Sample::default() };
+            let mut run = run(all.chain([open]).collect());
+            run.sites.push(Site { operation: "fopen".into(), ..Site::default() });
+            let found = super::of(&run);
+            let table = chapter(&run, &found).map(|one| one.tables[0].text()).unwrap_or_default();
+            (found[0].watched, table)
+        };
+        let (watched, table) = of(16);
+        assert!(
+            !watched && table.contains("not watched: asynchronous") && !table.contains("no cause seen"),
+            "{table}"
+        );
+        let (watched, table) = of(1);
+        assert!(watched && table.contains("no cause seen"), "{table}");
     }
 
     #[test]

@@ -93,6 +93,12 @@ fn way_out(facts: &Facts, writes: bool) -> String {
         Some("io") if writes => "--direct, or --fsync 1 to time writes until they are safe".into(),
         Some("io") => "--direct".into(),
         Some("ior") => "-B (O_DIRECT)".into(),
+        // What the program opens is not its reader's choice.
+        Some("replay") => {
+            "a replay opens files as the application did, which met the page cache as well: replay more data than memory \
+             holds to meet the device"
+                .into()
+        }
         _ if writes => {
             "open the files with O_SYNC, or O_DIRECT, or write `fsync($file);` behind the writes".into()
         }

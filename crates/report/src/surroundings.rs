@@ -122,6 +122,9 @@ impl Surroundings<'_> {
             if !self.run.sites.get(one.site as usize).is_some_and(|site| site.labels.starts_with(labels)) {
                 continue;
             }
+            if !one.watched {
+                continue;
+            }
             lost += one.excess_s;
             for (name, share) in &one.shares {
                 match ExcessPart::from_name(name).map(is_outside) {

@@ -46,10 +46,10 @@ pub struct IoArgs {
     /// Processes that do the same, each in a file of its own [default: 1]
     #[arg(long, visible_alias = "numjobs", value_name = "N", allow_hyphen_values = true)]
     pub jobs: Option<String>,
-    /// How long [default: 10s where neither --ops nor --io-size says how much]
+    /// How long; a bare number is seconds [default: 10s where neither --ops nor --io-size says how much]
     #[arg(long, visible_alias = "runtime", value_name = "TIME", allow_hyphen_values = true)]
     pub time: Option<String>,
-    /// The same so long before it counts
+    /// The same so long before it counts; a bare number is seconds
     #[arg(long, visible_alias = "ramp_time", alias = "ramp-time", value_name = "TIME")]
     pub warmup: Option<String>,
     /// Operations in all

@@ -62,6 +62,18 @@ fn did_nothing(report: &Report) -> bool {
     report.numbers.attempts() == 0 && report.judgements.are_well() && report.facts.steady.is_none()
 }
 
+/// `This run laid out nofile first (64 MiB) and removed it at its end.`, as the program says of itself.
+pub(super) fn laid_out(report: &Report) -> Option<String> {
+    let said = report.facts.report.get("laid_out").filter(|_| report.facts.complete)?;
+    let is_done = |row: &ResultRow| row.bytes > 0 && row.label.as_deref() == Some("lay out");
+    report.results.iter().any(is_done).then_some(())?;
+    // The size is a parameter of the program, in bytes.
+    let number =
+        said.split_once('(').map_or("", |(_, rest)| rest.split([')', ' ']).next().unwrap_or_default());
+    let size = number.parse().map_or(number.to_owned(), units::bytes);
+    Some(format!("This run laid out {}.", said.replacen(&format!("({number}"), &format!("({size}"), 1)))
+}
+
 /// What came of reads that the program verifies; none where it asked in vain, which the outcome says.
 pub(crate) fn verified(report: &Report) -> Option<String> {
     let told = words::verified::told(&report.numbers, &report.facts, &report.judgements);
@@ -142,6 +154,16 @@ pub fn are_shown(found: &Judgements) -> bool {
     found.count(JudgementKind::WrongContent) == 0
 }
 
+/// Whether others of the operations that met wrong data met none: what `-v` shows is of these.
+fn has_times_of_wrong(report: &Report) -> bool {
+    let wrong = || report.judgements.of(JudgementKind::WrongContent);
+    report.results.iter().any(|row| {
+        row.timings > 0
+            && row.kind == SiteKind::Operation
+            && wrong().any(|one| one.operation == row.operation)
+    })
+}
+
 /// May a law and a picture stand below? Not where operations failed, or did not and were to.
 pub(super) fn is_sound(report: &Report) -> bool {
     let found = &report.judgements;
@@ -167,7 +189,10 @@ fn what_ended_it(until: &UntilFacts) -> String {
 /// Typical and slow, throughput: sentences.
 pub(crate) fn sentences(report: &Report) -> String {
     if !is_shown(report) {
-        return "Rates and times of a run with wrong data are not shown (-v shows them).".into();
+        return match has_times_of_wrong(report) {
+            true => "Rates and times of a run with wrong data are not shown (-v shows them).".into(),
+            false => "No such read returned the right data: there are no rates and times of them.".into(),
+        };
     }
     if !report.brief.is_empty() {
         return report.brief.join(" ");

@@ -20,7 +20,23 @@ pub(super) type Show<'a> = &'a dyn Fn(f64) -> String;
 
 /// What may be done with the values, in one or two sentences; `what` is what one value is called.
 pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
-    match found.verdict.usability {
+    let changes = |question: Question| matches!(question, Question::Jump | Question::Trend | Question::Modes);
+    let reasons = found.diagnostics.independence.reasons();
+    let usability = match found.verdict.usability {
+        // So few are told as such, and not as fitting no law either: they were to be more. What they changed in is told.
+        other
+            if found.n < FEWEST_FOR_VERDICT
+                && !reasons.first().is_some_and(|test| changes(test.question)) =>
+        {
+            match other {
+                Usability::Natural => other,
+                _ if found.verdict.code == VerdictCode::Rounded => other,
+                Usability::InParts | Usability::NotUsable | Usability::TooFew => Usability::TooFew,
+            }
+        }
+        other => other,
+    };
+    match usability {
         Usability::Natural => ("✔", Tone::Good, natural(found, what, show)),
         Usability::InParts => ("⚠", Tone::Caution, in_parts(found, what)),
         Usability::NotUsable => ("⚠", Tone::Caution, not_usable(found, what, show)),
@@ -161,8 +177,7 @@ pub(super) fn holds(
 }
 
 /// The stretches in which the level holds, the longest of them in the order of time, newest first, each in a line:
-/// `Since step 89: median 13.2 ms (…), p99 …; 312 steps`; and one line for the rest, so that they cover the run. A part that
-/// is longer than one of these is left out because its level moves. Empty
+/// `Since step 89: median 13.2 ms (…), p99 …; 312 steps`; and one line for the rest, so that they cover the run. Empty
 /// where those with a line are less than half of the values.
 pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) -> Vec<String> {
     let n: usize = found.iter().map(|one| one.n).sum();
@@ -176,14 +191,7 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
     }
     let mut lines: Vec<String> = told.iter().map(|at| stretch(&found[*at], *at == 0, what, show)).collect();
     if covered < n {
-        let shortest = told.iter().map(|at| found[*at].n).min().unwrap_or(0);
-        let rest = || (0..found.len()).filter(|at| !told.contains(at)).map(|at| found[at].n);
-        let parts = match (rest().any(|n| n <= shortest), rest().any(|n| n > shortest)) {
-            (_, false) => "in shorter parts",
-            (true, true) => "in shorter parts, or where the level still moves",
-            (false, true) => "where the level still moves",
-        };
-        lines.push(format!("The other {} {what}s are {parts}.", units::count((n - covered) as u64)));
+        lines.push(format!("The other {} {what}s are in shorter parts.", units::count((n - covered) as u64)));
     }
     lines
 }
@@ -240,30 +248,6 @@ mod tests {
     use tail::Gev;
     use tail::assess::{AssessOptions, assess};
     use tail::independence::TestFinding;
-
-    #[test]
-    fn a_part_whose_level_moves_is_not_called_shorter() {
-        let part = |from: usize, n: usize, level_holds: bool| Stretch {
-            from,
-            n,
-            quantiles: None,
-            intervals: Vec::new(),
-            law: None,
-            verdict: None,
-            level_holds,
-        };
-        let last =
-            |parts: &[Stretch]| stretches(parts, 2, "sample", &|value: f64| value.to_string()).pop().unwrap();
-        let long = [part(1601, 900, true), part(601, 600, true)];
-        let with = |others: &[(usize, bool)]| {
-            let others = others.iter().map(|(n, holds)| part(1, *n, *holds));
-            last(&long.iter().cloned().chain(others).collect::<Vec<_>>())
-        };
-        assert_eq!(with(&[(200, true), (40, false)]), "The other 240 samples are in shorter parts.");
-        assert_eq!(with(&[(872, false)]), "The other 872 samples are where the level still moves.");
-        let both = with(&[(872, false), (200, true)]);
-        assert_eq!(both, "The other 1,072 samples are in shorter parts, or where the level still moves.");
-    }
 
     #[test]
     fn the_level_jumps_where_the_stretches_meet() {

@@ -101,7 +101,7 @@ impl Report {
         parts.extend(answer::verified(self));
         // No sign says that a law fits where the run failed.
         let sign = match sign {
-            AnswerSign::Good => trust::verdict(self).map_or(String::new(), |(sign, ..)| format!(" {sign}")),
+            AnswerSign::Good => trust::in_short(self).map_or(String::new(), |told| format!(" {told}")),
             other => format!(" {}", other.mark()),
         };
         format!("{}: {}{sign}\n", self.title, parts.join(", "))
@@ -117,7 +117,8 @@ impl Report {
         if sign == AnswerSign::Bad {
             answer::found(self, MOST_FOUND).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 4));
         }
-        answer::verified_sentence(self).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
+        let told = answer::laid_out(self).into_iter().chain(answer::verified_sentence(self));
+        told.for_each(|text| canvas.said(" ", Tone::Faint, &text, 2));
         self.warn(canvas);
         let most = if self.brief.is_empty() { 4 } else { 8 };
         let sentences = answer::sentences(self);

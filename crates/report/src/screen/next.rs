@@ -17,11 +17,16 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     if report.unwritten.iter().any(|lost| lost == crate::report::RUN_FILE) {
         return Vec::new();
     }
+    if let Some(folder) = crate::words::judgement::left_in(&report.judgements) {
+        return words(&["recover", folder]);
+    }
     if report.judgements.status() != 0 || !report.facts.complete {
         return words(&["report", &file, "-v"]);
     }
     match answer::subject(report) {
-        Some(main) if main.subject.values().len() < tail::assess::FEWEST => words(&["report", &file, "-v"]),
+        Some(main) if main.subject.values().len() < tail::verdict::FEWEST_FOR_VERDICT => {
+            words(&["report", &file, "-v"])
+        }
         Some(_) => words(&["fit", &file]),
         None => match busiest(report) {
             Some(name) if name.starts_with('-') => words(&["fit", &file, &format!("--of={name}")]),

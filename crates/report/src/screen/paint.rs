@@ -110,7 +110,9 @@ impl Canvas {
         if lines.len() > most {
             lines.truncate(most);
             if let Some(last) = lines.last_mut() {
-                *last = format!("{} …", cut(last, room - 2));
+                // A line that is cut has one already.
+                let kept = cut(last, room - 2);
+                *last = if kept.ends_with('…') { kept } else { format!("{kept} …") };
             }
         }
         for (at, line) in lines.iter().enumerate() {

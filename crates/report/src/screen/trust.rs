@@ -24,6 +24,17 @@ pub(super) fn verdict(report: &Report) -> Option<Verdict> {
     Some(law::verdict(found, main.subject.value_name(), &time))
 }
 
+/// The sign alone where all is well or nothing is said; a caution in two or three words, which stands for itself.
+pub(super) fn in_short(report: &Report) -> Option<String> {
+    let (sign, tone, text) = verdict(report)?;
+    Some(match tone {
+        Tone::Caution => {
+            format!("{sign} {}", text.split([':', '.']).next().unwrap_or_default().to_lowercase())
+        }
+        _ => sign.to_owned(),
+    })
+}
+
 /// What a reader must know of the numbers beside the verdict.
 pub(super) fn notes(report: &Report) -> Vec<String> {
     let main = answer::subject(report);
@@ -57,6 +68,9 @@ pub(super) fn slow(report: &Report) -> Option<String> {
     }
     let about = report.causes.iter().filter(is_it).max_by(excess);
     let one = about.or_else(|| report.causes.iter().filter(|_| of.is_none()).max_by(excess))?;
+    if !one.watched {
+        return Some(crate::causes::NOT_WATCHED.into());
+    }
     let parts: Vec<String> = one
         .shares
         .iter()

@@ -22,10 +22,6 @@ fn no_law(why: &NoLaw) -> String {
         NoLaw::Misfit { p } => {
             format!("no GEV describes the quiet runs (test of fit, p {})", probability(*p))
         }
-        NoLaw::OtherLaw { model } => {
-            format!("the {} law describes the quiet runs better than a GEV", model.name())
-        }
-        NoLaw::Rounded => "the quiet runs are few different values, which show no law".into(),
         NoLaw::SeveralModes { finding } => {
             format!("one law does not describe the quiet runs ({})", super::finding(finding))
         }

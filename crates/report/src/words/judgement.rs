@@ -175,6 +175,16 @@ fn of_cut(one: &Judgement, found: &Judgements) -> Vec<Told> {
     }
 }
 
+/// The folder in which a run was killed whose files were in the way of this one: `lastrank recover FOLDER` removes them.
+pub(crate) fn left_in(found: &Judgements) -> Option<&str> {
+    let at_fault = found.of(JudgementKind::ProgramAtFault).flat_map(|one| &one.examples);
+    let failed = found.of(JudgementKind::OperationFailed).flat_map(|one| &one.examples);
+    at_fault.chain(failed).find_map(|example| {
+        let (_, rest) = example.text.split_once("`lastrank recover ")?;
+        rest.split('`').next()
+    })
+}
+
 /// Why the run is incomplete, in a few words: `stopped by Ctrl-C`. None where it reached its end.
 pub(crate) fn why_incomplete(found: &Judgements) -> Option<String> {
     let cut = |one: &Judgement| match one.what.as_str() {
@@ -187,8 +197,13 @@ pub(crate) fn why_incomplete(found: &Judgements) -> Option<String> {
     };
     let first = found.of(JudgementKind::CutShort).next().map(cut);
     let lost = Some(found.count(JudgementKind::RankLost)).filter(|count| *count > 0).map(lost);
-    let fault =
-        || (found.count(JudgementKind::ProgramAtFault) > 0).then(|| "the program is at fault".to_owned());
+    let fault = || {
+        let why = match left_in(found) {
+            Some(_) => "what a run that was killed left is in the way",
+            None => "the program is at fault",
+        };
+        (found.count(JudgementKind::ProgramAtFault) > 0).then(|| why.to_owned())
+    };
     let why = first.or(lost).or_else(fault)?;
     Some(match so_far(found) {
         Some(far) => format!("{why} after {far}"),

@@ -75,7 +75,10 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
     let title = format!(", \"title\": \"{}\"", how(job));
     let steady = job.steady.hints();
     let comma = if steady.is_empty() { "" } else { ", " };
-    text.line(format!("define report {{\"samples\": \"{label} / {first}\"{title}{comma}{steady}}}"));
+    let laid_out = laid_out(job, place)?;
+    text.line(format!(
+        "define report {{\"samples\": \"{label} / {first}\"{title}{laid_out}{comma}{steady}}}"
+    ));
     text.gap();
     text.line("on_error stop;");
     text.gap();
@@ -110,6 +113,18 @@ fn how(job: &Job) -> String {
     how.extend((job.access.writes && job.end_fsync).then(|| "fsync at the end".to_owned()));
     how.extend((job.in_flight() > 1).then(|| "depth $depth".to_owned()));
     how.join(", ")
+}
+
+/// What is filled before the load, for its screen; empty where nothing is.
+fn laid_out(job: &Job, place: &Place) -> Result<String, Refusal> {
+    let what = match place {
+        Place::NewFile { name, .. } => format!("{} first ($size)", escaped(name)?),
+        Place::Directory(_) if job.jobs > 1 => format!("{} files first ($size each)", job.jobs),
+        Place::Directory(_) => "a file of its own first ($size)".to_owned(),
+        Place::OldFile { .. } => return Ok(String::new()),
+    };
+    let after = if job.keep { "" } else { " and removed it at its end" };
+    Ok(if job.needs_content() { format!(", \"laid_out\": \"{what}{after}\"") } else { String::new() })
 }
 
 /// The statements: content, load, removal.

@@ -182,8 +182,15 @@ impl<W: Fn(f64) -> String> FoundNumber<W> {
         } else {
             String::new()
         };
+        let how = match word {
+            "not certain" => {
+                "not certain is no failure (status 0): the interval reaches across the bound. Longer runs of both make it \
+                 narrower (`--time`), and `lastrank ab` measures until it is certain\n"
+            }
+            _ => "",
+        };
         let told = format!(
-            "{}: {word}; it is {}{interval} {}\n",
+            "{}: {word}; it is {}{interval} {}\n{how}",
             condition.text,
             words(self.value),
             self.of_what.trim()
@@ -248,6 +255,10 @@ mod tests {
         for (value, ends) in [(5.5, ends(4.0, 8.0)), (4.0, [Some(3.0), None])] {
             let (holds, line) = told("p99 > 5s", value, ends);
             assert!(!holds && line.contains(": not certain; "), "{line}");
+            assert!(
+                line.contains("not certain is no failure (status 0)") && line.contains("`lastrank ab`"),
+                "{line}"
+            );
         }
         assert!(told("p99 < 5s", 4.0, ends(3.0, 4.5)).0);
         assert!(told("p99 < 5s", 7.0, ends(6.0, 8.0)).1.contains(": no; "));

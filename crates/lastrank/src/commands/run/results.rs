@@ -8,7 +8,7 @@ use engine::run::{Options, RunOutcome};
 use ranks::{HeldSignals, RankEnd};
 use record::claim::Claim;
 use record::live::LiveFolder;
-use samples::{JudgementKind, units};
+use samples::{Facts, JudgementKind, units};
 use store::PartsFolder;
 
 use super::append;
@@ -18,6 +18,9 @@ use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::program::Planned;
 use crate::{output, written};
+
+/// How long ranks of a killed run may still be there.
+const DYING: Duration = Duration::from_secs(2);
 
 /// Where the run file and the page go.
 pub struct OutputPaths {
@@ -54,6 +57,12 @@ impl OutputPaths {
                 let folder = folder_of(path).display();
                 format!("cannot write below {folder}; name another place with `{option} FILE`")
             })?;
+        }
+        if args.output.is_some() && store::facts(&run).is_ok_and(|facts| is_recovered(&facts)) {
+            bail!(
+                "{} is what `lastrank recover` made of a run that was killed; name another file with `-o FILE`, or remove it",
+                run.display()
+            );
         }
         // The name of a program is its author's choice; without `-o` a job puts no time into that of its run.
         let is_run = || run.metadata().is_ok_and(|found| found.len() == 0) || store::facts(&run).is_ok();
@@ -120,14 +129,20 @@ impl OutputPaths {
     }
 
     fn claim(run: &Path) -> anyhow::Result<Claim> {
-        let claimed =
-            Claim::of(run).with_context(|| format!("cannot claim {} for this run", run.display()))?;
-        claimed.ok_or_else(|| {
-            anyhow!(
-                "another run that is under way writes to {}; name another file with `-o FILE`",
-                run.display()
-            )
-        })
+        // The ranks of a run that was just killed hold the name until the kernel has taken them apart.
+        let begin = Instant::now();
+        loop {
+            let claimed =
+                Claim::of(run).with_context(|| format!("cannot claim {} for this run", run.display()))?;
+            match claimed {
+                Some(claim) => return Ok(claim),
+                None if begin.elapsed() < DYING => std::thread::sleep(Duration::from_millis(20)),
+                None => bail!(
+                    "another run that is under way writes to {}; name another file with `-o FILE`",
+                    run.display()
+                ),
+            }
+        }
     }
 
     /// The run file.
@@ -145,6 +160,12 @@ impl OutputPaths {
     pub fn directory(&self) -> &Path {
         folder_of(&self.run)
     }
+}
+
+/// Whether `lastrank recover` made it: nobody can make it again.
+fn is_recovered(facts: &Facts) -> bool {
+    let cut = facts.judgements.iter().flat_map(|found| found.of(JudgementKind::CutShort));
+    cut.into_iter().any(|one| one.what == "whoever killed lastrank itself")
 }
 
 fn folder_of(path: &Path) -> &Path {
