@@ -215,6 +215,23 @@ def test_each_file_system_has_its_own_tenth(lastrank: Lastrank, small_disk: Path
         assert done.returncode != 0 and "stays free" in done.stderr, (number, done.stderr)
 
 
+@pytest.mark.parametrize("landlock", [True, False], ids=["kernel", "descriptors"])
+@pytest.mark.parametrize("call", ['write("d/f-$i", 1MiB);', 'append("d/f-$i", 1MiB);', 'pwrite("d/f-$i", "p");'])
+def test_a_tenth_of_the_disk_stays_free_to_which_another_rank_leads(
+    lastrank: Lastrank, small_disk: Path, call: str, landlock: bool
+) -> None:
+    """It exchanges a directory of the large disk, which the other one has written to, for a link to the small one."""
+    text = (
+        'define place "small" $small "x";\ndefine pattern {"p", 1, 512k, 0};\n'
+        'if $$rank == 0 { mkdir("d"); write("d/a", 4MiB); append("d/b", 4MiB); }\nbarrier;\npwrite("d/c", "p");\nbarrier;\n'
+        'if $$rank == 1 { rename("d", "e"); symlink($small, "d"); }\nbarrier;\n$i = 0;\n'
+        f'repeat 70 {{ if {"1 == 1" if "pwrite" in call else "$$rank == 0"} {{ {call} }} $i = $i + 1; }}\n'
+    )
+    done = says(lastrank, lastrank.folder, text, "--set", f"small={small_disk}", "-n", "2", landlock=landlock)
+    free = os.statvfs(small_disk)
+    assert done.returncode != 0 and "stays free" in done.stderr, (done.stderr, free)
+
+
 OPENS = [
     'write("{}", 3);', 'append("{}", 3);', 'create("{}");', '$f = fopen("{}", "w");', '$f = fopen("{}", "a");',
     '$f = fopen("{}", "r+");', 'read("{}");', 'read("{}", 3);', '$f = fopen("{}", "r"); fread($f, 3);',

@@ -134,9 +134,10 @@ impl Held {
         Ok(fstat(&self.0)?.st_mode)
     }
 
-    /// Whether it is a directory.
-    pub fn is_directory(&self) -> bool {
-        self.mode().is_ok_and(|mode| FileType::from_raw_mode(mode) == FileType::Directory)
+    /// The device on which it lies, if it is a directory.
+    pub fn device_of_directory(&self) -> Option<u64> {
+        let found = fstat(&self.0).ok()?;
+        (FileType::from_raw_mode(found.st_mode) == FileType::Directory).then_some(found.st_dev)
     }
 }
 
@@ -212,8 +213,8 @@ mod tests {
             let path = home.join(name);
             Held::without_links(&CString::new(path.as_os_str().as_bytes()).expect("no NUL"))
         };
-        assert!(held("d").expect("there").is_directory());
-        assert!(!held("d/f").expect("there").is_directory());
+        assert!(held("d").expect("there").device_of_directory().is_some());
+        assert!(held("d/f").expect("there").device_of_directory().is_none());
         for name in ["e/f", "d/g", "e", "d/h"] {
             assert!(held(name).is_err(), "{name}");
         }
@@ -229,7 +230,7 @@ mod tests {
             assert!(anchor.hold(Path::new(outside)).is_err(), "{outside}");
         }
         assert!(anchor.hold(&inside.join("../x")).is_err());
-        assert!(anchor.hold(&inside).expect("itself").is_directory());
-        assert!(anchor.walk(Path::new(".")).expect("itself").is_directory());
+        assert!(anchor.hold(&inside).expect("itself").device_of_directory().is_some());
+        assert!(anchor.walk(Path::new(".")).expect("itself").device_of_directory().is_some());
     }
 }

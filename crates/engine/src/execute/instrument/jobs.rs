@@ -346,7 +346,7 @@ impl Layer {
         let around = reached.around;
         let there = self.room.known(around.device);
         // Done in order, it fails with a message.
-        if self.room.must_look(there, bytes) && self.would_fill(path, bytes) {
+        if self.room.must_look(there, bytes) && self.would_fill((path, &reached.path), bytes) {
             return Ok(None);
         }
         let makes = match self.guard.judges() && !around.trusted {

@@ -58,7 +58,7 @@ impl Layer {
         }
         let there = self.room.known(around.device);
         let looked = (makes != Makes::Nothing || bytes > 0) && self.room.must_look(there, bytes);
-        if looked && self.would_fill(path, bytes) {
+        if looked && self.would_fill((path, &reached.path), bytes) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         if makes != Makes::Nothing {
@@ -101,7 +101,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let reached = self.guard.reach_fixed(MAKE, path)?;
         let there = self.room.known(reached.around.device);
-        if self.room.must_look(there, OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+        if self.room.must_look(there, OF_A_NAME) && self.would_fill((path, &reached.path), OF_A_NAME) {
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
         self.guard.intend(path, reached.around, Makes::Surely);
@@ -227,7 +227,7 @@ impl Layer {
         if open_flags & libc::O_TMPFILE == libc::O_TMPFILE {
             let reached = self.guard.reach("write to", path)?;
             let there = self.room.known(reached.around.device);
-            if self.room.must_look(there, OF_A_NAME) && self.would_fill(path, OF_A_NAME) {
+            if self.room.must_look(there, OF_A_NAME) && self.would_fill((path, &reached.path), OF_A_NAME) {
                 return Ok(self.bracket.failed(driver, libc::ENOSPC));
             }
             let judge = OpenJudge { way: Way::default(), ..self.guard.judge(path, &reached, true) };

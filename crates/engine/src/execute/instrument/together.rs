@@ -283,16 +283,19 @@ impl Layer {
                 return Ok(self.bracket.failed(driver, errno));
             }
         };
-        if write && self.would_fill_together(target, layout) {
-            comm.abandon("the file system of a parallel file would be filled (see --fill)");
-            return Ok(self.bracket.failed(driver, libc::ENOSPC));
-        }
         let blocks = memory.blocks();
         let mode = if write { ParallelMode::WRITE } else { ParallelMode::READ };
         let admitted = match target {
             Target::Path(path) => Some(self.admit(driver, (path, mode), comm)?),
             Target::File(_) => None,
         };
+        if write && self.would_fill_together((target, admitted.as_ref()), layout) {
+            comm.abandon("the file system of a parallel file would be filled (see --fill)");
+            if let (Target::Path(path), Some(admitted)) = (target, &admitted) {
+                self.settle((path, admitted), (write, libc::EEXIST), None);
+            }
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
+        }
         let before = self.before_library(driver, comm, write && admitted.is_some());
         let prepared = match self.preparations.of(driver, comm, &self.hints.asked, Some(layout)) {
             Ok(prepared) => prepared,
@@ -372,12 +375,17 @@ impl Layer {
         known.pattern = Some((*layout, comm.size(), comm.rank()));
     }
 
-    fn would_fill_together(&mut self, target: Target<'_>, layout: &Layout) -> bool {
+    fn would_fill_together(
+        &mut self,
+        (target, admitted): (Target<'_>, Option<&Admitted<'_>>),
+        layout: &Layout,
+    ) -> bool {
         let bytes = layout.bytes();
         match target {
             // In which file system it lies is asked each time: a library takes long enough.
             Target::Path(path) => {
-                self.room.must_look(FileSystem::NOT_ASKED, bytes) && self.would_fill(path, bytes)
+                let at = admitted.map_or(path, |admitted| &*admitted.reached.path);
+                self.room.must_look(FileSystem::NOT_ASKED, bytes) && self.would_fill((path, at), bytes)
             }
             Target::File(file) => self.must_look_at(file, bytes) && self.would_fill_file(file, bytes),
         }

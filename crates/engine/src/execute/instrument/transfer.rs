@@ -308,12 +308,12 @@ impl Layer {
         self.would_take(&path, found, length)
     }
 
-    /// Looks what is free for `path`: would so many bytes leave less than a tenth of what was free at the first look? A
+    /// Looks what is free for `path`, which is reached as `at`: would so many bytes leave less than a tenth of what was free at the first look? A
     /// note says so.
     #[cold]
-    pub(super) fn would_fill(&mut self, path: &CStr, length: u64) -> bool {
+    pub(super) fn would_fill(&mut self, (path, at): (&CStr, &CStr), length: u64) -> bool {
         let guard = &self.guard;
-        let (_, found) = asked(&mut self.room, (&|| guard.room_at(path), length));
+        let (_, found) = asked(&mut self.room, (&|| guard.room_at(at), length));
         self.would_take(path, found, length)
     }
 

@@ -40,16 +40,19 @@ impl Confinement {
         if around.trusted && !trusted && matches!(held, Some(Ok(_))) {
             return Err(self.refuse(what, path, Reason::Changed, &real.unwrap_or_default()));
         }
-        match held {
-            Some(Ok(held)) if held.is_directory() => {
+        let device = held.as_ref().and_then(|held| held.as_ref().ok()?.device_of_directory());
+        match (held, device) {
+            (Some(Ok(held)), Some(device)) => {
+                // Of what is held, not of what the name led to when it was checked.
+                let around = ParentFacts { device, ..around };
                 Ok(Reached { path: Cow::Owned(held.path_of(&name)), around, held: Some(held), mode: None })
             }
-            Some(Err(error)) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
+            (Some(Err(error)), _) if matches!(error.raw_os_error(), Some(libc::ELOOP | libc::EXDEV)) => {
                 let real = real.unwrap_or_default();
                 Err(self.refuse(what, path, Reason::Changed, &real))
             }
             // Calls answer as they would: one of these names has nothing in it, the other is no directory.
-            Some(Ok(_)) => Ok(Reached::unchecked(c"/dev/null/none", around)),
+            (Some(Ok(_)), None) => Ok(Reached::unchecked(c"/dev/null/none", around)),
             _ => Ok(Reached::unchecked(c"/proc/none/none", around)),
         }
     }
