@@ -28,10 +28,29 @@ fn borrowed(descriptor: i32) -> BorrowedFd<'static> {
     unsafe { BorrowedFd::borrow_raw(descriptor) }
 }
 
-/// Does the library keep memory that ranks share there?
+/// Does an MPI library keep something of its own there: memory that ranks share, or its session?
 fn is_of_library(name: &Path) -> bool {
-    let is_session = |part: &OsStr| part.as_bytes().starts_with(b"ompi.");
-    name.starts_with("/dev/shm") || name.starts_with("/tmp") && name.iter().any(is_session)
+    /// MPICH, Intel MPI, UCX, and Open MPI 4 and 5.
+    const MEMORY: [&[u8]; 5] = [b"mpich_shm_", b"Intel_MPI_", b"ucx_shm_", b"vader_segment.", b"sm_segment."];
+    let begins =
+        |part: Option<&OsStr>, begin: &[u8]| part.is_some_and(|part| part.as_bytes().starts_with(begin));
+    let in_shm = name.parent() == Some(Path::new("/dev/shm"));
+    let temporary = std::env::temp_dir();
+    let in_session = |around: &Path| {
+        let mut parts =
+            name.strip_prefix(around).map(Path::components).unwrap_or_else(|_| Path::new("").components());
+        begins(parts.next().map(|part| part.as_os_str()), b"ompi.") && parts.next().is_some()
+    };
+    in_shm && MEMORY.iter().any(|begin| begins(name.file_name(), begin))
+        || in_session(&temporary)
+        || in_session(Path::new("/tmp"))
+        || in_session(Path::new("/dev/shm"))
+}
+
+/// Does it belong to who runs this? Nobody else's is this library's.
+fn is_of_this_user(descriptor: i32) -> bool {
+    rustix::fs::fstat(borrowed(descriptor))
+        .is_ok_and(|found| found.st_uid == rustix::process::geteuid().as_raw())
 }
 
 /// Is it what Open MPI keeps next to a file for shared pointers that are of one rank each (`NAME.data.0`, `NAME.metadata.0`)?
@@ -139,7 +158,13 @@ impl Guard {
             let is_new = object.as_ref().is_some_and(|found| found.is_born_since(self.registry.begun()));
             match &object {
                 Some(found) if self.own.is_ours(found.object()) => {}
-                Some(_) if is_new && (is_of_library(&name) || is_beside(&name, path)) => continue,
+                Some(_)
+                    if is_new
+                        && (is_of_library(&name) || is_beside(&name, path))
+                        && is_of_this_user(descriptor) =>
+                {
+                    continue;
+                }
                 _ if inside => self.own_group(what, path, (around, descriptor), maker)?,
                 _ => return Err(self.confinement.refusal(what, path, Reason::Changed)),
             }
@@ -214,5 +239,35 @@ impl Guard {
         {
             self.own.made(found.object());
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_library_has_names_of_its_own_and_no_other_ones() {
+        let session = std::env::temp_dir().join("ompi.host.0/jf.0/1/f_cid-1-2.sm");
+        let of_it = [
+            "/dev/shm/mpich_shm_139ba1f7_0",
+            "/dev/shm/mpich_shm_139ba1f7_0 (deleted)",
+            "/dev/shm/Intel_MPI_x7Yz1a",
+            "/dev/shm/ucx_shm_posix_1f",
+            "/dev/shm/sm_segment.host.0.b1e20001.0",
+            "/dev/shm/vader_segment.host.0.b1e20001.0",
+            "/tmp/ompi.host.0/pid.7/0/shared_mem",
+            &session.to_string_lossy(),
+        ];
+        assert!(of_it.iter().all(|name| is_of_library(Path::new(name))));
+        let others = [
+            "/dev/shm/thesis.txt",
+            "/dev/shm/work/mpich_shm_1",
+            "/tmp/thesis.txt",
+            "/tmp/ompi.notes",
+            "/tmp/work/ompi.1/thesis.txt",
+            "/home/me/sm_segment.1",
+        ];
+        assert!(!others.iter().any(|name| is_of_library(Path::new(name))));
     }
 }
