@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-# Written by the tests of the language, from its tables: their blocks are forms of commands and whole lines of diagnostics.
-OF_THE_LANGUAGE = {"docs/language-reference.md", "docs/language-diagnostics.md"}
 PAGES = sorted(
     {
         *(f"{name}.md" for name in ("README", "CHANGELOG", "CONTRIBUTING", "ARCHITECTURE", "SECURITY")),
@@ -105,7 +103,7 @@ def screens(text: str) -> Iterator[str]:
         yield from (f"line {line}: {len(wide)} columns: {wide}" for wide in lines if len(wide) > COLUMNS_OF_A_SCREEN)
 
 
-def complaints(text: str, *, tables: bool = True, blocks: bool = True) -> list[str]:
+def complaints(text: str, *, tables: bool = True) -> list[str]:
     found = []
     for number, line in enumerate(text.splitlines(), 1):
         if tables and line.startswith(("|", "#")):
@@ -116,12 +114,12 @@ def complaints(text: str, *, tables: bool = True, blocks: bool = True) -> list[s
         for sentence in re.split(r"(?<=[.:;?!·])\s", words):
             if (length := len(sentence.split())) > WORDS_OF_A_SENTENCE:
                 found.append(f"line {line}: {length} words: {sentence[:70]} …")
-    return [*found, *(screens(text) if blocks else ())]
+    return [*found, *screens(text)]
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_in_plain_words(page: str) -> None:
-    found = complaints((ROOT / page).read_text(), tables=page not in TABLES_OF_THE_CODE, blocks=page not in OF_THE_LANGUAGE)
+    found = complaints((ROOT / page).read_text(), tables=page not in TABLES_OF_THE_CODE)
     assert found == [], "\n".join([page, *found])
 
 

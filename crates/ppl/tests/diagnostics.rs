@@ -324,6 +324,29 @@ fn every_code_is_explained_and_has_a_snapshot() {
     }
 }
 
+/// Lines of at most 80 columns, as a terminal of that width shows them.
+fn folded(drawn: &str) -> String {
+    let mut out = String::new();
+    for line in drawn.lines() {
+        let indent = 2 + line.len() - line.trim_start().len();
+        let mut columns = 0;
+        for (at, word) in line.split(' ').enumerate() {
+            let width = word.chars().count();
+            if at > 0 && columns + 1 + width > 80 {
+                write!(out, "\n{:indent$}", "").unwrap();
+                columns = indent;
+            } else if at > 0 {
+                out.push(' ');
+                columns += 1;
+            }
+            out.push_str(word);
+            columns += width;
+        }
+        out.push('\n');
+    }
+    out
+}
+
 /// The page of all codes: the explanation of each, a program with it, and the diagnostic.
 fn page() -> String {
     let mut out = String::from(
@@ -352,7 +375,7 @@ fn page() -> String {
             }
             writeln!(out, "```text\n{}\n```\n", case.program.replace('\0', "␀")).unwrap();
         }
-        writeln!(out, "```text\n{}\n```", draw(first, &source)).unwrap();
+        writeln!(out, "```text\n{}```", folded(&draw(first, &source))).unwrap();
     }
     out
 }

@@ -18,6 +18,19 @@ fn example(text: &str) -> String {
     format!("```ppl\n{}```\n", ppl::format::format(text).unwrap())
 }
 
+/// A form in lines of at most 80 columns, broken between its arguments.
+fn folded(form: &str) -> String {
+    let mut lines = vec![String::new()];
+    for (at, part) in form.split("[, ").enumerate() {
+        let part = if at == 0 { part.to_owned() } else { format!("[, {part}") };
+        match lines.last_mut() {
+            Some(line) if line.len() + part.len() <= 80 => *line += &part,
+            _ => lines.push(format!("    {part}")),
+        }
+    }
+    lines.join("\n")
+}
+
 fn page() -> String {
     let mut out = String::from(
         "# PPL reference: statements, commands, functions, built-in values\n\n\
@@ -44,8 +57,14 @@ fn page() -> String {
             Since::Grammar => "classic, 2013",
             Since::Lastrank => "an addition",
         };
-        writeln!(out, "### `{}`\n\n```text\n{}\n```\n\n{} ({since})\n", spec.name, spec.form(), spec.text)
-            .unwrap();
+        writeln!(
+            out,
+            "### `{}`\n\n```text\n{}\n```\n\n{} ({since})\n",
+            spec.name,
+            folded(&spec.form()),
+            spec.text
+        )
+        .unwrap();
         if !spec.arguments.is_empty() {
             out += "| argument | what | default |\n|---|---|---|\n";
             for argument in spec.arguments {

@@ -105,7 +105,7 @@ impl Checker<'_> {
                     Diagnostic::warning(
                         DiagnosticCode::TextUnit,
                         default_span,
-                        format!("as a number, \"{text}\" counts as {digits}"),
+                        format!("as a number, \"{text}\" is {digits}: its unit is ignored"),
                     )
                     .help(format!("omit the quotes to write {text} as a number with a unit")),
                 );
