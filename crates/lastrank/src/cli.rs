@@ -124,7 +124,7 @@ pub struct RunArgs {
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
-    /// End the run after so long, whatever the program says: `30s`, `5m`
+    /// End the run after this time, whatever the program says: `30s`, `5m`
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
     #[command(flatten)]
@@ -171,7 +171,7 @@ pub struct RunOptions {
     /// Where the samples go [default: PROGRAM-DATE-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Where the report goes, or `none` [default: beside the run file, ending in .html]
+    /// Where the report goes, or `none` [default: next to the run file, ending in .html]
     #[arg(long, value_name = "FILE|none")]
     pub report: Option<PathBuf>,
     /// A sentence that is kept with the run and shown by `lastrank ls`
@@ -317,7 +317,7 @@ pub struct CheckArgs {
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
-    /// Look at a run with so many ranks
+    /// Look at a run with this many ranks
     #[arg(short = 'n', long, value_name = "RANKS")]
     pub ranks: Option<u32>,
     /// Set a parameter of the program
@@ -388,7 +388,7 @@ pub struct FmtArgs {
 pub struct ReportArgs {
     /// A run file, or a directory of parts
     pub run: PathBuf,
-    /// Where the page goes [default: beside the run file, ending in .html]
+    /// Where the page goes [default: next to the run file, ending in .html]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Analyse this label, operation or LABEL/OPERATION first
@@ -441,7 +441,7 @@ pub struct ExportArgs {
     /// The format
     #[arg(long, value_enum, value_name = "FORMAT")]
     pub to: ExportFormat,
-    /// Where it goes, or `-` for standard output [default: beside the run file]
+    /// Where it goes, or `-` for standard output [default: next to the run file]
     #[arg(short, long, value_name = "FILE|-")]
     pub output: Option<PathBuf>,
     /// Hide host, command line, paths and user
@@ -481,7 +481,7 @@ pub struct TryArgs {
     /// The run file with every sample; `none`: keep none [default: try-TIME.parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// The page; `none`: make none [default: beside the run file]
+    /// The page; `none`: make none [default: next to the run file]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
     /// The result as JSON (schema lastrank.tour/1)

@@ -27,7 +27,7 @@ pub struct Choice {
     /// The sign before the fraction of numbers [default: .]
     #[arg(long, value_name = "SIGN", help_heading = FOREIGN)]
     pub decimal: Option<char>,
-    /// Leave out so many lines before the table
+    /// Leave out this many lines before the table
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = FOREIGN)]
     pub skip: usize,
     /// The first line holds values, not names

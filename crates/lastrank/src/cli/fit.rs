@@ -24,10 +24,10 @@ pub struct FitArgs {
     /// Only these values, counted from 1: a part in which nothing changed, such as 1-227 or 228-
     #[arg(long, value_name = "FROM-TO")]
     pub values: Option<String>,
-    /// The law to fit
+    /// The distribution to fit
     #[arg(long, value_enum, default_value_t = Model::Gev)]
     pub model: Model,
-    /// Fit the maxima of blocks: of so many values (100), or of so much time (10s) of a run
+    /// Fit the maxima of blocks: of N values (100), or of a time of the run (10s)
     #[arg(long, value_name = "N|TIME")]
     pub block: Option<String>,
     /// Where the tail begins, for gpd and point-process: a value, with its unit where the values have
@@ -89,15 +89,15 @@ pub struct FitArgs {
 /// What is fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Model {
-    /// The law of maxima, with its rivals, tests and verdict
+    /// The distribution of maxima (GEV), with its rivals, tests and verdict
     Gev,
     /// The same with shape 0
     Gumbel,
-    /// The law of what exceeds a threshold
+    /// The distribution of what exceeds a threshold
     Gpd,
-    /// The law of maxima from the r largest values of each block
+    /// The distribution of maxima from the r largest values of each block
     RLargest,
-    /// The law of block maxima from all values above a threshold
+    /// The distribution of block maxima from all values above a threshold
     PointProcess,
 }
 
@@ -113,7 +113,7 @@ pub struct CompareArgs {
     pub quiet: PathBuf,
     /// The new sample, or a directory of several new runs
     pub new: PathBuf,
-    /// Further runs: with them all runs are set beside the first, row by row
+    /// Further runs: with them all runs are compared with the first, row by row
     pub more: Vec<PathBuf>,
     #[command(flatten)]
     pub choice: Choice,

@@ -40,7 +40,7 @@ pub struct EchoArgs {
     /// NUMBER:PORT for TCP and UDP, or the path of a socket to make
     #[arg(default_value = "127.0.0.1:7007")]
     pub address: String,
-    /// End after so long [default: at Ctrl-C]
+    /// End after this time [default: at Ctrl-C]
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
 }

@@ -124,13 +124,13 @@ pub struct PlanArgs {
     pub precision: Vec<String>,
     #[command(flatten)]
     pub choice: Choice,
-    /// Without a pilot: location of the law
+    /// Without a pilot: location of the distribution
     #[arg(long, requires = "scale", allow_negative_numbers = true)]
     pub location: Option<f64>,
-    /// Without a pilot: scale of the law
+    /// Without a pilot: scale of the distribution
     #[arg(long, requires = "location", allow_negative_numbers = true)]
     pub scale: Option<f64>,
-    /// Without a pilot: shape of the law, positive for a heavy tail [default: 0]
+    /// Without a pilot: shape of the distribution, positive for a heavy tail [default: 0]
     #[arg(long, requires = "scale", allow_negative_numbers = true)]
     pub shape: Option<f64>,
     /// Variance inflation by resemblance of neighbours [default: as the pilot shows, else 1]

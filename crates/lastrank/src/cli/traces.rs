@@ -19,7 +19,7 @@ pub struct RecordArgs {
     /// ending in .parquet]
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// Record by a preloaded library: less than a tenth of a microsecond a call in place of ten, so that a replay takes as
+    /// Record by a preloaded library: less than a tenth of a microsecond a call instead of ten, so that a replay takes as
     /// long as the application; what passes the C library by is missing, and the share that was seen is told. Static
     /// programs, Go, musl and set-user-id programs are refused
     #[arg(long)]
@@ -37,7 +37,7 @@ pub struct RecordArgs {
     fio --write_iolog=job.log job.fio && lastrank import job.log -o job.ppl")]
 pub struct ImportArgs {
     /// A recording of `lastrank record` (with %r in its name: those of all ranks, joined), a trace of `strace -f -ttt -T -o FILE` (of `-ff`: FILE without the numbers
-    /// behind it), a log of `fio --write_iolog=FILE`, text of `darshan-dxt-parser` or `darshan-parser`, the directory
+    /// after it), a log of `fio --write_iolog=FILE`, text of `darshan-dxt-parser` or `darshan-parser`, the directory
     /// `_text` of Recorder
     pub trace: PathBuf,
     /// Where the program goes [default: standard output]
@@ -45,7 +45,7 @@ pub struct ImportArgs {
     pub output: Option<PathBuf>,
     #[command(flatten)]
     pub choice: TraceChoice,
-    /// Gaps between calls shorter than so many microseconds are left out
+    /// Gaps between calls shorter than this many microseconds are left out
     #[arg(long, value_name = "MICROSECONDS", default_value_t = LEAST_GAP_US)]
     pub least_gap_us: f64,
     /// Write every call, without loops
@@ -54,7 +54,7 @@ pub struct ImportArgs {
     /// Draw sizes, and offsets that are at random, from their distributions
     #[arg(long, conflicts_with = "verbatim")]
     pub model: bool,
-    /// Start calls when they started in the recording, or at once where they did, in place of pauses: an open loop
+    /// Start calls when they started in the recording, or at once where they did, instead of pauses: an open loop
     #[arg(long, conflicts_with = "model")]
     pub as_recorded: bool,
     /// Give files other names, the same for the same name, so that the program can be sent away
@@ -95,7 +95,7 @@ pub struct ReplayArgs {
     /// A program of `lastrank import`, or a recording or trace that is imported first
     pub application: PathBuf,
     /// Start calls when they started in the recording, however long those before it take (an open loop; late starts
-    /// count as lateness) [default: a closed loop with the pauses that the application made]
+    /// are recorded) [default: a closed loop with the pauses that the application made]
     #[arg(long)]
     pub as_recorded: bool,
     /// Without its pauses

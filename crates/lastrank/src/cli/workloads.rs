@@ -34,7 +34,7 @@ pub struct IoArgs {
     /// Sizes with their shares in percent
     #[arg(long, value_name = "SIZE/SHARE:…", conflicts_with_all = ["bs", "bsrange"])]
     pub bssplit: Option<String>,
-    /// Bytes of the file [default: 1GiB, or the whole of a file that exists]
+    /// Bytes of the file [default: 1GiB, or all of a file that exists]
     #[arg(long, alias = "filesize", value_name = "SIZE", allow_hyphen_values = true)]
     pub size: Option<String>,
     /// Where in the file to begin
@@ -49,7 +49,7 @@ pub struct IoArgs {
     /// How long; a bare number is seconds [default: 10s where neither --ops nor --io-size says how much]
     #[arg(long, visible_alias = "runtime", value_name = "TIME", allow_hyphen_values = true)]
     pub time: Option<String>,
-    /// The same so long before it counts; a bare number is seconds
+    /// The same for this time before it counts; a bare number is seconds
     #[arg(long, visible_alias = "ramp_time", alias = "ramp-time", value_name = "TIME")]
     pub warmup: Option<String>,
     /// Operations in all
@@ -70,10 +70,10 @@ pub struct IoArgs {
     /// Each write is safe when it returns: `sync` (O_SYNC) or `dsync` (O_DSYNC)
     #[arg(long, value_name = "MODE")]
     pub sync: Option<String>,
-    /// An fsync after each so many writes
+    /// An fsync after every N writes
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub fsync: Option<String>,
-    /// An fdatasync after each so many writes
+    /// An fdatasync after every N writes
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub fdatasync: Option<String>,
     /// An fsync at the end
@@ -91,13 +91,13 @@ pub struct IoArgs {
     /// Pause between operations; without a unit in microseconds
     #[arg(long, visible_alias = "thinktime", value_name = "TIME")]
     pub think: Option<String>,
-    /// Of 100 operations of a mix, so many read [default: 50]
+    /// Reads among 100 operations of a mix [default: 50]
     #[arg(long, value_name = "PERCENT", allow_hyphen_values = true)]
     pub rwmixread: Option<String>,
     /// Where random accesses go: random, zipf:THETA, pareto:H, normal:PERCENT, zoned:ACCESSES/SIZE:…
     #[arg(long, alias = "random_distribution", value_name = "LAW")]
     pub random_distribution: Option<String>,
-    /// Draw random offsets independently, in place of each block once a pass
+    /// Draw random offsets independently, instead of each block once a pass
     #[arg(long, value_name = "0|1", num_args = 0..=1, default_missing_value = "1", require_equals = true)]
     pub norandommap: Option<String>,
     /// Fill the file before it is written, so that writes find their blocks
@@ -235,10 +235,10 @@ pub struct AbArgs {
     /// Runs of each before any counts
     #[arg(long, value_name = "RUNS", default_value_t = 1)]
     pub warmup: u32,
-    /// Give up after so long, at the end of a block
+    /// Give up after this time, at the end of a block
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
-    /// Call them equal within so many percent
+    /// Call them equal within this many percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0)]
     pub equal_within: f64,
     /// Seed of the order, and of programs
