@@ -50,6 +50,8 @@ pub(crate) struct Gather<'w> {
     /// Units that are no times.
     pub other_unit: Option<&'static str>,
     pub note: Option<String>,
+    /// What is taken is told, though it is plain.
+    pub is_told: bool,
 }
 
 impl<'w> Gather<'w> {
@@ -68,7 +70,22 @@ impl<'w> Gather<'w> {
             filtered: 0,
             other_unit: None,
             note: None,
+            is_told: false,
         }
+    }
+
+    /// Rows that came.
+    pub fn rows(&self) -> u64 {
+        self.taken.rows
+    }
+
+    /// Says so with what was taken.
+    pub fn also(&mut self, what: impl Into<String>) {
+        let what = what.into();
+        self.note = Some(match self.note.take() {
+            Some(note) => format!("{note}; {what}"),
+            None => what,
+        });
     }
 
     /// Whether no row came.
@@ -161,6 +178,9 @@ impl<'w> Gather<'w> {
                 why => format!("no row is left ({why})"),
             });
         }
+        if let Some(note) = sentinel(&self.taken.values) {
+            self.also(note);
+        }
         self.taken.format = format;
         self.taken.series = self.chosen.clone().filter(|_| self.by_series).unwrap_or_else(|| column.into());
         self.taken.told = self.told();
@@ -193,7 +213,7 @@ impl<'w> Gather<'w> {
     fn told(&self) -> Option<String> {
         let left_out = self.left_out();
         let taken = &self.taken;
-        if taken.format.is_none() && taken.unit.is_none() && left_out.is_empty() {
+        if taken.format.is_none() && taken.unit.is_none() && left_out.is_empty() && !self.is_told {
             return None;
         }
         let count = samples::units::count;
@@ -215,6 +235,44 @@ impl<'w> Gather<'w> {
         }
         Some(text)
     }
+}
+
+/// What tools write where there is no value.
+const SENTINELS: [f64; 12] = [
+    -1.0,
+    -9.0,
+    -99.0,
+    -999.0,
+    -9999.0,
+    -99_999.0,
+    999.0,
+    9999.0,
+    99_999.0,
+    999_999.0,
+    -32_768.0,
+    -2_147_483_648.0,
+];
+
+/// What may be meant as no value: one of those numbers, several times, and far from all others.
+fn sentinel(values: &[f64]) -> Option<String> {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    [low, high].into_iter().find_map(|end| {
+        if !SENTINELS.contains(&end) {
+            return None;
+        }
+        let others = || values.iter().copied().filter(|value| *value != end);
+        let (least, most) =
+            (others().fold(f64::INFINITY, f64::min), others().fold(f64::NEG_INFINITY, f64::max));
+        let times = values.len() - others().count();
+        let gap = if end == low { least - end } else { end - most };
+        // Durations are not below 0; else the gap is wider than all others together.
+        let is_far = (end < 0.0 && least >= 0.0) || gap > 2.0 * (most - least);
+        let is_doubtful = times > 1 && 2 * times < values.len() && is_far;
+        is_doubtful.then(|| {
+            format!("{times} values are {end}: does that mean none? `--where COLUMN!={end}` leaves them out")
+        })
+    })
 }
 
 fn known(format: Option<&'static str>) -> &'static str {

@@ -85,18 +85,18 @@ pub(crate) fn read(reader: impl BufRead, name: &str, wanted: &Wanted) -> Result<
         Some(Take::Json(rule)) => Some(rule),
         _ => None,
     };
+    let only = (rule.is_none() && wanted.column.is_none()).then(|| only_path(&first)).flatten();
+    let of_only = only.clone().map(|path| Wanted { column: Some(path), ..wanted.clone() });
+    let wanted = of_only.as_ref().unwrap_or(wanted);
     let mut gather =
         Gather::new(wanted, rule.is_some_and(|rule| !rule.series.is_empty()), rule.and_then(|r| r.default));
     let mut paths = None;
     for (index, value) in std::iter::once(Ok(first)).chain(values).enumerate() {
-        read_one(
-            &value.map_err(|error| table(format!("value {}: {error}", index + 1)))?,
-            rule,
-            wanted,
-            &mut gather,
-            &mut paths,
-        )
-        .map_err(|error| match error {
+        let value = value.map_err(|error| table(format!("value {}: {error}", index + 1)))?;
+        if only.is_some() && index < VALUES_OF_ONE_SHAPE && only_path(&value) != only {
+            return Err(table(asked(&numbers_of(&value))));
+        }
+        read_one(&value, rule, wanted, &mut gather, &mut paths).map_err(|error| match error {
             LineError::Layout(what) => table(what),
             error => table(format!("in value {} of the file, {error}", index + 1)),
         })?;
@@ -121,12 +121,7 @@ fn finish(
     if let Some(paths) = paths.filter(|_| gather.is_empty()) {
         return Err(match (&wanted.column, paths.is_empty()) {
             (_, true) => "it holds no numbers".into(),
-            (None, _) => {
-                format!(
-                    "it is JSON: choose with --column one of {}",
-                    listed(paths.iter().map(String::as_str))
-                )
-            }
+            (None, _) => asked(&paths),
             (Some(path), _) => format!(
                 "there is no number at `{path}` of this JSON; it has {}",
                 listed(paths.iter().map(String::as_str))
@@ -149,9 +144,7 @@ fn read_one(
     }
     let found = of_path(value, wanted, gather)?;
     if !found && paths.as_ref().is_none_or(Vec::is_empty) {
-        let mut all = Vec::new();
-        paths_to_numbers(value, &mut String::new(), &mut all);
-        *paths = Some(all);
+        *paths = Some(numbers_of(value));
     }
     Ok(())
 }
@@ -229,7 +222,7 @@ fn of_path(value: &Json, wanted: &Wanted, gather: &mut Gather) -> Result<bool, L
             let text = shown(number);
             let besides = wanted.beside.as_deref().map(|path| walk(parent, path)).unwrap_or_default();
             let beside = besides.first().map(|value| shown(value)).unwrap_or_default();
-            let mut row = Row { text: &text, beside: &beside, ..Row::number("", 0.0, None) };
+            let mut row = Row { text: &text, beside: &beside, ..Row::number("", 0.0, Unit::of_name(last)) };
             row.value = value::read(&text, '.');
             if wanted.filters.iter().any(|filter| !meets(parent, filter)) {
                 row.fate = Fate::Filtered;
@@ -291,6 +284,25 @@ fn shown(value: &Json) -> String {
     }
 }
 
+/// First values in which the only path to numbers is to be the same.
+const VALUES_OF_ONE_SHAPE: usize = 64;
+
+/// The path to the numbers, where there is one only, and it is not the value itself.
+fn only_path(value: &Json) -> Option<String> {
+    let mut all = numbers_of(value);
+    (all.len() == 1 && !all[0].is_empty()).then(|| all.remove(0))
+}
+
+fn numbers_of(value: &Json) -> Vec<String> {
+    let mut all = Vec::new();
+    paths_to_numbers(value, &mut String::new(), &mut all);
+    all
+}
+
+fn asked(paths: &[String]) -> String {
+    format!("it is JSON: choose with --column one of {}", listed(paths.iter().map(String::as_str)))
+}
+
 /// Most paths that an error looks for.
 const MOST_PATHS: usize = 200;
 
@@ -300,7 +312,9 @@ fn paths_to_numbers(value: &Json, at: &mut String, found: &mut Vec<String>) {
         return;
     }
     match value {
-        Json::Number(_) if !found.contains(at) => found.push(at.clone()),
+        // A text may be a number with its unit.
+        Json::String(text) if !matches!(value::read(text, '.'), value::Value::Number(..)) => {}
+        Json::Number(_) | Json::String(_) if !found.contains(at) => found.push(at.clone()),
         Json::Array(items) => items.iter().for_each(|item| paths_to_numbers(item, at, found)),
         Json::Object(fields) => {
             for (key, value) in fields {

@@ -10,10 +10,11 @@
 //! let wanted = Wanted { drop_missing: true, ..Wanted::column(Some("write_ms")) };
 //! let taken = read_from(text.as_bytes(), "t.csv", &wanted).unwrap();
 //! assert_eq!(taken.values, [1.5, 2.25]);
-//! assert_eq!(taken.told.unwrap(), "table: write_ms, 2 of 3 rows (1 without a value left out)");
+//! assert_eq!(taken.told.unwrap(), "table: write_ms in ms, 2 of 3 rows (1 without a value left out)");
 //! ```
 #![forbid(unsafe_code)]
 
+mod array;
 mod bins;
 mod bpf;
 mod calls;

@@ -36,10 +36,15 @@ const NOT_NAMED: &str = "does not name the number that is wanted";
 
 /// The line without what surrounds it; none of one that says nothing.
 pub(crate) fn content(line: &str) -> Option<&str> {
+    indented(line).map(|line| line.trim_start_matches(' '))
+}
+
+/// As [`content`], with the blanks before it, by which columns may have their places.
+fn indented(line: &str) -> Option<&str> {
     // A blank field at the end of a line is one.
-    let line = line.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
-    let line = line.trim_matches(' ');
-    (!line.trim().is_empty() && !line.starts_with('#') && !is_rule(line)).then_some(line)
+    let line = line.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']).trim_end_matches(' ');
+    let text = line.trim_start_matches(' ');
+    (!text.trim().is_empty() && !text.starts_with('#') && !is_rule(text)).then_some(line)
 }
 
 impl Lines {
@@ -50,14 +55,15 @@ impl Lines {
 
     /// Learns from the first lines how all are read.
     pub fn learn(&mut self, head: &[&str]) -> Result<(), LineError> {
-        let head: Vec<&str> = head.iter().skip(self.skip).filter_map(|line| content(line)).collect();
+        let head: Vec<&str> = head.iter().skip(self.skip).filter_map(|line| indented(line)).collect();
         let Some((first, rest)) = head.split_first() else { return Ok(()) };
         self.layout = self.layout_of(first, rest)?;
         Ok(())
     }
 
     fn layout_of(&self, first: &str, rest: &[&str]) -> Result<Layout, LineError> {
-        let lines: Vec<&str> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        let lines = std::iter::once(first).chain(rest.iter().copied());
+        let lines: Vec<&str> = lines.map(|line| line.trim_start_matches(' ')).collect();
         let is = |format: &&Format| matches!(format.mark, Mark::Lines(is) if is(&lines, &self.file));
         match formats::all().find(is) {
             Some(Format { take: Take::Refused(why), name, .. }) => {
@@ -71,7 +77,7 @@ impl Lines {
             },
             None => {}
         }
-        if let Some(pairs) = pairs::of(first) {
+        if let Some(pairs) = pairs::of(lines[0]) {
             let found = pairs::choose(&pairs, self.wanted.column.as_deref()).map_err(LineError::Layout)?;
             return Ok(Layout::Pairs(found));
         }
@@ -84,9 +90,10 @@ impl Lines {
             self.skip -= 1;
             return Ok(None);
         }
-        let Some(line) = content(line) else { return Ok(None) };
+        let Some(whole) = indented(line) else { return Ok(None) };
+        let line = whole.trim_start_matches(' ');
         if matches!(self.layout, Layout::Unknown) {
-            self.layout = self.layout_of(line, &[])?;
+            self.layout = self.layout_of(whole, &[])?;
         }
         match &mut self.layout {
             Layout::Unknown => Ok(None),
@@ -94,7 +101,7 @@ impl Lines {
                 "{}, which is read as a whole: give the finished file to `lastrank fit`",
                 format.name
             ))),
-            Layout::Table(table) => table.row(line),
+            Layout::Table(table) => table.row(whole),
             Layout::Text(_, LineTake { read, .. }) => Ok(read(line, &self.file).map(|mut row| {
                 if self.wanted.failed && row.fate == Fate::Failed {
                     row.fate = Fate::Taken;

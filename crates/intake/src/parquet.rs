@@ -95,7 +95,7 @@ fn push(
     let meets = wanted.filters.iter().zip(others).all(|(filter, at)| filter.meets(&shown(fields[*at])));
     let value = number(fields[value]).unwrap_or_else(|| value::read(&text, '.'));
     let fate = if meets { Fate::Taken } else { Fate::Filtered };
-    gather.push(&Row { series: "", value, text: &text, unit, beside: &beside, fate })
+    gather.push(&Row { series: "", value, text: &text, unit, beside: &beside, fate, sums_up: false })
 }
 
 /// A number as such; none of what is a text.

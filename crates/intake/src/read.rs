@@ -5,13 +5,13 @@ use std::io::{BufRead, Read};
 use std::path::Path;
 
 use crate::bins::Collected;
-use crate::error::{LineError, refuse_columns};
+use crate::error::{LineError, refuse_columns, shown};
 use crate::format::{Bins, Format, Sections};
 use crate::gather::{Gather, Taken};
 use crate::lines::{Layout, Lines};
 use crate::row::{Fate, Row};
 use crate::source::{self, Source};
-use crate::{Error, Wanted, json, parquet};
+use crate::{Error, Wanted, array, json, parquet};
 
 /// Bytes of the longest line; `/dev/zero` has one without end.
 const LONGEST_LINE: u64 = 1 << 20;
@@ -29,6 +29,7 @@ pub fn read(path: &Path, wanted: &Wanted) -> Result<Taken, Error> {
     let source = source::open(file, &name)?;
     match source {
         Source::Parquet => parquet::read(path, wanted),
+        Source::Array(reader) => array::read(reader, &name, wanted),
         Source::Text(reader, head) => of_text(reader, &head, &name, wanted),
     }
 }
@@ -45,6 +46,7 @@ pub fn read_from(reader: impl Read, name: &str, wanted: &Wanted) -> Result<Taken
             name: name.into(),
             what: "Parquet, which is read from a file, not from a pipe".into(),
         }),
+        Source::Array(reader) => array::read(reader, name, wanted),
         Source::Text(reader, head) => of_text(reader, &head, name, wanted),
     }
 }
@@ -203,18 +205,45 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
         _ => false,
     };
     let mut gather = Gather::new(wanted, by_series, lines.default_series());
-    if let Layout::Table(table) = &lines.layout
-        && table.doubtful_header
-    {
-        gather.note = Some("its first line names the columns: --no-header takes it as values".into());
+    if let Layout::Table(table) = &lines.layout {
+        if table.doubtful_header {
+            gather.also("its first line names the columns: --no-header takes it as values");
+        }
+        gather.is_told = table.is_alone;
+        if table.titles > 0 {
+            gather.also(format!("{} above the table left out", lines_of(table.titles)));
+        }
     }
     if matches!(lines.layout, Layout::Text(..)) {
         refuse_columns(wanted, name)?;
     }
+    let mut footers = Footers::default();
     seen.each(|line, number| {
-        let row = lines.row(line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
-        row.map_err(|error| explained(error, name, number))
+        let no_row = |error| explained(error, name, number);
+        match lines.row(line) {
+            Ok(None) => return Ok(()),
+            Err(LineError::Fields { .. }) if footers.hold(line, number) => return Ok(()),
+            Ok(Some(row)) if row.sums_up && footers.hold(line, number) => return Ok(()),
+            Err(error) => return Err(no_row(error)),
+            Ok(Some(row)) if footers.held.is_empty() => return gather.push(&row).map_err(no_row),
+            Ok(Some(_)) => {}
+        }
+        // What a row follows is none of them.
+        let held = footers.release().into_iter().chain([(line.to_owned(), number)]);
+        held.into_iter().try_for_each(|(line, number)| {
+            let row = lines.row(&line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
+            row.map_err(|error| explained(error, name, number))
+        })
     })?;
+    let held = footers.release();
+    if gather.rows() < FEWEST_ABOVE_FOOTERS {
+        for (line, number) in held {
+            let row = lines.row(&line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
+            row.map_err(|error| explained(error, name, number))?;
+        }
+    } else if let Some((first, _)) = held.first() {
+        gather.also(format!("{} below the table left out: `{}`", lines_of(held.len()), shown(first.trim())));
+    }
     let column = match &lines.layout {
         Layout::Table(table) => table.name.clone(),
         Layout::Pairs(name) => name.clone(),
@@ -222,6 +251,37 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
     };
     let format = lines.format().map(|format| format.name);
     gather.finish(format, &column).map_err(|what| Error::Table { name: name.into(), what })
+}
+
+/// Most lines below a table, and fewest rows of it.
+const MOST_FOOTERS: usize = 10;
+const FEWEST_ABOVE_FOOTERS: u64 = 3;
+
+/// Lines that are below a table, if no row follows: with other columns, or with a word for a sum.
+#[derive(Default)]
+struct Footers {
+    held: Vec<(String, usize)>,
+    /// A row followed such lines.
+    is_over: bool,
+}
+
+impl Footers {
+    fn hold(&mut self, line: &str, number: usize) -> bool {
+        let may = !self.is_over && self.held.len() < MOST_FOOTERS;
+        if may {
+            self.held.push((line.to_owned(), number));
+        }
+        may
+    }
+
+    fn release(&mut self) -> Vec<(String, usize)> {
+        self.is_over = true;
+        std::mem::take(&mut self.held)
+    }
+}
+
+fn lines_of(count: usize) -> String {
+    if count == 1 { "1 line".into() } else { format!("{count} lines") }
 }
 
 /// The rows of lines that are read together.

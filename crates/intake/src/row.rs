@@ -27,11 +27,21 @@ pub(crate) struct Row<'a> {
     pub unit: Option<Unit>,
     pub beside: &'a str,
     pub fate: Fate,
+    /// Its first field is a word for a sum: at the end of a table it is no row.
+    pub sums_up: bool,
 }
 
 impl<'a> Row<'a> {
     pub fn number(series: &'a str, number: f64, unit: Option<Unit>) -> Self {
-        Row { series, value: Value::Number(number, None), text: "", unit, beside: "", fate: Fate::Taken }
+        Row {
+            series,
+            value: Value::Number(number, None),
+            text: "",
+            unit,
+            beside: "",
+            fate: Fate::Taken,
+            sums_up: false,
+        }
     }
 }
 

@@ -9,9 +9,12 @@ use crate::Error;
 /// Bytes that are looked at to tell what a file is.
 const HEAD: usize = 1 << 16;
 
+/// Memory that a packed file may ask for: windows of zstd of 128 MiB, as its own tool permits; xz needs 65 MiB at `-9`.
+const WINDOW_BITS: u32 = 27;
+const XZ_KIB: u32 = 256 << 10;
+
 /// Files that are no text: how they begin, what they are, and the way out.
-const REFUSED: [(&[u8], &str); 9] = [
-    (b"\xfd7zXZ\0", "packed by xz: give `xz -dc FILE | lastrank … -`"),
+const REFUSED: [(&[u8], &str); 7] = [
     (b"BZh", "packed by bzip2: give `bzip2 -dc FILE | lastrank … -`"),
     (b"PK\x03\x04", "a ZIP archive (or a spreadsheet): unpack it, or save the sheet as CSV"),
     (
@@ -26,16 +29,14 @@ const REFUSED: [(&[u8], &str); 9] = [
     (b"SQLite format 3", "an SQLite database: sqlite3 -csv -header FILE 'select … from …' | lastrank … -"),
     (b"%PDF", "a PDF document"),
     (b"\x7fELF", "a program"),
-    (
-        b"\x93NUMPY",
-        "an array of NumPy: python3 -c \"import numpy; numpy.savetxt('values.txt', numpy.load('FILE'))\"",
-    ),
 ];
 
 /// What a file turned out to be.
 pub(crate) enum Source<'r> {
     Text(Box<dyn BufRead + 'r>, Vec<u8>),
     Parquet,
+    /// An array of NumPy.
+    Array(Box<dyn Read + 'r>),
 }
 
 /// Recognises packed files and encodings; `name` is for errors.
@@ -44,8 +45,12 @@ pub(crate) fn open<'r>(reader: impl Read + 'r, name: &str) -> Result<Source<'r>,
     let unpacked: Box<dyn Read + 'r> = if head.starts_with(b"\x1f\x8b") {
         Box::new(flate2::read::MultiGzDecoder::new(reader))
     } else if head.starts_with(b"\x28\xb5\x2f\xfd") {
-        let decoder = ruzstd::decoding::StreamingDecoder::new(reader);
-        Box::new(decoder.map_err(|error| damaged(name, "zstd", &error.to_string()))?)
+        let decoder = zstd::stream::read::Decoder::new(reader);
+        let mut decoder = decoder.map_err(|error| damaged(name, "zstd", &error.to_string()))?;
+        decoder.window_log_max(WINDOW_BITS).map_err(|error| damaged(name, "zstd", &error.to_string()))?;
+        Box::new(decoder)
+    } else if head.starts_with(b"\xfd7zXZ\0") {
+        Box::new(lzma_rust2::XzReader::new_mem_limit(reader, true, XZ_KIB))
     } else {
         return text(reader, head, name);
     };
@@ -70,6 +75,9 @@ fn peeked<'r>(mut reader: impl Read + 'r) -> std::io::Result<(Vec<u8>, Box<dyn R
 fn text<'r>(reader: Box<dyn Read + 'r>, head: Vec<u8>, name: &str) -> Result<Source<'r>, Error> {
     if head.starts_with(b"PAR1") {
         return Ok(Source::Parquet);
+    }
+    if head.starts_with(crate::array::MAGIC) {
+        return Ok(Source::Array(reader));
     }
     if let Some((_, what)) = REFUSED.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Err(Error::Refused { name: name.into(), what: (*what).into() });

@@ -2,11 +2,15 @@
 
 use csv_core::{ReadRecordResult, ReaderBuilder};
 
+use crate::value::{self, Signs, Value};
+
 /// What stands between fields.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Separator {
     Sign(u8),
     Blanks,
+    /// Columns at the same places of each line.
+    Places,
     /// The whole line is one field.
     None,
 }
@@ -18,6 +22,8 @@ const SIGNS: [u8; 4] = [b'\t', b';', b',', b'|'];
 #[derive(Clone, Debug)]
 pub(crate) struct Splitter {
     pub separator: Separator,
+    /// Where the columns are, of [`Separator::Places`].
+    places: Vec<(usize, usize)>,
     ranges: Vec<(usize, usize)>,
     unquoted: Vec<u8>,
     is_unquoted: bool,
@@ -25,7 +31,13 @@ pub(crate) struct Splitter {
 
 impl Splitter {
     pub fn new(separator: Separator) -> Self {
-        Self { separator, ranges: Vec::new(), unquoted: Vec::new(), is_unquoted: false }
+        Self { separator, places: Vec::new(), ranges: Vec::new(), unquoted: Vec::new(), is_unquoted: false }
+    }
+
+    /// Splits at places that are blank in all of these lines.
+    pub fn at_places(lines: &[&str]) -> Option<Self> {
+        let places = places(lines)?;
+        Some(Self { places, ..Self::new(Separator::Places) })
     }
 
     /// Splits a line; how many fields it has.
@@ -33,6 +45,10 @@ impl Splitter {
         self.ranges.clear();
         self.is_unquoted = line.contains('"');
         match self.separator {
+            Separator::Places => {
+                self.is_unquoted = false;
+                self.split_at_places(line);
+            }
             _ if self.is_unquoted => self.split_quoted(line),
             Separator::None => self.ranges.push((0, line.len())),
             Separator::Blanks => {
@@ -55,12 +71,38 @@ impl Splitter {
         self.ranges.len()
     }
 
+    /// A longer field reaches into the gap next to it; what fills a gap, or stands in its middle, makes a field of its own,
+    /// so that the line is refused.
+    fn split_at_places(&mut self, line: &str) {
+        let bytes = line.as_bytes();
+        let within = |at: usize| at.min(bytes.len());
+        let mut begin = 0;
+        for (index, &(_, to)) in self.places.iter().enumerate() {
+            let end = within(to);
+            let Some(&(next, _)) = self.places.get(index + 1) else {
+                self.ranges.push((begin, bytes.len()));
+                continue;
+            };
+            let gap = &bytes[end..within(next)];
+            let ahead = gap.iter().take_while(|byte| **byte != b' ').count();
+            let behind = gap.iter().rev().take_while(|byte| **byte != b' ').count();
+            let is_blank = |part: &[u8]| part.iter().all(|byte| *byte == b' ');
+            if end == within(next) || ahead < gap.len() && is_blank(&gap[ahead..gap.len() - behind]) {
+                self.ranges.push((begin, end + ahead));
+                begin = within(next) - behind;
+            } else {
+                self.ranges.extend([(begin, end), (end, within(next))]);
+                begin = within(next);
+            }
+        }
+    }
+
     fn split_quoted(&mut self, line: &str) {
         let delimiter = match self.separator {
             Separator::Sign(sign) => sign,
             Separator::Blanks => b' ',
             // No text has this byte.
-            Separator::None => 0xff,
+            Separator::None | Separator::Places => 0xff,
         };
         // A blank before a quote, as people type it, would make the quote a part of the field.
         let mut line = line.trim().to_owned();
@@ -104,7 +146,8 @@ impl Splitter {
         let Some(&(from, to)) = self.ranges.get(at) else { return "" };
         let field = match self.is_unquoted {
             true => std::str::from_utf8(&self.unquoted[from..to]).unwrap_or_default(),
-            false => &line[from..to],
+            // A sign of several bytes may lie across a place.
+            false => line.get(from..to).unwrap_or_default(),
         };
         field.trim()
     }
@@ -118,7 +161,9 @@ impl Splitter {
 
 /// The part of a line within the bars of a table that is framed by them.
 fn framed(line: &str, sign: u8) -> (usize, usize) {
-    let (mut from, mut to) = (0, line.len());
+    let trimmed = line.trim_start_matches(' ');
+    let (mut from, mut to) = (line.len() - trimmed.len(), line.len());
+    let line = trimmed;
     if sign == b'|' {
         from += usize::from(line.starts_with('|'));
         to -= usize::from(line.ends_with('|') && to > from);
@@ -132,11 +177,13 @@ pub(crate) fn is_rule(line: &str) -> bool {
 }
 
 /// The separator that the first lines show; `words` says whether blanks separate where the lines leave it open.
-pub(crate) fn separator(first: &str, rest: &[&str], decimal: char, words: bool) -> Separator {
+pub(crate) fn separator(first: &str, rest: &[&str], signs: Signs, words: bool) -> Separator {
+    let is_quoted = || first.contains('"') || rest.iter().any(|line| line.contains('"'));
+    let separates = |sign: char| sign != signs.decimal && (Some(sign) != signs.thousands || is_quoted());
     let count = |separator, line: &str| Splitter::new(separator).split(line);
     let several: Vec<Separator> = SIGNS
         .into_iter()
-        .filter(|sign| char::from(*sign) != decimal)
+        .filter(|sign| separates(char::from(*sign)))
         .map(Separator::Sign)
         .filter(|separator| count(*separator, first) > 1)
         .collect();
@@ -154,13 +201,41 @@ pub(crate) fn separator(first: &str, rest: &[&str], decimal: char, words: bool) 
         _ => even(&Separator::Blanks) && rest.iter().any(|line| line.split_ascii_whitespace().any(is_number)),
     };
     // `10.5 ms` is a value.
-    let is_value = matches!(crate::value::read(first.trim(), decimal), crate::value::Value::Number(..));
+    let is_value = matches!(value::read_with(first.trim(), signs), Value::Number(..));
     if fields > 1 && in_words && !is_value { Separator::Blanks } else { Separator::None }
+}
+
+/// Fewest lines that show columns by their places.
+const FEWEST_OF_PLACES: usize = 8;
+
+/// Columns by the places that are blank in all of these lines, where blanks alone do not separate them; none where the
+/// lines have no such places.
+fn places(lines: &[&str]) -> Option<Vec<(usize, usize)>> {
+    let width = lines.iter().map(|line| line.len()).max()?;
+    if lines.len() < FEWEST_OF_PLACES || !lines.iter().all(|line| line.is_ascii() && !line.contains('\t')) {
+        return None;
+    }
+    let is_blank =
+        |at: usize| lines.iter().all(|line| line.as_bytes().get(at).is_none_or(|byte| *byte == b' '));
+    let (mut found, mut begin) = (Vec::new(), None);
+    for at in 0..=width {
+        match (begin, at == width || is_blank(at)) {
+            (Some(from), true) => {
+                found.push((from, at));
+                begin = None;
+            }
+            (None, false) => begin = Some(at),
+            _ => {}
+        }
+    }
+    (found.len() > 1).then_some(found)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const POINT: Signs = Signs { decimal: '.', thousands: None };
 
     fn fields(separator: Separator, line: &str) -> Vec<String> {
         Splitter::new(separator).fields(line)
@@ -180,13 +255,32 @@ mod tests {
 
     #[test]
     fn the_first_lines_show_the_separator() {
-        let of = |first: &str, rest: &[&str]| separator(first, rest, '.', false);
+        let of = |first: &str, rest: &[&str]| separator(first, rest, POINT, false);
         assert_eq!(of("a,b;c", &["1;2", "3;4"]), Separator::Sign(b';'));
         assert_eq!(of("time, in s", &["1.5", "2.5"]), Separator::Sign(b','));
         assert_eq!(of("T(s) PID LAT(ms)", &["1 7 0.5", "2 8 0.6"]), Separator::Blanks);
         assert_eq!(of("time in s", &["1.5", "2.5"]), Separator::None);
         assert_eq!(of("10.5 ms", &["11.5 ms"]), Separator::None);
         assert_eq!(of("no numbers", &["at all"]), Separator::None);
-        assert_eq!(separator("10,5", &["11,5"], ',', false), Separator::None);
+        assert_eq!(separator("10,5", &["11,5"], Signs { decimal: ',', ..POINT }, false), Separator::None);
+        let grouped = Signs { thousands: Some(','), ..POINT };
+        assert_eq!(separator("1,234", &["2,345"], grouped, false), Separator::None);
+        assert_eq!(separator("a,b", &["\"1,234\",5"], grouped, false), Separator::Sign(b','));
+    }
+
+    #[test]
+    fn columns_lie_at_the_same_places() {
+        let rows = ["name      value", "a b       10.25", "c         11.50", "d e f      9.75"];
+        let rows: Vec<&str> = rows.iter().chain(&rows[1..]).chain(&rows[1..]).copied().collect();
+        let mut split = Splitter::at_places(&rows).expect("blank places");
+        assert_eq!(split.fields("a b       10.25"), ["a b", "10.25"]);
+        assert_eq!(split.fields("d e f     "), ["d e f", ""]);
+        assert_eq!(split.fields("abcdefg   10.25"), ["abcdefg", "10.25"], "longer than above");
+        assert_eq!(split.fields("a b    1010.25"), ["a b", "1010.25"], "longer than above");
+        assert_eq!(split.fields("abcdefghij10.25").len(), 3, "fills the gap");
+        assert_eq!(split.fields("a b    x  10.25").len(), 3, "stands in the gap");
+        assert_eq!(split.fields("a b"), ["a b", ""]);
+        assert_eq!(split.fields("d e f      9.750"), ["d e f", "9.750"]);
+        assert!(Splitter::at_places(&rows[..4]).is_none());
     }
 }

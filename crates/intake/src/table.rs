@@ -6,7 +6,7 @@ use crate::format::{Column, Format, Mark, Take, UnitOf};
 use crate::pairs::place;
 use crate::row::{Fate, Row};
 use crate::split::{Separator, Splitter, separator};
-use crate::value::{self, Value};
+use crate::value::{self, Signs, Value};
 use crate::wanted::{How, Wanted, compare};
 
 /// Fewest lines below a first line of numbers that can show it to be a header.
@@ -32,15 +32,75 @@ pub(crate) struct Table {
     unit: Option<Unit>,
     pub name: String,
     pub format: Option<&'static Format>,
-    decimal: char,
+    signs: Signs,
+    /// Lines of a title that are still to come.
+    titles_ahead: usize,
+    /// Lines of a title above the table.
+    pub titles: usize,
+    /// The only column that holds numbers, which nobody asked for by name.
+    pub is_alone: bool,
+}
+
+/// Most lines of a title above a table.
+const MOST_TITLES: usize = 10;
+
+/// Fewest lines of a table that show what is above it to be a title.
+const FEWEST_BELOW_TITLES: usize = 3;
+
+/// What the first field of a line is called that sums up the lines above it.
+const SUMS: [&str; 14] = [
+    "total",
+    "totals",
+    "grand total",
+    "sum",
+    "mean",
+    "average",
+    "avg",
+    "median",
+    "min",
+    "max",
+    "std",
+    "stdev",
+    "count",
+    "summary",
+];
+
+/// How many lines above the table are its title: a table is even, with at least two columns.
+fn titles(lines: &[&str], signs: Signs) -> usize {
+    let count = |separator, line: &str| Splitter::new(separator).split(line);
+    let is_table = |lines: &[&str]| {
+        let separator = separator(lines[0], &lines[1..], signs, true);
+        let columns = count(separator, lines[0]);
+        let is_even = lines.iter().all(|line| count(separator, line) == columns);
+        (matches!(separator, Separator::Sign(_)) && columns > 1 && is_even).then_some((separator, columns))
+    };
+    let most = lines.len().saturating_sub(FEWEST_BELOW_TITLES).min(MOST_TITLES);
+    if most == 0 || is_table(lines).is_some() {
+        return 0;
+    }
+    let is_above = |at: &usize| {
+        is_table(&lines[*at..]).is_some_and(|(separator, columns)| {
+            lines[..*at].iter().all(|line| count(separator, line) < columns)
+        })
+    };
+    (1..=most).find(is_above).unwrap_or(0)
 }
 
 impl Table {
     /// The table that begins with these lines; of a stream there is the first one only.
     pub fn of(first: &str, rest: &[&str], wanted: &Wanted) -> Result<Table, LineError> {
+        let lines: Vec<&str> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        let titles = titles(&lines, Signs::of(wanted));
+        let table = Self::below_titles(lines[titles], &lines[titles + 1..], wanted)?;
+        Ok(Table { titles, titles_ahead: titles, ..table })
+    }
+
+    fn below_titles(first: &str, rest: &[&str], wanted: &Wanted) -> Result<Table, LineError> {
         let column = wanted.column.as_deref();
-        let separator = separator(first, rest, wanted.decimal, column.is_some());
-        let mut split = Splitter::new(separator);
+        let separator = separator(first, rest, Signs::of(wanted), column.is_some());
+        let lines: Vec<&str> = std::iter::once(first).chain(rest.iter().copied()).collect();
+        let at_places = if separator == Separator::None { Splitter::at_places(&lines) } else { None };
+        let mut split = at_places.unwrap_or_else(|| Splitter::new(separator));
         let names = split.fields(first);
         let below: Vec<Vec<String>> = rest.iter().map(|line| split.fields(line)).collect();
         let below = if below.first().is_some_and(|row| is_rdb(row)) { &below[1..] } else { &below[..] };
@@ -57,7 +117,7 @@ impl Table {
                 shown(first)
             )));
         }
-        let heading = Heading { names: &names, below, decimal: wanted.decimal };
+        let heading = Heading { names: &names, below, signs: Signs::of(wanted) };
         let (has_header, doubtful_header) = match wanted.header {
             Some(header) => (header, false),
             None => heading.is_header(column),
@@ -69,9 +129,13 @@ impl Table {
         let at = |name: &str| find(&names, has_header, Some(name)).map_err(LineError::Layout);
         let row =
             format.and_then(|format| if let Take::Column(row) = &format.take { Some(row) } else { None });
+        let alone = heading.only_numbers().filter(|_| column.is_none() && has_header && names.len() > 1);
         let value = match row {
             Some(row) => at(row.value)?,
-            None => find(&names, has_header, column).map_err(LineError::Layout)?,
+            None => match alone {
+                Some(at) => at,
+                None => find(&names, has_header, column).map_err(LineError::Layout)?,
+            },
         };
         let conditions =
             wanted.filters.iter().map(|filter| Ok((at(&filter.column)?, filter.how, filter.value.clone())));
@@ -90,7 +154,10 @@ impl Table {
             unit: if has_header { Unit::of_name(&names[value]) } else { None },
             name: if has_header { names[value].clone() } else { String::new() },
             format,
-            decimal: wanted.decimal,
+            signs: Signs::of(wanted),
+            titles_ahead: 0,
+            titles: 0,
+            is_alone: row.is_none() && alone.is_some(),
             split,
         })
     }
@@ -102,6 +169,10 @@ impl Table {
 
     /// The row of a line; none of one that belongs to the header.
     pub fn row<'a>(&'a mut self, line: &'a str) -> Result<Option<Row<'a>>, LineError> {
+        if self.titles_ahead > 0 {
+            self.titles_ahead -= 1;
+            return Ok(None);
+        }
         if std::mem::take(&mut self.header_ahead) {
             return Ok(None);
         }
@@ -120,13 +191,14 @@ impl Table {
             unit: self.unit,
             beside: self.beside.map_or("", get),
             fate: Fate::Taken,
+            sums_up: self.value > 0 && is_sum(get(0)),
         };
         if self.conditions.iter().any(|(at, how, value)| !compare(get(*at), *how, value)) {
             row.fate = Fate::Filtered;
         } else if self.failed.iter().any(|(at, how, value)| compare(get(*at), *how, value)) {
             row.fate = Fate::Failed;
         } else {
-            row.value = value::read(row.text, self.decimal);
+            row.value = value::read_with(row.text, self.signs);
         }
         if let Some(Format { take: Take::Column(Column { unit, .. }), .. }) = self.format {
             row.unit = unit.of_series(row.series);
@@ -146,6 +218,13 @@ impl Table {
         self.unit = unit.or(self.unit);
         unit.is_some() || is_row_of_widths
     }
+}
+
+/// Whether a field says that its line sums up others.
+fn is_sum(field: &str) -> bool {
+    let word = field.trim_end_matches([':', '.']);
+    word.starts_with(|c: char| c.is_ascii_alphabetic())
+        && SUMS.iter().any(|sum| word.eq_ignore_ascii_case(sum))
 }
 
 /// The row of widths and kinds below the header of an RDB table: `5s 15s 20d`.
@@ -222,12 +301,12 @@ fn find(names: &[String], has_header: bool, wanted: Option<&str>) -> Result<usiz
 struct Heading<'a> {
     names: &'a [String],
     below: &'a [Vec<String>],
-    decimal: char,
+    signs: Signs,
 }
 
 impl Heading<'_> {
     fn is_number(&self, text: &str) -> bool {
-        matches!(value::read(text, self.decimal), Value::Number(..))
+        matches!(value::read_with(text, self.signs), Value::Number(..))
     }
 
     /// Whether this can be the name of a column: what begins as a number does is a number or a mistake.
@@ -235,13 +314,19 @@ impl Heading<'_> {
         let begins_as_number =
             text.trim_start_matches(['+', '-', '.']).starts_with(|c: char| c.is_ascii_digit());
         let is_no_number =
-            text.parse::<f64>().is_err() && matches!(value::read(text, self.decimal), Value::Wrong(_));
+            text.parse::<f64>().is_err() && matches!(value::read_with(text, self.signs), Value::Wrong(_));
         is_no_number && !begins_as_number
     }
 
     /// Whether the column holds numbers below the first line.
     fn has_numbers(&self, at: usize) -> bool {
         self.below.iter().any(|row| row.get(at).is_some_and(|field| self.is_number(field)))
+    }
+
+    /// The only column that holds numbers.
+    fn only_numbers(&self) -> Option<usize> {
+        let mut all = (0..self.names.len()).filter(|at| self.has_numbers(*at));
+        all.next().filter(|_| all.next().is_none())
     }
 
     /// Whether the first line names the columns, and whether that is in doubt.

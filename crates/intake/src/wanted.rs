@@ -14,6 +14,8 @@ pub struct Wanted {
     pub drop_missing: bool,
     /// The sign before the fraction.
     pub decimal: char,
+    /// The sign between groups of three digits, where there is one.
+    pub thousands: Option<char>,
     /// Lines before the table.
     pub skip: usize,
     /// Takes what failed too, where a format says what did.
@@ -31,6 +33,7 @@ impl Default for Wanted {
             filters: Vec::new(),
             drop_missing: false,
             decimal: '.',
+            thousands: None,
             skip: 0,
             failed: false,
             header: None,

@@ -45,7 +45,7 @@ fn what_cannot_be_a_number_is_named_with_its_line() {
         ("x\n", "t.csv: it holds no numbers"),
         (
             "1\n2,3\n",
-            "t.csv, line 2: `2,3` has a comma in it: --decimal , reads it as the decimal sign; marks between groups of digits are not read",
+            "t.csv, line 2: `2,3` has a comma in it: --decimal , reads it as the decimal sign, --thousands , as one between groups of digits",
         ),
     ];
     for (text, said) in cases {
@@ -234,13 +234,18 @@ fn packed_and_wide_text_is_read_as_it_is() {
     let mut gz = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
     gz.write_all(text.as_bytes()).unwrap();
     let gz = gz.finish().unwrap();
-    let zst = ruzstd::encoding::compress_to_vec(text.as_bytes(), ruzstd::encoding::CompressionLevel::Fastest);
+    let zst = zstd::encode_all(text.as_bytes(), 3).unwrap();
+    // `printf 'ms\n1.5\n2.5\n' | xz`
+    let xz = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x16\x00\x00\x00\x74\x2f\xe5\xa3\x01\
+        \x00\x0a\x6d\x73\x0a\x31\x2e\x35\x0a\x32\x2e\x35\x0a\x00\x00\x23\xf8\x91\x60\x28\x8d\xe5\x1b\x00\x01\
+        \x23\x0b\xc2\x1b\xfd\x09\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
     let wide = |mark: &[u8], of: fn(u16) -> [u8; 2]| {
         [mark, &text.encode_utf16().flat_map(of).collect::<Vec<_>>()].concat()
     };
     let all = [
         gz.clone(),
         zst,
+        xz.to_vec(),
         wide(&[0xff, 0xfe], u16::to_le_bytes),
         wide(&[0xfe, 0xff], u16::to_be_bytes),
         wide(&[], u16::to_le_bytes),
@@ -251,12 +256,9 @@ fn packed_and_wide_text_is_read_as_it_is() {
     }
     let cut = read_from(&gz[..gz.len() - 6], "t.gz", &Wanted::default()).unwrap_err().to_string();
     assert!(cut.contains("cannot be unpacked"), "{cut}");
-    for (bytes, way) in [
-        (&b"\xfd7zXZ\0.."[..], "xz -dc FILE"),
-        (b"ARROW1..", "pyarrow.parquet"),
-        (b"\x93NUMPY..", "numpy.savetxt"),
-        (b"PK\x03\x04..", "as CSV"),
-    ] {
+    let cut = read_from(&xz[..xz.len() - 40], "t.xz", &Wanted::default()).unwrap_err().to_string();
+    assert!(cut.contains("cannot be unpacked"), "{cut}");
+    for (bytes, way) in [(&b"ARROW1.."[..], "pyarrow.parquet"), (b"PK\x03\x04..", "as CSV")] {
         let said = read_from(bytes, "t", &Wanted::default()).unwrap_err().to_string();
         assert!(said.contains(way), "{said}");
     }
@@ -269,8 +271,12 @@ fn json_is_read_by_its_path() {
     let document =
         r#"{"run": "x", "requests": [{"latency": 1.5, "ok": true}, {"latency": 2.5, "ok": false}]}"#;
     assert_eq!(of(document, Some("requests.latency")).unwrap(), [1.5, 2.5]);
-    let said = of(document, None).unwrap_err();
-    assert_eq!(said, "t.csv: it is JSON: choose with --column one of `requests.latency`");
+    assert_eq!(of(document, None).unwrap(), [1.5, 2.5], "there is nothing else");
+    let two = r#"{"at": 1, "ms": "1.5ms"}"#;
+    let said = of(two, None).unwrap_err();
+    assert_eq!(said, "t.csv: it is JSON: choose with --column one of `at`, `ms`");
+    let later = "{\"ms\": 1.5}\n{\"ms\": 2.5, \"at\": 7}\n";
+    assert!(of(later, None).unwrap_err().contains("choose with --column one of `at`, `ms`"));
     assert!(of(document, Some("latency")).unwrap_err().contains("it has `requests.latency`"));
     let wanted =
         Wanted { filters: vec!["ok=true".parse().unwrap()], ..Wanted::column(Some("requests.latency")) };
@@ -322,6 +328,38 @@ fn columns_of_any_parquet_file_are_read() {
 }
 
 #[test]
+fn parquet_packed_by_any_codec_is_read() {
+    use parquet::basic::{Compression, GzipLevel, ZstdLevel};
+    use parquet::data_type::DoubleType;
+    let values: Vec<f64> = (0..2000).map(|n| f64::from(n % 37)).collect();
+    let folder = tempfile::tempdir().unwrap();
+    let codecs = [
+        Compression::UNCOMPRESSED,
+        Compression::SNAPPY,
+        Compression::GZIP(GzipLevel::default()),
+        Compression::LZ4,
+        Compression::LZ4_RAW,
+        Compression::ZSTD(ZstdLevel::default()),
+    ];
+    for codec in codecs {
+        let path = folder.path().join("t.parquet");
+        let schema =
+            parquet::schema::parser::parse_message_type("message t { required double ms; }").unwrap();
+        let settings = parquet::file::properties::WriterProperties::builder().set_compression(codec).build();
+        let file = std::fs::File::create(&path).unwrap();
+        let writer = parquet::file::writer::SerializedFileWriter::new(file, schema.into(), settings.into());
+        let mut writer = writer.unwrap();
+        let mut group = writer.next_row_group().unwrap();
+        let mut column = group.next_column().unwrap().unwrap();
+        column.typed::<DoubleType>().write_batch(&values, None, None).unwrap();
+        column.close().unwrap();
+        group.close().unwrap();
+        writer.close().unwrap();
+        assert_eq!(intake::read(&path, &Wanted::default()).unwrap().values, values, "{codec:?}");
+    }
+}
+
+#[test]
 fn a_stream_says_once_what_it_takes_and_mixes_no_series() {
     let read = |wanted: Option<&str>, lines: &[&str]| {
         let mut numbers = NumberLines::new(&Wanted::column(wanted), "results.jtl");
@@ -351,4 +389,48 @@ fn a_stream_says_once_what_it_takes_and_mixes_no_series() {
     // Plain numbers need no words.
     assert_eq!(read(None, &["1", "2"]), (Ok(vec![1.0, 2.0]), vec![]));
     assert_eq!(read(None, &["t [ms]", "1"]), (Ok(vec![1.0]), vec!["table: t [ms] in ms".to_owned()]));
+}
+
+#[test]
+fn titles_and_footers_are_no_rows_and_are_told() {
+    let told = |text: &str, column: Option<&str>| {
+        let taken = read_from(text.as_bytes(), "t.csv", &Wanted::column(column))
+            .map_err(|error| error.to_string())?;
+        Ok::<_, String>((taken.values, taken.told.unwrap_or_default()))
+    };
+    let rows = "t,lat\n1,1.5\n2,2.5\n3,3.5\n";
+    let (values, said) = told(&format!("My results\n\nof today\n{rows}"), Some("lat")).unwrap();
+    assert_eq!((values.len(), said.as_str()), (3, "table: lat, 3 rows (2 lines above the table left out)"));
+    let (values, said) = told(&format!("{rows}Total,7.5\nMean,2.5\n"), Some("lat")).unwrap();
+    assert_eq!(values, [1.5, 2.5, 3.5]);
+    assert_eq!(said, "table: lat, 3 rows (2 lines below the table left out: `Total,7.5`)");
+    assert_eq!(told(&format!("{rows}(3 rows)\n"), Some("lat")).unwrap().0, [1.5, 2.5, 3.5]);
+    // What a row follows is a row, or a mistake.
+    assert_eq!(told("kind,lat\ntotal,9\na,1.5\nb,2.5\n", Some("lat")).unwrap().0, [9.0, 1.5, 2.5]);
+    assert!(
+        told(&format!("{rows}broken\n4,4.5\n"), Some("lat")).unwrap_err().contains("line 5 has 1 fields")
+    );
+    // The words are the values of the first column only.
+    assert_eq!(told("total\n1.5\n2.5\n", None).unwrap().0, [1.5, 2.5]);
+}
+
+#[test]
+fn numbers_that_mean_none_are_asked_about() {
+    let told = |text: &str| read_from(text.as_bytes(), "t.csv", &Wanted::default()).unwrap().told;
+    let said = told("1.5\n2.5\n-999\n3.5\n-999\n").expect("a note");
+    assert!(said.contains("2 values are -999: does that mean none? `--where COLUMN!=-999`"), "{said}");
+    for plain in ["1.5\n2.5\n-999\n3.5\n", "-1\n-2\n-1\n3\n", "999\n1000\n999\n1200\n", "-1\n-1\n-1\n5\n"] {
+        assert_eq!(told(plain), None, "{plain}");
+    }
+}
+
+#[test]
+fn the_only_column_of_numbers_needs_no_name() {
+    let of = |text: &str| {
+        read_from(text.as_bytes(), "t.csv", &Wanted::default()).map(|taken| (taken.values, taken.told))
+    };
+    let told = Some("table: write, 2 rows".to_owned());
+    assert_eq!(of("host,write\na,1.5\nb,2.5\n").unwrap(), (vec![1.5, 2.5], told));
+    assert!(of("host,write,read\na,1.5,1\nb,2.5,2\n").is_err());
+    assert!(of("host,write\n1,1.5\n2,2.5\n").is_err());
 }

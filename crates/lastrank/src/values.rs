@@ -350,15 +350,16 @@ impl Values {
 
     fn plain(taken: Taken, name: String, choice: &Choice) -> anyhow::Result<Self> {
         let unit = unit_of(taken.unit, &name, choice)?;
-        let Taken { values: mut numbers, told: took, .. } = taken;
+        let Taken { values: mut numbers, told: took, series, .. } = taken;
         let negative = unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
         if let Some(at) = negative {
-            bail!(
-                "value {} of {name} is {}, and a duration is not negative: leave it out, or read the numbers without \
-                 --unit",
-                at + 1,
-                numbers[at]
-            );
+            let value = numbers[at];
+            let column = if series.is_empty() { "COLUMN" } else { &series };
+            let way_out = match choice.unit {
+                Some(_) => "leave it out, or read the numbers without --unit".to_owned(),
+                None => format!("--where '{column}!={value}' leaves it out"),
+            };
+            bail!("value {} of {name} is {value}, and a duration is not negative: {way_out}", at + 1);
         }
         let factor = unit.unwrap_or(1.0);
         numbers.iter_mut().for_each(|number| *number *= factor);

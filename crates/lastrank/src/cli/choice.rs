@@ -27,6 +27,9 @@ pub struct Choice {
     /// The sign before the fraction of numbers [default: .]
     #[arg(long, value_name = "SIGN", help_heading = FOREIGN)]
     pub decimal: Option<char>,
+    /// The sign between groups of three digits: `,` of 1,234,567
+    #[arg(long, value_name = "SIGN", help_heading = FOREIGN)]
+    pub thousands: Option<char>,
     /// Leave out this many lines before the table
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true, help_heading = FOREIGN)]
     pub skip: usize,
@@ -68,6 +71,7 @@ impl Choice {
             filters: self.filters.clone(),
             drop_missing: self.missing == Some(Missing::Drop),
             decimal: self.decimal.unwrap_or('.'),
+            thousands: self.thousands,
             skip: self.skip,
             failed: self.failed,
             header: self.no_header.then_some(false),
