@@ -22,6 +22,7 @@ from ._fit import Estimate, Fit, Group, Groups, ReturnLevel, ReturnLevels, Verdi
 from ._frame import Frame
 from ._language import Explanation, Finding, Findings, Program, from_darshan, from_fio, from_trace
 from ._native import __version__
+from ._read import Table, read
 from ._run import Place, Run, Runs, Summary, io, load, run
 from ._watch import Event, Watch, watch
 
@@ -48,6 +49,7 @@ __all__ = [
     "RunWarning",
     "Runs",
     "Summary",
+    "Table",
     "Verdict",
     "Watch",
     "__version__",
@@ -60,6 +62,7 @@ __all__ = [
     "io",
     "load",
     "plan",
+    "read",
     "run",
     "watch",
 ]

@@ -1,12 +1,41 @@
 from typing import Any, Final, final
 
-__all__ = ["__version__", "Column", "Error", "Frame", "RunFile", "visible"]
+__all__ = ["__version__", "Column", "Error", "Frame", "Numbers", "RunFile", "read_numbers", "visible"]
 
 __version__: Final[str]
 
 class Error(Exception): ...
 
 def visible(text: str) -> str: ...
+
+@final
+class Numbers:
+    @property
+    def values(self) -> bytes: ...
+    @property
+    def unit(self) -> str | None: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str | None: ...
+    @property
+    def by(self) -> list[str] | None: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def took(self) -> str | None: ...
+
+def read_numbers(
+    path: str,
+    column: str | None,
+    by: str | None,
+    filters: list[str],
+    signs: tuple[str, str | None],
+    skip: int,
+    header: bool | None,
+    drop_missing: bool,
+    failed: bool,
+) -> Numbers: ...
 
 @final
 class Column:

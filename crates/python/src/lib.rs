@@ -8,6 +8,7 @@
 mod arrow;
 mod error;
 mod frame;
+mod numbers;
 mod run_file;
 mod table;
 
@@ -26,8 +27,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("Error", module.py().get_type::<error::Error>())?;
     module.add_function(wrap_pyfunction!(visible, module)?)?;
+    module.add_function(wrap_pyfunction!(numbers::read_numbers, module)?)?;
     module.add_class::<run_file::RunFile>()?;
     module.add_class::<frame::Frame>()?;
     module.add_class::<frame::Column>()?;
+    module.add_class::<numbers::Numbers>()?;
     Ok(())
 }
