@@ -1,6 +1,6 @@
 from typing import Any, Final, final
 
-__all__ = ["__version__", "Column", "Error", "Frame", "Numbers", "RunFile", "read_numbers", "visible"]
+__all__ = ["__version__", "Column", "Error", "FileNumbers", "Frame", "RunFile", "read_numbers", "visible"]
 
 __version__: Final[str]
 
@@ -9,7 +9,7 @@ class Error(Exception): ...
 def visible(text: str) -> str: ...
 
 @final
-class Numbers:
+class FileNumbers:
     @property
     def values(self) -> bytes: ...
     @property
@@ -25,17 +25,7 @@ class Numbers:
     @property
     def took(self) -> str | None: ...
 
-def read_numbers(
-    path: str,
-    column: str | None,
-    by: str | None,
-    filters: list[str],
-    signs: tuple[str, str | None],
-    skip: int,
-    header: bool | None,
-    drop_missing: bool,
-    failed: bool,
-) -> Numbers: ...
+def read_numbers(path: str, options: dict[str, Any]) -> FileNumbers: ...
 
 @final
 class Column:

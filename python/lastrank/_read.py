@@ -22,7 +22,7 @@ class Table:
     ``lr.fit``, ``lr.compare`` and NumPy take it as it is: the first two know its unit.
     """
 
-    def __init__(self, found: _native.Numbers) -> None:
+    def __init__(self, found: _native.FileNumbers) -> None:
         self._found = found
         numbers = array("d")
         numbers.frombytes(found.values)
@@ -143,8 +143,15 @@ def read(
     >>> found.tolist(), found.unit
     ([1.5, 2.25], 'ms')
     """
-    filters = [where] if isinstance(where, str) else list(where)
-    signs = (decimal, thousands)
-    return Table(
-        _native.read_numbers(os.fspath(path), column, by, filters, signs, skip, header, nan == "drop", failed)
-    )
+    options = {
+        "column": column,
+        "by": by,
+        "where": [where] if isinstance(where, str) else list(where),
+        "decimal": decimal,
+        "thousands": thousands,
+        "skip": skip,
+        "header": header,
+        "drop": nan == "drop",
+        "failed": failed,
+    }
+    return Table(_native.read_numbers(os.fspath(path), options))

@@ -31,6 +31,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<run_file::RunFile>()?;
     module.add_class::<frame::Frame>()?;
     module.add_class::<frame::Column>()?;
-    module.add_class::<numbers::Numbers>()?;
+    module.add_class::<numbers::FileNumbers>()?;
     Ok(())
 }

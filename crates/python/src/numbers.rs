@@ -10,7 +10,7 @@ use crate::error::raised;
 
 /// What was taken of a file.
 #[pyclass(frozen, get_all, module = "lastrank._native")]
-pub struct Numbers {
+pub struct FileNumbers {
     /// 64-bit floating-point numbers of this machine's byte order.
     values: Py<PyBytes>,
     /// `ns`, `us`, `ms` or `s`.
@@ -25,38 +25,49 @@ pub struct Numbers {
     took: Option<String>,
 }
 
-/// The numbers of one column or series of a file.
-#[pyfunction]
-#[pyo3(signature = (path, column, by, filters, signs, skip, header, drop_missing, failed))]
-#[expect(clippy::too_many_arguments, reason = "each is an option of the command line; Python names them")]
-pub fn read_numbers(
-    py: Python<'_>,
-    path: PathBuf,
+/// The options of the command line that choose numbers, as Python gives them.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub struct Options {
     column: Option<String>,
     by: Option<String>,
-    filters: Vec<String>,
-    signs: (char, Option<char>),
+    r#where: Vec<String>,
+    decimal: char,
+    thousands: Option<char>,
     skip: usize,
     header: Option<bool>,
-    drop_missing: bool,
+    drop: bool,
     failed: bool,
-) -> PyResult<Numbers> {
-    let filters: Result<Vec<Filter>, String> = filters.iter().map(|filter| filter.parse()).collect();
-    let has_by = by.is_some();
-    let wanted = Wanted {
-        column,
-        filters: filters.map_err(raised)?,
-        drop_missing,
-        decimal: signs.0,
-        thousands: signs.1,
-        skip,
-        failed,
-        header,
-        beside: by,
-    };
+}
+
+impl Options {
+    fn wanted(self) -> Result<Wanted, String> {
+        Ok(Wanted {
+            column: self.column,
+            filters: self
+                .r#where
+                .iter()
+                .map(|filter| filter.parse())
+                .collect::<Result<Vec<Filter>, String>>()?,
+            drop_missing: self.drop,
+            decimal: self.decimal,
+            thousands: self.thousands,
+            skip: self.skip,
+            failed: self.failed,
+            header: self.header,
+            beside: self.by,
+        })
+    }
+}
+
+/// The numbers of one column or series of a file.
+#[pyfunction]
+pub fn read_numbers(py: Python<'_>, path: PathBuf, options: Options) -> PyResult<FileNumbers> {
+    let wanted = options.wanted().map_err(raised)?;
+    let has_by = wanted.beside.is_some();
     let taken = py.detach(|| intake::read(&path, &wanted)).map_err(raised)?;
     let bytes: Vec<u8> = taken.values.iter().flat_map(|number| number.to_ne_bytes()).collect();
-    Ok(Numbers {
+    Ok(FileNumbers {
         values: PyBytes::new(py, &bytes).unbind(),
         unit: taken.unit.map(|unit| match unit {
             Unit::Ns => "ns",
