@@ -80,7 +80,7 @@ def test_parts_go_only_where_all_is_of_runs_and_no_link_leads(with_parts: Lastra
 
 @pytest.mark.parametrize("name", LAUNCHERS)
 def test_of_two_jobs_of_one_name_the_second_is_refused_and_a_requeued_one_is_not(lastrank: Lastrank, name: str) -> None:
-    (lastrank.folder / "slow.ppl").write_text('repeat 400 { sleep(10ms); stat("."); }')
+    (lastrank.folder / "slow.ppl").write_text('repeat 1200 { sleep(10ms); stat("."); }')
     (lastrank.folder / "fast.ppl").write_text('stat(".");')
     command, keywords = in_job(lastrank, name, "slow.ppl", "-o", "r.parquet")
     claim = lastrank.folder / ".r.parquet.running"

@@ -53,9 +53,17 @@ pub fn not_read(error: intake::Error, file: &Path) -> anyhow::Error {
         _ => false,
     };
     // What asks for a column names the option: the reader of files knows none.
-    let asks =
-        matches!(&error, intake::Error::Table { what, .. } if what.starts_with("choose one of its columns"));
-    let how = if asks { " (`--column NAME`)" } else { "" };
+    let said = match &error {
+        intake::Error::Table { what, .. } => what.as_str(),
+        _ => "",
+    };
+    let by_place = said.ends_with("choose one by position, from 1");
+    let asks = by_place || said.starts_with("choose one of its columns");
+    let how = match (asks, by_place) {
+        (true, true) => " (`--column '#1'`)",
+        (true, false) => " (`--column NAME`)",
+        _ => "",
+    };
     match is_other_kind {
         true => anyhow!("{error}{how}\n{READABLE}"),
         false if asks => anyhow!("{error}{how}"),

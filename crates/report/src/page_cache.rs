@@ -67,7 +67,8 @@ fn of_durations(rows: &[ResultRow], facts: &Facts) -> Option<String> {
 
 /// That comparing what memory returns proves nothing of a device.
 fn of_verified(numbers: &AnswerNumbers, found: &FromMemory) -> Option<String> {
-    let is_verified = numbers.verified.is_some_and(|verified| verified.bytes > 0);
+    // Wrong content, wherever it came from, proves something.
+    let is_verified = numbers.errors == 0 && numbers.verified.is_some_and(|verified| verified.bytes > 0);
     (is_verified && found.bytes >= MIXED).then(|| {
         format!(
             "what `verify` compared came from memory ({} of the bytes read), so it proves nothing of the storage",

@@ -77,13 +77,13 @@ pub(super) fn compare() -> Vec<Clause> {
         neutral("trusted", "By the GEV fit: one factor turns it into that of the new values"),
         neutral(
             "trusted",
-            "Over all pairs of values, which needs no law; the interval allows for values that resemble their neighbours",
+            "From all pairs of values, without a distribution; the interval allows for correlated values",
         ),
-        neutral("trusted", "Over all pairs of values, which needs no law"),
+        neutral("trusted", "From all pairs of values, without a distribution"),
         neutral("trusted", "By the quantiles: no single factor turns the quiet values into the new ones"),
         neutral(
             "trusted",
-            "By the mean logarithms, without a law: the values are rounded, or few different ones",
+            "By the mean logarithms, without a distribution: the values are rounded, or few different ones",
         ),
         neutral("advice", "One run a side: what differs from run to run is not in the interval"),
         neutral("advice", "Fix: lastrank ab, or directories of runs"),

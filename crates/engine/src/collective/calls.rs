@@ -32,7 +32,7 @@ impl CallsFile {
         };
         let create = if mode.create { libc::O_CREAT } else { 0 };
         let opened = match maker {
-            Some(maker) => maker.open(driver, access),
+            Some(maker) => maker.open(driver, access, mode.create),
             None => driver.open(path, access | create, 0o666),
         };
         let all = agreed(comm, opened);

@@ -47,7 +47,7 @@ pub fn is_of_library(driver: &dyn Driver, comm: &dyn Comm) -> bool {
 /// Opens a file on `comm`, with what was prepared for it; collective.
 ///
 /// Where it is to be made and there is a `maker`, that makes it before a library opens it, which then makes nothing: as the
-/// library would, on rank 0 before the others open it.
+/// library would, on rank 0 before the others open it. The names of the others must lead to the same.
 ///
 /// # Errors
 /// The outcome of a failure; where one rank fails all do. MPI's words: [`take_error`].
@@ -58,16 +58,19 @@ pub fn open(
     prepared: &GroupTools<'_>,
     maker: Option<&dyn FileMaker>,
 ) -> Result<GroupFile, Outcome> {
-    let maker = maker.filter(|_| mode.create);
     let (Some(mpi), Some(with)) = (crate::mpi::of(comm), prepared.library) else {
         return CallsFile::open(driver, comm, (path, mode), maker).map(GroupFile::Calls);
     };
+    let maker = maker.filter(|_| mode.create);
     if let Some(maker) = maker {
         let by_library = |at: &CStr| library::File::make(mpi, at, with);
         let by_library: Option<&dyn Fn(&CStr) -> Outcome> =
             if prepared.makes { Some(&by_library) } else { None };
         let mine = (comm.rank() == 0).then(|| maker.make(driver, by_library));
-        maker.is_made(agreed_mark(comm, mine)?);
+        let known = agreed(comm, maker.is_made(agreed_mark(comm, mine)?));
+        if !known.ok() {
+            return Err(Outcome { value: 0, ..known });
+        }
     }
     let mode = ParallelMode { create: mode.create && maker.is_none(), ..mode };
     library::File::open(mpi, path, mode, with).map(|file| GroupFile::Library(file, None))
@@ -122,6 +125,14 @@ impl GroupFile {
         match self {
             Self::Calls(file) => Some(file.descriptor()),
             Self::Library(..) => None,
+        }
+    }
+
+    /// The number of the directory that is held.
+    pub fn around(&self) -> Option<i32> {
+        match self {
+            Self::Library(_, held) => held.as_ref().map(Held::number),
+            Self::Calls(_) => None,
         }
     }
 

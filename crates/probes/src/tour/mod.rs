@@ -120,9 +120,13 @@ impl Tour {
             sites.push(Site { labels, operation, kind: SiteKind::Operation, ..Site::default() });
         };
         for (rung, observed) in self.facts.rungs.iter().zip(&self.observed) {
-            add(rung, None, &|site| rung::samples_of(&observed.observations, rung.batch, site));
+            add(rung, None, &|site| {
+                rung::samples_of(&observed.observations, rung.batch, site, observed.overhead_ps)
+            });
             if !observed.singles.is_empty() {
-                add(rung, Some("single"), &|site| rung::samples_of(&observed.singles, 1, site));
+                add(rung, Some("single"), &|site| {
+                    rung::samples_of(&observed.singles, 1, site, observed.overhead_ps)
+                });
             }
             let batch = rung.block;
             let block = |site| {

@@ -14,6 +14,8 @@ pub struct RungObservations {
     pub singles: Vec<Observation>,
     /// The blocks of about 1 ms, in ps.
     pub blocks: Vec<u64>,
+    /// What an empty timing shows, in ps, which is no part of an operation.
+    pub overhead_ps: f64,
 }
 
 /// Summarises what was `measured` of a rung; an empty timing shows `overhead_ps`.
@@ -56,7 +58,7 @@ pub(super) fn summarise(
         raw: raw_quantiles,
         corrected,
         single,
-        causes: causes(&samples_of(&measured.observations, measured.batch, 0)),
+        causes: causes(&samples_of(&measured.observations, measured.batch, 0, 0.0)),
         survival: survival(&raw, each),
         check: measured.check.filter(|_| of.group != RungGroup::Clock),
         steady: measured.steady,
@@ -64,7 +66,8 @@ pub(super) fn summarise(
         ..RungFacts::default()
     };
     let blocks = measured.blocks.iter().map(|ps| (ps * f64::from(measured.block)).round() as u64).collect();
-    (facts, RungObservations { observations: measured.observations, singles: measured.singles, blocks })
+    let (observations, singles) = (measured.observations, measured.singles);
+    (facts, RungObservations { observations, singles, blocks, overhead_ps })
 }
 
 /// Quantiles of sorted durations; one that fewer than ten observations support is left out.
@@ -103,10 +106,16 @@ fn causes(samples: &[Sample]) -> Vec<(String, f64)> {
     parts.into_iter().map(|(part, share)| (part.name().to_owned(), share)).collect()
 }
 
-pub(super) fn samples_of(observations: &[Observation], batch: u32, site: u32) -> Vec<Sample> {
+/// The observations as samples, each less what an empty timing shows: as the table has them.
+pub(super) fn samples_of(
+    observations: &[Observation],
+    batch: u32,
+    site: u32,
+    overhead_ps: f64,
+) -> Vec<Sample> {
     let sample = |observation: &Observation| Sample {
         start_ns: observation.start_ns,
-        duration_ps: observation.duration_ps,
+        duration_ps: observation.duration_ps.saturating_sub(overhead_ps.max(0.0).round() as u64),
         queue_ns: u64::from(observation.queue_ns),
         blocked_ns: observation.blocked_ns,
         causes: observation.causes,
@@ -130,6 +139,18 @@ mod tests {
             (found.median_ps, found.p99_ps, found.p999_ps, found.max_ps),
             (500.0, Some(990.0), None, 1000.0)
         );
+    }
+
+    #[test]
+    fn samples_are_as_long_as_the_table_says() {
+        let observations = vec![Observation { duration_ps: 150_000, ..Observation::default() }; 21];
+        let measured = Measured { batch: 1, observations, ..Measured::default() };
+        let label = RungLabel { code: "l3", name: "L3", what: "", group: RungGroup::Memory };
+        let (facts, observed) = summarise(&label, measured, 12_000.0);
+        let samples = samples_of(&observed.observations, 1, 0, observed.overhead_ps);
+        assert!(samples.iter().all(|sample| sample.duration_ps == 138_000), "{samples:?}");
+        assert_eq!(facts.raw.median_ps, 138_000.0);
+        assert_eq!(samples_of(&observed.observations, 1, 0, 1e9)[0].duration_ps, 0);
     }
 
     #[test]

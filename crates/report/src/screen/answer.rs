@@ -112,9 +112,11 @@ pub(crate) fn outcome(report: &Report) -> (AnswerSign, String) {
     } else if !counts.is_empty() {
         clauses.push(counts.join(", "));
     }
+    let is_missed = |until: &UntilFacts| !until.reached && !until.is_of_time();
+    let missed = report.facts.until.as_ref().is_some_and(is_missed);
     let sign = match found.are_well() {
         false => AnswerSign::Bad,
-        true if nothing || in_vain.is_some() => AnswerSign::Caution,
+        true if nothing || missed || in_vain.is_some() => AnswerSign::Caution,
         true => AnswerSign::Good,
     };
     clauses.extend(in_vain.filter(|_| !nothing));
@@ -175,12 +177,12 @@ fn what_ended_it(until: &UntilFacts) -> String {
     let condition = &until.condition;
     match (until.ended_by.unwrap_or_default(), until.reached) {
         (EndedBy::Time, false) => {
-            let limit = until.limit_seconds.map_or("time".into(), units::duration);
-            format!("; the {limit} were over before {condition}")
+            let limit = until.limit_seconds.map_or("its time".into(), units::duration);
+            format!("; {condition} was not reached in {limit}")
         }
         (EndedBy::Samples, false) => format!("; too many samples to go on until {condition}"),
         (EndedBy::Program, _) if until.is_of_time() => String::new(),
-        (EndedBy::Program | EndedBy::Condition, false) => format!("; over before {condition}"),
+        (EndedBy::Program | EndedBy::Condition, false) => format!("; ended before {condition} was reached"),
         (EndedBy::Program, true) => format!("; {condition} holds"),
         (_, true) => format!("; ended by {condition}"),
     }

@@ -101,6 +101,11 @@ impl Report {
         parts.extend(answer::verified(self));
         // No sign says that a law fits where the run failed.
         let sign = match sign {
+            AnswerSign::Good if self.warnings.iter().any(|one| one.code == PAGE_CACHE) => {
+                let told = trust::in_short(self).filter(|told| told.starts_with('⚠'));
+                let told = told.map_or("⚠".to_owned(), |told| format!("{told};"));
+                format!(" {told} memory (the page cache), not the device")
+            }
             AnswerSign::Good => trust::in_short(self).map_or(String::new(), |told| format!(" {told}")),
             other => format!(" {}", other.mark()),
         };

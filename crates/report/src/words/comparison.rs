@@ -204,15 +204,17 @@ pub fn trusted(found: &Comparison) -> String {
     match found.headline().by {
         Basis::Law => "By the GEV fit: one factor turns it into that of the new values.".into(),
         Basis::Means => {
-            "By the mean logarithms, without a law: the values are rounded, or few different ones.".into()
-        }
-        Basis::Pairs if found.is_dependent() => {
-            "Over all pairs of values, which needs no law; the interval allows for values that resemble their \
-             neighbours."
+            "By the mean logarithms, without a distribution: the values are rounded, or few different ones."
                 .into()
         }
-        Basis::Pairs => "Over all pairs of values, which needs no law.".into(),
-        Basis::Medians => "By the quantiles: no single factor turns the quiet values into the new ones.".into(),
+        Basis::Pairs if found.is_dependent() => {
+            "From all pairs of values, without a distribution; the interval allows for correlated values."
+                .into()
+        }
+        Basis::Pairs => "From all pairs of values, without a distribution.".into(),
+        Basis::Medians => {
+            "By the quantiles: no single factor turns the quiet values into the new ones.".into()
+        }
     }
 }
 

@@ -285,7 +285,7 @@ fn one_advice(advice: &Advice) -> String {
                 .into()
         }
         Advice::DoNotExtrapolate => {
-            "Use the model-free quantiles inside the sample and do not extrapolate beyond it.".into()
+            "Rarer values cannot be predicted from these; `lastrank fit --model gpd` fits the tail alone.".into()
         }
         Advice::RecordMoreDigits => "Record the values with more digits, then fit again.".into(),
         Advice::KeepTheOrder => {

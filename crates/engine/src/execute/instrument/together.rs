@@ -6,7 +6,7 @@ use samples::{Outcome, VerifiedFacts};
 
 use super::guard::{ELSEWHERE, GroupMaker, Guard, Makes, Opened};
 use super::layer::Layer;
-use super::space_watch::FileSystem;
+use super::space_watch::{FileSystem, OF_A_NAME};
 use super::table::OpenFile;
 use crate::collective::{self, FileMaker, GroupFile, REFUSED, TransferMemory};
 use crate::content::FileName;
@@ -154,6 +154,11 @@ impl Layer {
         comm: &dyn Comm,
     ) -> Result<Timed, Refusal> {
         let admitted = self.admit(driver, (path, mode), comm)?;
+        if mode.create && comm.rank() == 0 && self.has_no_room_for((path, &admitted)) {
+            comm.abandon("the file system of a parallel file would be filled (see --fill)");
+            self.settle((path, &admitted), (true, libc::EEXIST), None);
+            return Ok(self.bracket.failed(driver, libc::ENOSPC));
+        }
         let named = &admitted.named;
         let before = self.before_library(driver, comm, mode.write || mode.create);
         let mut opened = None;
@@ -191,6 +196,12 @@ impl Layer {
         Ok(timed)
     }
 
+    /// Would one more name fill the file system?
+    fn has_no_room_for(&mut self, (path, admitted): (&CStr, &Admitted<'_>)) -> bool {
+        let there = self.room.known(admitted.reached.around.device);
+        self.room.must_look(there, OF_A_NAME) && self.would_fill((path, &admitted.reached.path), OF_A_NAME)
+    }
+
     /// What is open before the library opens a file to write.
     fn before_library(&self, driver: &dyn Driver, comm: &dyn Comm, write: bool) -> Option<Vec<Opened>> {
         (write && announced(driver, comm)).then(|| self.guard.before_library()).flatten()
@@ -205,10 +216,7 @@ impl Layer {
     ) -> Result<Admitted<'p>, Refusal> {
         let library = announced(driver, comm);
         if mode.write || mode.create {
-            let reached = match library {
-                true => self.guard.reach_fixed("write to", path)?,
-                false => self.guard.reach("write to", path)?,
-            };
+            let reached = self.guard.reach_fixed("write to", path)?;
             // Before a library comes in, one rank makes the file for all, or finds it.
             let decides = !(library && mode.create) || comm.rank() == 0;
             let maker = self.guard.own_followed("write to", (path, &reached), decides)?;

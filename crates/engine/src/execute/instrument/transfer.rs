@@ -293,11 +293,11 @@ impl Layer {
         let Some(open) = self.files.get(file) else { return false };
         let descriptor = match (&open.handle, &open.group) {
             (Some(handle), _) => Some(handle.0 as i32),
-            (None, group) => group.as_ref().and_then(|group| group.descriptor()),
+            // Where an MPI library opened it, the directory that is held tells the file system.
+            (None, group) => group.as_ref().and_then(|group| group.descriptor().or(group.around())),
         };
         let path = Arc::clone(&open.path);
         let guard = &self.guard;
-        // What an MPI library opened is known by its name alone.
         let ask = || descriptor.map_or_else(|| guard.room_at(&path), |descriptor| guard.room_of(descriptor));
         let (there, found) = asked(&mut self.room, (&ask, length));
         if let Some(open) = self.files.get_mut(file)

@@ -77,7 +77,10 @@ impl GroupMaker {
 }
 
 impl FileMaker for GroupMaker {
-    fn open(&self, driver: &mut dyn Driver, access: i32) -> Outcome {
+    fn open(&self, driver: &mut dyn Driver, access: i32, makes: bool) -> Outcome {
+        if !makes {
+            return driver.open(&self.at, access | libc::O_NOFOLLOW, 0);
+        }
         let mut there = self.there;
         let mut opened = Outcome::error(libc::EEXIST);
         for _ in 0..MOST {
@@ -135,7 +138,12 @@ impl FileMaker for GroupMaker {
         Err(made)
     }
 
-    fn is_made(&self, mark: u64) {
+    fn is_made(&self, mark: u64) -> Outcome {
         self.mark.set(Some(mark));
+        // Where nothing is seen yet, as another machine may have it, the library finds that out.
+        match look(&self.at).filter(|found| self.knows(found).is_none()) {
+            Some(_) => Outcome::error(REFUSED),
+            None => Outcome::default(),
+        }
     }
 }

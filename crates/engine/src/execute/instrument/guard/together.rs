@@ -231,9 +231,7 @@ impl Guard {
     /// The call of the group is over: what is known to be what rank 0 made for all is the run's, which this rank `opened`. What has
     /// the name by now may be something else.
     pub(in super::super) fn made_together(&self, opened: Option<&FoundFile>, maker: Option<&GroupMaker>) {
-        let is_made = |found: &&FoundFile| {
-            !found.tells_birth() || maker.and_then(|maker| maker.knows(found)) == Some(true)
-        };
+        let is_made = |found: &&FoundFile| maker.and_then(|maker| maker.knows(found)) == Some(true);
         if self.judges()
             && let Some(found) = opened.filter(is_made)
         {
