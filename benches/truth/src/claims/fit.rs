@@ -109,7 +109,7 @@ fn advice() -> Vec<Clause> {
         ),
         neutral(
             "do not extrapolate",
-            "Use the model-free quantiles inside the sample and do not extrapolate beyond it",
+            "Rarer values cannot be predicted from these; `lastrank fit --model gpd` fits the tail alone",
         ),
     ]
 }
