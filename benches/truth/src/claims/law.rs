@@ -68,6 +68,7 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("parts", "{}-{}"),
         neutral("parts", "{}-{} and {} before"),
         neutral("parts", "`lastrank fit` gives a command for each"),
+        neutral("parts", "`lastrank fit` gives commands for the longest"),
         neutral("sign", "✔"),
         neutral("sign", "✖"),
         neutral("sign", "⚠"),

@@ -18,9 +18,6 @@ const MOST_ADVICE: usize = 3;
 /// Stretches that a screen has room for.
 const MOST_STRETCHES: usize = 6;
 
-/// Parts that are offered as commands.
-const MOST_PARTS: usize = 3;
-
 /// What the first screen of a fit of maxima says.
 pub struct FitAnswer<'a> {
     /// What was fitted, for the title.
@@ -127,7 +124,7 @@ impl FitAnswer<'_> {
         }
         let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| part.n >= FEWEST).collect();
         longest.sort_by_key(|part| std::cmp::Reverse(part.n));
-        longest.truncate(MOST_PARTS);
+        longest.truncate(law::MOST_PARTS);
         longest.sort_by_key(|part| part.from);
         for part in longest {
             let ends = format!("--values={}-{}", part.from, part.from + part.n - 1);

@@ -204,8 +204,19 @@ pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
     let (told, more) = found.split_at(found.len().min(MOST));
     let listed: Vec<String> = told.iter().rev().map(ends).collect();
     let earlier = if more.is_empty() { String::new() } else { format!(" and {} before", more.len()) };
-    let command = "`lastrank fit` gives a command for each";
+    let command = commands_of(found.len(), found.iter().map(|one| one.n).min().unwrap_or_default());
     (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}; {command}.", listed.join(", ")))
+}
+
+/// Parts that `fit` gives a command for.
+pub(super) const MOST_PARTS: usize = 3;
+
+/// What `fit` says of so many parts, the shortest of which has so many values.
+fn commands_of(parts: usize, shortest: usize) -> &'static str {
+    match parts <= MOST_PARTS && shortest >= tail::assess::FEWEST {
+        true => "`lastrank fit` gives a command for each",
+        false => "`lastrank fit` gives commands for the longest",
+    }
 }
 
 /// The number of a value, in groups of three digits.
@@ -248,6 +259,12 @@ mod tests {
     use tail::Gev;
     use tail::assess::{AssessOptions, assess};
     use tail::independence::TestFinding;
+
+    #[test]
+    fn no_more_commands_are_promised_than_fit_gives() {
+        assert!(commands_of(3, 50).ends_with("for each") && commands_of(1, 400).ends_with("for each"));
+        assert!(commands_of(4, 50).ends_with("the longest") && commands_of(2, 3).ends_with("the longest"));
+    }
 
     #[test]
     fn the_level_jumps_where_the_stretches_meet() {
