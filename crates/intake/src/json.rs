@@ -85,6 +85,12 @@ pub(crate) fn read(reader: impl BufRead, name: &str, wanted: &Wanted) -> Result<
         Some(Take::Json(rule)) => Some(rule),
         _ => None,
     };
+    if let (Some(rule), Some(column)) = (rule, &wanted.column)
+        && rule.series.is_empty()
+    {
+        let column = crate::error::shown(column);
+        return Err(table(format!("{} has one series, no `{column}`: leave --column out", known(format))));
+    }
     let only = (rule.is_none() && wanted.column.is_none()).then(|| only_path(&first)).flatten();
     let of_only = only.clone().map(|path| Wanted { column: Some(path), ..wanted.clone() });
     let wanted = of_only.as_ref().unwrap_or(wanted);

@@ -52,6 +52,7 @@ const TABLE: &[(&str, Option<&str>, &str, Right)] = &[
         Values("org.example.Copy.small 64 avgt", US, [4, 8], [49.0, 50.0]),
     ),
     ("criterion-sample.json", None, "Criterion sample.json", Values("", NS, [3, 3], [100.0, 110.0])),
+    ("criterion-sample.json", Some("mean"), "Criterion sample.json", Error("no `mean`: leave --column out")),
     ("criterion-estimates.json", None, "Criterion estimates.json", Error("sample.json beside it")),
     ("benchmarkdotnet.json", None, "BenchmarkDotNet JSON", Values("Copy.Small", NS, [3, 3], [105.5, 104.0])),
     ("fio.json", None, "fio JSON", Error("`fio --write_lat_log=NAME` writes the latency of each operation")),

@@ -133,6 +133,9 @@ pub struct CompareArgs {
     /// One line: the answer
     #[arg(short = 'q', long, conflicts_with_all = ["verbose", "json"])]
     pub one_line: bool,
+    /// A table in Markdown, for the summary of a CI job
+    #[arg(long, conflicts_with_all = ["verbose", "json", "one_line"])]
+    pub markdown: bool,
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,

@@ -1,19 +1,23 @@
 //! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
 
 mod fail_if;
+mod markdown;
 mod several;
 mod sides;
+mod single;
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
 use fail_if::FailIf;
+use markdown::Summary;
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::words::unsound::headline;
 use report::{
     AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
 };
 use serde_json::{Value, json};
+use single::Single;
 use tail::congestion::{
     Basis, ByLaw, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run,
 };
@@ -30,12 +34,6 @@ use crate::working::Working;
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
 
-/// What one new run by itself says of k.
-struct Single {
-    duration: f64,
-    interval: Interval,
-}
-
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let asked = args.fail_if.as_deref().map(FailIf::of).transpose()?;
@@ -49,10 +47,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if !(args.level > 0.0 && args.level < 1.0) {
         bail!("--level {}: between 0 and 1, for example 0.95", args.level);
     }
+    let is_of_two = args.more.is_empty() && !args.phases && !sides::are_folders(args)?;
+    if args.markdown && !is_of_two {
+        bail!("--markdown is the summary of two files; of runs row by row and of directories --json has all");
+    }
     if !args.more.is_empty() || args.phases {
         return several::run(args);
     }
-    if sides::are_folders(args)? {
+    if !is_of_two {
         if let Some(FailIf::OfNew(condition)) = &asked {
             bail!(
                 "--fail-if {}: it is of one run, and {} holds several; directories are compared by `factor > 1.05`",
@@ -93,7 +95,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
                 new.numbers.len()
             );
         }
-        single_runs(args, &quiet, &new, &warnings)
+        single_runs(args, &quiet, &new, (&warnings, limit))
     } else {
         samples(args, &quiet, &new, (&warnings, limit))
     };
@@ -151,6 +153,10 @@ fn samples(
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
+    } else if args.markdown {
+        let failed = limit.is_some_and(|limit| lower > limit);
+        let judged = limit.and(args.fail_if.as_deref()).map(|condition| (condition, failed));
+        output::print_whole(&Summary { quiet, new, warnings, judged }.of_samples(&found))?;
     } else if args.one_line {
         let answer =
             headline(&unsound).unwrap_or_else(|| format!("{}.", words::comparison::headline(&found)));
@@ -175,7 +181,7 @@ fn samples(
         let unit = quiet.unit(found.quiet.median);
         let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
         write_html(&ComparisonReport::of(&quiet, &new, &found, unit).with_unsound(unsound).html(), page)?;
-        if !args.json && !args.one_line {
+        if !args.json && !args.one_line && !args.markdown {
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
@@ -194,7 +200,12 @@ fn unlike(quiet: &Values, new: &Values) -> Vec<String> {
 }
 
 /// Judge each of a few new runs by itself; the smallest lower end of k.
-fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[String]) -> anyhow::Result<f64> {
+fn single_runs(
+    args: &CompareArgs,
+    quiet: &Values,
+    new: &Values,
+    (warnings, limit): (&[String], Option<f64>),
+) -> anyhow::Result<f64> {
     let cannot = || format!("cannot compare {} with {}", new.name, quiet.name);
     let law: Gev = Likelihood::new(&Series::clean(&quiet.numbers)).with_context(cannot)?.fit().law();
     let mut found = Vec::new();
@@ -214,6 +225,13 @@ fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[Str
         add_source(&mut object, quiet, new, warnings);
         soundness::add_unsound(&mut object, &values::unsound([quiet, new]));
         output::json(&object)?;
+        return Ok(lower);
+    }
+    if args.markdown {
+        let failed = limit.is_some_and(|limit| lower > limit);
+        let judged = limit.and(args.fail_if.as_deref()).map(|condition| (condition, failed));
+        let summary = Summary { quiet, new, warnings, judged };
+        output::print_whole(&summary.of_singles(&found, law.quantile(0.5), args.level))?;
         return Ok(lower);
     }
     let unit = quiet.unit(law.quantile(0.5));
@@ -252,12 +270,6 @@ fn single_runs(args: &CompareArgs, quiet: &Values, new: &Values, warnings: &[Str
     );
     output::print(&text)?;
     Ok(lower)
-}
-
-impl Single {
-    fn object(&self) -> Value {
-        json!({"duration": self.duration, "interval": self.interval})
-    }
 }
 
 /// What was taken of files that other tools made.
