@@ -41,7 +41,7 @@ pub(crate) struct Censored {
     pub low: Vec<f64>,
     pub high: Vec<f64>,
     pub count: Vec<f64>,
-    n: usize,
+    pub n: usize,
 }
 
 impl Censored {
@@ -79,6 +79,10 @@ struct Edge {
 impl Edge {
     #[inline]
     fn new(x: f64, location: f64, rate: f64, shape: f64) -> Edge {
+        if x.is_infinite() {
+            let t = if x > 0.0 { 0.0 } else { f64::INFINITY };
+            return Edge { t, first: [0.0; 3], second: [0.0; 6] };
+        }
         let z = (x - location) * rate;
         let q = shape * z;
         let w = 1.0 + q;

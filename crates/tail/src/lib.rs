@@ -44,6 +44,7 @@ mod takers;
 
 pub mod alarm;
 pub mod assess;
+pub mod binned;
 pub mod bootstrap;
 pub mod congestion;
 pub mod enclosed;
