@@ -190,7 +190,7 @@ def test_ab_of_two_commands(lr: ModuleType) -> None:
 
 def test_watch_tells_a_spike_and_goes_on_from_its_state(lr: ModuleType, tmp_path: Path) -> None:
     watcher = lr.watch(maxima(300), state=tmp_path / "state")
-    assert "quiet runs" in watcher.baseline["text"] and not watcher.alarmed
+    assert "Spike alarm" in watcher.baseline["text"] and not watcher.alarmed
     assert watcher.push(maxima(20, seed=5)) == [] and watcher.runs == 20
     (event,) = watcher.push(100.0)
     assert event.event == "spike" and event.value == 100.0 and watcher.alarmed

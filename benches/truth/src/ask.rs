@@ -167,7 +167,7 @@ pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
         let [lower, upper] = ends.map(|end| end / truth.runs);
         format!("runs that are needed beside the truth: {lower:.4} to {upper:.4}\n")
     });
-    Ok(format!("{}\n{ends}", words::planning::answer(&[plan], values.len())))
+    Ok(format!("{}\n{ends}", words::planning::answer(&[plan], values.len(), "value")))
 }
 
 /// A run whose ranks each write one after the other, each write as long as its value; where they meet all begin together.

@@ -59,13 +59,13 @@ fn runs_that_are_faster_are_told_as_compare_tells_them_and_are_no_alarm() {
     std::fs::write(folder.path().join("new.txt"), values(100, 1.0 / 1.22, 4)).unwrap();
     let done = lastrank(folder.path(), &["watch", "quiet.txt", "new.txt", "--unit", "ms"]);
     let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(done.status == Some(0) && said.contains("fast since run 1"), "{said}");
-    assert!(said.contains("no alarm; the level is fast. Only slower runs are an alarm."), "{said}");
+    assert!(done.status == Some(0) && said.contains("fast since value 1"), "{said}");
+    assert!(said.contains("no alarm; the level is fast. Only slower values are an alarm."), "{said}");
     // One median: the value of rank 200 of 400, in both commands.
     let mut quiet: Vec<f64> = values(400, 1.0, 1).lines().map(|line| line.parse().unwrap()).collect();
     quiet.sort_by(f64::total_cmp);
     let median = format!("median {:.1} ms", quiet[199]);
-    assert!(said.contains(&format!("400 quiet runs, {median}")), "{said}");
+    assert!(said.contains(&format!("400 values, {median}")), "{said}");
     let compared = lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "--unit", "ms"]).out;
     assert!(compared.contains("1.22 times faster") || compared.contains("times as fast"), "{compared}");
     assert!(compared.contains(&median), "{compared}");
@@ -84,7 +84,7 @@ fn a_difference_that_no_change_of_level_shows_is_pointed_out() {
     let done = lastrank(folder.path(), &["watch", "quiet.txt", "new.txt", "--unit", "ms"]);
     let said = done.out.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        said.contains("no alarm; the level is that of the baseline. The median of the last 25 runs is 0."),
+        said.contains("no alarm; the level is that of the baseline. The median of the last 25 values is 0."),
         "{said}"
     );
 }
@@ -157,7 +157,7 @@ fn one_value_a_call_with_a_state_finds_what_one_long_stream_finds() {
         told += &done.out;
         statuses.push(done.status.unwrap());
     }
-    assert!(told.contains("slow since run"), "{told}");
+    assert!(told.contains("SLOW since value"), "{told}");
     assert!(whole.out.contains(told.trim()), "{}\nagainst\n{told}", whole.out);
     let alarm = statuses.iter().position(|status| *status == 1).unwrap();
     assert!(statuses[..alarm].iter().all(|s| *s == 0) && statuses[alarm..].iter().all(|s| *s == 1));

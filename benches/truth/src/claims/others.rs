@@ -21,11 +21,12 @@ pub(super) fn watch() -> Vec<Clause> {
         sentence("refused: its level moves", "its level moves (", |_, asked| Sentence(asked.law().changes())),
         neutral(
             "refused",
-            "), so no rate of false alarms holds for later runs; measure a steady one, or take the steady part of it",
+            "), so no false-alarm rate holds for later values; measure it again on an idle machine (check: lastrank machine), \
+             or take the part without a change",
         ),
         sentence(
             "refused: dependent",
-            "its runs depend on each other in a way that no simple memory explains (",
+            "its values depend on each other in a way that no simple memory explains (",
             |_, asked| {
                 // An autoregression is a simple memory.
                 Sentence(!asked.law().is_independent() && !asked.law().is_stationary())
@@ -33,17 +34,18 @@ pub(super) fn watch() -> Vec<Clause> {
         ),
         neutral(
             "refused",
-            "), so no rate of false alarms holds; space the runs further apart, or take one value for each stretch that \
-             belongs together",
+            "), so no false-alarm rate holds; measure single values further apart in time, or watch one number a run: \
+             --statistic p99 --per run",
         ),
-        neutral("refused", "one law does not describe the quiet runs ("),
-        sentence(
-            "refused: too few to count",
-            "no GEV describes the quiet runs ({*}), and {*}",
-            |_, asked| Sentence(!asked.law().is_gev() || asked.law().phi > 0.0),
-        ),
+        neutral("refused", "one distribution does not describe the baseline ("),
+        sentence("refused: too few to count", "no GEV describes the baseline ({*}), and {*}", |_, asked| {
+            Sentence(!asked.law().is_gev() || asked.law().phi > 0.0)
+        }),
     ];
-    all.push(neutral("refused", "), and {} runs are too few to count a rate of {}; measure at least {}, or ask for a rate of {} or more"));
+    all.push(neutral(
+        "refused",
+        "), and {} values are too few to count a rate of {}; measure at least {}, or --false-alarm-rate {}",
+    ));
     all
 }
 
@@ -53,7 +55,7 @@ pub(super) fn scale() -> Vec<Clause> {
         neutral("answer", "The slowest of {} ranks takes {} (median)"),
         neutral("answer", "1 in 100 takes longer than {}"),
         neutral("answer", "Read the warnings"),
-        neutral("refused", "No prediction of the slowest of {} ranks: these runs do not support one"),
+        neutral("refused", "No prediction of the slowest of {} ranks: these steps do not support one"),
         Clause {
             name: "median",
             words: "median of the slowest: {} to {}",
@@ -64,19 +66,22 @@ pub(super) fn scale() -> Vec<Clause> {
             words: "p99 of the slowest: {} to {}",
             judge: |read, asked| slowest(read, asked, 0.99),
         },
-        sentence("not independent", "The runs are not independent draws of one law", |_, asked| {
+        sentence("not independent", "The steps are not a steady, independent series", |_, asked| {
             Sentence(!asked.law().is_independent())
         }),
         neutral(
             "warning",
-            "From one size to one {} times {*}: the law of larger maxima is not the fitted one yet, by up to several percent. Measure at least three sizes",
+            "The prediction is for {} times {*} measured, so it may be off by several percent. Measure at least three sizes",
         ),
         neutral(
             "warning",
-            "The parts are taken as independent; parts that share servers or network make this too pessimistic",
+            "The ranks are assumed independent. Ranks that share servers or network make the real times shorter",
         ),
-        neutral("warning", "The median there is exceeded once in {} runs here: far outside {} runs"),
-        neutral("warning", "Only {} runs were measured: at least {} are advised"),
+        neutral(
+            "warning",
+            "Only one in {} of the measured steps exceeds that median, and {} were measured: it is extrapolated",
+        ),
+        neutral("warning", "{} steps are few: measure at least {}"),
         sentence(
             "no maximum",
             "The fit has no interior maximum: nothing can be predicted from it",
@@ -97,10 +102,10 @@ fn slowest(read: &crate::Read, asked: &Asked, p: f64) -> crate::Judged {
 /// The clauses of the answer of `plan-runs`.
 pub(super) fn plan() -> Vec<Clause> {
     vec![
-        neutral("answer", "{} runs are needed ({} to {} by what this pilot knows)"),
-        neutral("answer", "{} runs are needed"),
-        neutral("answer", "{} more than measured"),
-        neutral("answer", "enough are measured"),
+        neutral("answer", "{} values are needed ({} to {} by what this pilot knows)"),
+        neutral("answer", "{} values are needed"),
+        neutral("answer", "{} more than the {} measured"),
+        neutral("answer", "the {} measured are enough"),
         Clause {
             name: "runs needed",
             words: "runs that are needed beside the truth: {} to {}",

@@ -8,31 +8,31 @@ use super::Choice;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    lastrank watch quiet.parquet today.parquet --label write --gate\n  \
+    lastrank watch good.parquet today.parquet --label write --gate\n  \
     tail -f latencies.txt | lastrank watch baseline.txt - --unit ms --json\n  \
-    lastrank watch quiet.parquet runs/ --follow --prometheus /var/lib/node_exporter/write.prom\n  \
-    lastrank watch quiet/ probes/ --statistic p99 --per run --state probe.state --quiet\n  \
-    echo \"$seconds\" | lastrank watch quiet.txt - --state write.state --quiet || mail -s slow root\n\n\
-    Exit status: 0 quiet · 1 alarmed · 2 usage or baseline · 3 the stream cannot be read, or a run in it is not sound")]
+    lastrank watch good.parquet runs/ --follow --prometheus /var/lib/node_exporter/write.prom\n  \
+    lastrank watch good/ probes/ --statistic p99 --per run --state probe.state --quiet\n  \
+    echo \"$seconds\" | lastrank watch good.txt - --state write.state --quiet || mail -s slow root\n\n\
+    Exit status: 0 no alarm · 1 alarmed · 2 usage or baseline · 3 the stream cannot be read, or a run in it is not sound")]
 pub struct WatchArgs {
-    /// Quiet runs: a run file, a CSV file or a file with one number a line
+    /// Baseline, measured on the healthy system: a run file, a CSV file or a file with one number a line
     pub baseline: PathBuf,
     /// What to watch: a file with one number a line, a run file, a directory of run files, or `-`
     pub stream: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
     /// Watch one number of each run file, not each of its values: median, p90, p99, p999, mean or max. The baseline is then
-    /// a directory of quiet runs, or such numbers
+    /// a directory of runs, or such numbers
     #[arg(long, value_name = "median|p90|p99|p999|mean|max")]
     pub statistic: Option<String>,
     /// Of what the statistic is
     #[arg(long, value_enum, value_name = "run", requires = "statistic")]
     pub per: Option<Per>,
-    /// Share of quiet runs that may give a spike alarm [default: 0.001, more from a short baseline]
+    /// Share of the values of a healthy system that may give a spike alarm [default: 0.001, more from a short baseline]
     #[arg(long, value_name = "RATE")]
     pub false_alarm_rate: Option<f64>,
-    /// Mean number of quiet runs between two false alarms of a changed level
-    #[arg(long, value_name = "RUNS", default_value_t = 1000.0)]
+    /// Mean number of healthy values between two false alarms of a changed level
+    #[arg(long, value_name = "VALUES", default_value_t = 1000.0)]
     pub run_length: f64,
     /// The slow-down to be found soonest, as a factor (1.05) or in percent (5%)
     #[arg(long, value_name = "FACTOR", default_value = "5%")]
@@ -40,7 +40,7 @@ pub struct WatchArgs {
     /// Keep the false-alarm rate in 90% of baselines, not only on average over them
     #[arg(long)]
     pub guaranteed: bool,
-    /// Take a new level that lasted for N runs (at least 50) as the new baseline
+    /// Take a new level that lasted for N values (at least 50) as the new baseline
     #[arg(long, value_name = "N")]
     pub rebaseline: Option<usize>,
     /// Go on as the file or directory grows, until Ctrl-C
@@ -110,7 +110,7 @@ pub struct ScaleArgs {
     lastrank plan-runs pilot.parquet 'width(location) < 1%' 'factor > 1.02'\n  \
     lastrank plan-runs --location 11.2 --scale 0.21 --shape 0 'width(shape) < 0.1'\n\n\
     width(…): the whole width of the interval, in percent or in the unit of the values (11ms, 0.05), of\n\
-    p50, p90, p99, p99.9, p99.99 (quantiles of the values, without a law where the pilot reaches so far),\n\
+    p50, p90, p99, p99.9, p99.99 (quantiles of the values, measured where the pilot reaches so far),\n\
     location, scale, shape, return-level(N). factor > 1.01: find a system that is 1% slower (--power).\n\
     p99=5% and k=1%, as earlier versions wrote it, still mean half the width, and factor > 1.01.")]
 pub struct PlanArgs {

@@ -32,8 +32,10 @@ struct Basis {
     inflation: f64,
     /// The runs that exist, with their fit.
     pilot: Option<Pilot>,
-    /// Runs that exist already.
+    /// Values that exist already.
     have: usize,
+    /// What one value is called: `step`, `sample` or `value`.
+    noun: &'static str,
     /// Quantiles of these with their intervals.
     intervals: Vec<QuantileInterval>,
     name: String,
@@ -102,9 +104,9 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
             (true, true) => AnswerSign::Good,
             (true, false) => AnswerSign::ToDo,
         };
-        let mut answer = words::planning::answer(&plans, basis.have);
+        let mut answer = words::planning::answer(&plans, basis.have, basis.noun);
         if basis.changed {
-            answer = format!("Only if the pilot were repetitions of one experiment: {answer}");
+            answer = format!("Only if the pilot were steady: {answer}");
         }
         if let Some(wrong) = words::unsound::headline(&basis.unsound) {
             answer = format!("{wrong} Planned all the same: {answer}");
@@ -131,8 +133,8 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
         bail!("say what is wanted how precisely\n{WHAT}");
     }
     match (pilot, law) {
-        (Some(_), true) => bail!("a pilot says the law: leave --location, --scale and --shape out"),
-        (None, false) => bail!("name a pilot, or a law with --location and --scale"),
+        (Some(_), true) => bail!("a pilot gives the distribution: leave --location, --scale and --shape out"),
+        (None, false) => bail!("name a pilot, or a distribution with --location and --scale"),
         (pilot, _) => Ok((pilot, goals)),
     }
 }
@@ -171,10 +173,11 @@ fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
 fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
     let cannot = || format!("{} cannot be a pilot", values.name);
     let series = values.series();
+    let noun = values.subject.as_ref().map_or("value", |subject| subject.value_name());
     series.require(tail::assess::FEWEST, 4).with_context(cannot)?;
     let fit = Likelihood::new(&series).with_context(cannot)?.fit();
     if fit.status == Fitted::Boundary {
-        bail!("{} cannot be a pilot: its likelihood has no maximum; measure more runs", values.name);
+        bail!("{} cannot be a pilot: its likelihood has no maximum; measure more", values.name);
     }
     let checked = independence::check_series(&series, 0.05).with_context(cannot)?;
     // On a screen the headline says what is wrong with the run.
@@ -187,17 +190,15 @@ fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
             .filter(|test| test.question != independence::Question::Autocorrelation)
             .map(|test| {
                 format!(
-                    "The pilot is not repetitions of one experiment ({}): no number of runs mends that.",
+                    "The pilot is not steady ({}): more of the same do not mend that. Measure again on an idle machine.",
                     words::finding(&test.finding)
                 )
             }),
     );
     let changed = warnings.len() > before;
     if series.len() < 50 {
-        warnings.push(format!(
-            "A pilot of {} runs knows the law roughly: plan again when there are more.",
-            series.len()
-        ));
+        warnings
+            .push(format!("{} {noun}s are few for a pilot: plan again when there are more.", series.len()));
     }
     let law = fit.law();
     let resembles = checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
@@ -206,6 +207,7 @@ fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
         inflation: checked.variance_inflation,
         pilot: Some(Pilot::new(series.values().to_vec(), fit, resembles)),
         have: series.len(),
+        noun,
         intervals: results::of_values_taken_by(&values.numbers, &values.takers).1,
         unit: values.unit(law.quantile(0.5)),
         seconds: values.seconds,
@@ -219,18 +221,19 @@ fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
 fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
     let factor = args.choice.unit.map_or(1.0, TimeUnit::seconds);
     let (Some(location), Some(scale)) = (args.location, args.scale) else {
-        bail!("name a pilot, or a law with --location and --scale");
+        bail!("name a pilot, or a distribution with --location and --scale");
     };
     let law = Gev::new(location * factor, scale * factor, args.shape.unwrap_or(0.0))
-        .context("no law of maxima has these parameters")?;
+        .context("no distribution of maxima has these parameters")?;
     let seconds = args.choice.unit.is_some();
     Ok(Basis {
         law,
         inflation: 1.0,
         pilot: None,
         have: 0,
+        noun: "value",
         intervals: Vec::new(),
-        name: "an assumed law".into(),
+        name: "an assumed distribution".into(),
         unit: if seconds { Unit::of_duration(law.quantile(0.5)) } else { Unit::NONE },
         seconds,
         changed: false,
@@ -343,7 +346,11 @@ fn round(number: f64) -> f64 {
 fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
     let unit = basis.unit;
     let Gev { location, scale, shape } = basis.law;
-    let runs = if basis.have > 0 { format!(", {} runs", count(basis.have as u64)) } else { String::new() };
+    let runs = if basis.have > 0 {
+        format!(", {} {}s", count(basis.have as u64), basis.noun)
+    } else {
+        String::new()
+    };
     let mut text = format!(
         "{}{runs}: location {}, scale {}, shape {}\n",
         basis.name,
@@ -352,13 +359,13 @@ fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
         report::fixed(shape, 3)
     );
     for warning in &basis.warnings {
-        text += &report::sentence("warning: ", warning);
+        text += &report::sentence("⚠ ", warning);
     }
     text.push('\n');
     let percent = report::confidence(args.level);
     let mut table = Table::new(
-        "Runs needed",
-        &["<for", "value", "± half-width", "runs if independent", "runs", "further runs"],
+        "How many are needed",
+        &["<for", "value", "± half-width", "if independent", "needed", "further"],
     );
     for plan in plans {
         let further = (plan.runs - basis.have as f64).max(0.0);
@@ -378,9 +385,12 @@ fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
     text += &table.text();
     text.push('\n');
     for plan in plans.iter().filter(|plan| plan.power.is_some() || plan.runs < 50.0) {
-        text += &report::sentence(&format!("{}: ", name(plan.goal.quantity)), &words::planning::text(plan));
+        text += &report::sentence(
+            &format!("{}: ", name(plan.goal.quantity)),
+            &words::planning::text(plan, basis.noun),
+        );
     }
-    text += &format!("Intervals are meant at {percent}.");
+    text += &format!("Intervals: {percent}.");
     let worth: Vec<String> = plans
         .iter()
         .filter(|plan| plan.variance_inflation > 1.05)
@@ -388,9 +398,9 @@ fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
         .collect();
     text += &match worth.is_empty() {
         false => {
-            format!(" Neighbours are correlated, so that several runs are worth one: {}.\n", worth.join(", "))
+            format!(" Slow {}s cluster, so more are needed, times {}.\n", basis.noun, worth.join(", "))
         }
-        true => " Runs count as independent.\n".into(),
+        true => format!(" The {}s are taken as independent.\n", basis.noun),
     };
     text
 }

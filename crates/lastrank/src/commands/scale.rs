@@ -202,9 +202,9 @@ fn text(
         let lead = match found.trust {
             // The assumptions for a single size were stated above.
             Trust::Supported if several.is_none() => continue,
-            Trust::Supported => format!("note, {} ranks: ", found.to),
-            Trust::Warned => format!("warning, {} ranks: ", found.to),
-            Trust::Refused => format!("not to be used, {} ranks: ", found.to),
+            Trust::Supported => format!("  {} ranks: ", samples::units::count(found.to as u64)),
+            Trust::Warned => format!("⚠ {} ranks: ", samples::units::count(found.to as u64)),
+            Trust::Refused => format!("⚠ {} ranks, not to be used: ", samples::units::count(found.to as u64)),
         };
         for warning in words::prediction::warnings(&found.warnings) {
             said += &report::sentence(&lead, &warning);
@@ -266,7 +266,7 @@ fn table(
     several: Option<&Joint>,
 ) -> Table {
     let mut table =
-        Table::new("The slowest of that many ranks", &["ranks", "<quantity", "value", "from", "to", "<"]);
+        Table::new("The slowest rank of a step", &["ranks", "<quantity", "value", "from", "to", "<"]);
     for found in predictions {
         for (index, quantile) in found.quantiles.iter().enumerate() {
             let name = match index.checked_sub(3).and_then(|at| periods.get(at)) {
@@ -310,7 +310,7 @@ fn table(
         ),
         None => {
             format!(
-                "from, to: {percent} interval of the fit and of a shape that goes on towards 0; it does not know of what the \
+                "from, to: {percent} interval of the fit and of a shape that goes on towards 0; it leaves out what the \
                  warnings name."
             )
         }

@@ -123,7 +123,7 @@ impl Worded for Joint {
 
 impl Worded for Plan {
     fn word(&self, json: &mut Value) {
-        json["text"] = super::planning::text(self).into();
+        json["text"] = super::planning::text(self, "value").into();
     }
 }
 
@@ -135,6 +135,6 @@ impl Worded for Latency {
 
 impl Worded for Baseline {
     fn word(&self, json: &mut Value) {
-        json["warnings"] = super::alarm::warnings(self).into();
+        json["warnings"] = super::alarm::warnings(self, "value").into();
     }
 }

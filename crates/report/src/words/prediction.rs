@@ -14,13 +14,15 @@ pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String
     let trust = match found.trust {
         Trust::Supported => "",
         Trust::Warned if disagreement(&found.warnings).is_some() => {
-            " The law fits the sizes badly: read the warnings."
+            " The fit describes the sizes badly: read the warnings."
         }
         Trust::Warned => " Read the warnings.",
         Trust::Refused => {
             let why = match disagreement(&found.warnings) {
-                Some(p) => format!("one law does not describe the measured sizes (p {})", probability(p)),
-                None => "these runs do not support one".into(),
+                Some(p) => {
+                    format!("one distribution does not describe the measured sizes (p {})", probability(p))
+                }
+                None => "these steps do not support one".into(),
             };
             let measured = largest.map_or(String::new(), |(parts, median)| {
                 format!(
@@ -38,7 +40,7 @@ pub fn answer(found: &Scaled, largest: Option<(f64, f64)>, unit: Unit) -> String
     format!("The slowest of {ranks} ranks{typical}{slow}.{trust}")
 }
 
-/// The p-value of one law for all sizes, where it is warned of.
+/// The p-value of one distribution for all sizes, where it is warned of.
 fn disagreement(warnings: &[PredictionWarning]) -> Option<f64> {
     warnings.iter().find_map(|one| match one {
         PredictionWarning::SizesDisagree { p } => Some(*p),
@@ -54,38 +56,38 @@ pub fn warnings(all: &[PredictionWarning]) -> Vec<String> {
 fn warning(one: &PredictionWarning) -> String {
     match one {
         PredictionWarning::FewRuns { runs, advised, parts: None } => {
-            format!("Only {runs} runs were measured: at least {advised} are advised.")
+            format!("{runs} steps are few: measure at least {advised}.")
         }
         PredictionWarning::FewRuns { runs, advised, parts: Some(parts) } => {
-            format!("Only {runs} runs with {parts} parts: at least {advised} are advised.")
+            format!("{runs} steps with {parts} ranks are few: measure at least {advised}.")
         }
         PredictionWarning::NoInteriorMaximum => {
             "The fit has no interior maximum: nothing can be predicted from it.".into()
         }
         PredictionWarning::NotIndependent { parts, finding } => {
-            let of = parts.map_or(String::new(), |parts| format!(" with {parts} parts"));
-            format!("The runs{of} are not independent draws of one law: {}.", super::finding(finding))
+            let of = parts.map_or(String::new(), |parts| format!(" with {parts} ranks"));
+            format!("The steps{of} are not a steady, independent series: {}.", super::finding(finding))
         }
         PredictionWarning::FarFromOneSize { times, larger } => format!(
-            "From one size to one {times:.0} times {}: the law of larger maxima is not the fitted one yet, by up to \
-             several percent. Measure at least three sizes.",
-            if *larger { "as large" } else { "smaller" }
+            "The prediction is for {times:.0} times {} measured, so it may be off by several percent. Measure at least three \
+             sizes.",
+            if *larger { "as many ranks as were" } else { "fewer ranks than were" }
         ),
         PredictionWarning::IndependentParts => {
-            "The parts are taken as independent; parts that share servers or network make this too pessimistic."
+            "The ranks are assumed independent. Ranks that share servers or network make the real times shorter."
                 .into()
         }
         PredictionWarning::BeyondSample { once_in, runs } => {
-            format!("The median there is exceeded once in {once_in:.0} runs here: far outside {runs} runs.")
+            format!("Only one in {once_in:.0} of the measured steps exceeds that median, and {runs} were measured: it is extrapolated.")
         }
         PredictionWarning::ShapeDrifts { limit, p } => format!(
-            "The shape drifts with the size, towards {limit:.3} for very many parts (p {}): predictions carry the \
+            "The shape drifts with the size, towards {limit:.3} for very many ranks (p {}): predictions carry the \
              drift, whose form is an approximation.",
             probability(*p)
         ),
         PredictionWarning::SizesDisagree { p } => format!(
-            "One law with one exponent does not describe all sizes (p {}): the shape changes with the size, or the \
-             sizes were not measured alike.",
+            "One distribution with one exponent does not describe all sizes (p {}): the shape changes with the size, or \
+             the sizes were not measured alike.",
             probability(*p)
         ),
         PredictionWarning::ExponentAtBound { bound } => format!(
@@ -94,13 +96,12 @@ fn warning(one: &PredictionWarning) -> String {
              predicted from this."
         ),
         PredictionWarning::ModelErrorUnknown => {
-            "How far the maxima of these sizes are from their limiting law cannot be told, so the intervals do not know \
-             of it."
+            "How far these maxima are from their limiting distribution is not known, so the intervals leave it out."
                 .into()
         }
         PredictionWarning::FarFromSizes { to, smallest, largest } => format!(
-            "{to:.0} parts are far outside the measured {smallest:.0} to {largest:.0}: the law of larger maxima \
-             changes on the way, by more than the intervals know."
+            "{to:.0} ranks are far outside the measured {smallest:.0} to {largest:.0}: the distribution changes on the \
+             way, by more than the intervals allow for."
         ),
     }
 }

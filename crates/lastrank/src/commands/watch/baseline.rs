@@ -11,9 +11,11 @@ use crate::cli::WatchArgs;
 use crate::statistic::Statistic;
 use crate::values::{self, Values};
 
-/// The values of the quiet runs and the options of the monitor.
-pub struct QuietRuns {
+/// The values of the baseline and the options of the monitor.
+pub struct Healthy {
     pub values: Values,
+    /// What one value is called: `step`, `sample`, `run` or `value`.
+    pub noun: &'static str,
     pub options: AlarmOptions,
     /// A hash of the values: a state file of other values is refused.
     pub fingerprint: String,
@@ -23,7 +25,7 @@ pub struct QuietRuns {
 const DEFAULT_RATE: f64 = 1e-3;
 
 /// Reads the baseline, and checks that it has enough values for the options.
-pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
+pub fn read(args: &WatchArgs) -> anyhow::Result<Healthy> {
     let factor = factor(&args.shift)?;
     let choice = &args.choice;
     let statistic = per_run::statistic(args)?;
@@ -32,7 +34,7 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
         of_folder(&args.baseline, statistic, choice, None)?
     } else if statistic.is_some() && values::is_run(&args.baseline) {
         bail!(
-            "--statistic makes one value of {}; name a directory of at least 50 quiet runs",
+            "--statistic makes one value of {}; name a directory of at least 50 runs of the healthy system",
             args.baseline.display()
         )
     } else if args.stream.is_dir() || values::is_run(&args.stream) || values::is_run(&args.baseline) {
@@ -58,18 +60,18 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
     let rate = match args.false_alarm_rate {
         None => DEFAULT_RATE.max(least),
         Some(rate) if !(rate > 0.0 && rate < 0.5) => {
-            bail!("--false-alarm-rate {rate}: a share of the runs between 0 and 0.5, for example 0.001")
+            bail!("--false-alarm-rate {rate}: a share of the values between 0 and 0.5, for example 0.001")
         }
         Some(rate) if rate < least => bail!(
-            "--false-alarm-rate {rate}: {n} quiet runs carry no rate below {}; measure at least {:.0}, or ask \
-             for more",
+            "--false-alarm-rate {rate}: {n} values support no rate below {}; measure at least {:.0}, or ask for a \
+             higher rate",
             report::significant(least, 2),
             (0.1 / rate).ceil()
         ),
         Some(rate) => rate,
     };
     if !(args.run_length > 1.0 && args.run_length.is_finite()) {
-        bail!("--run-length {}: a number of runs above 1, for example 1000", args.run_length);
+        bail!("--run-length {}: a number of values above 1, for example 1000", args.run_length);
     }
     let options = AlarmOptions {
         false_alarms: rate,
@@ -80,7 +82,12 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<QuietRuns> {
         relax: args.false_alarm_rate.is_none(),
         ..AlarmOptions::default()
     };
-    Ok(QuietRuns { fingerprint: fingerprint(&values.numbers), values, options })
+    let noun = match &values.subject {
+        _ if is_folder && statistic.is_some() => "run",
+        Some(subject) => subject.value_name(),
+        None => "value",
+    };
+    Ok(Healthy { fingerprint: fingerprint(&values.numbers), values, noun, options })
 }
 
 /// One value of each run of a directory, the earliest run first; all runs are of what `like`, or the first, is about.
@@ -136,14 +143,14 @@ fn fingerprint(numbers: &[f64]) -> String {
     format!("{hash:016x}")
 }
 
-impl QuietRuns {
+impl Healthy {
     /// Fit and calibrate: the part that takes a moment.
     pub fn calibrate(&self, guaranteed: bool) -> anyhow::Result<Baseline> {
         if self.values.numbers.len() < 50 {
             bail!(
-                "{} holds {} quiet runs; a baseline needs at least 50, and 400 are better: measure more",
+                "{} has {}; a baseline needs at least 50, and 400 are better: measure more",
                 self.values.name,
-                self.values.numbers.len()
+                amount(self.values.numbers.len(), self.noun)
             );
         }
         let name = &self.values.name;
@@ -156,9 +163,9 @@ impl QuietRuns {
         if guaranteed && !baseline.guarantee() {
             let needed = (0.1f64.ln() / (-baseline.spike.false_alarms).ln_1p()).ceil();
             bail!(
-                "--guaranteed: no law describes {name}, and its {} runs are too few to keep a rate of {} in 90% of \
+                "--guaranteed: no distribution describes {name}, and {} are too few to keep a rate of {} in 90% of \
                  baselines by counting; measure at least {needed:.0}, or ask for a higher rate",
-                baseline.n,
+                amount(baseline.n, self.noun),
                 report::significant(baseline.spike.false_alarms, 2)
             );
         }
@@ -167,49 +174,59 @@ impl QuietRuns {
 }
 
 /// What the monitor promises, for a reader.
-pub fn words(quiet: &QuietRuns, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
-    let mut text = format!(
-        "Baseline {}: {} quiet runs, median {}.\n",
-        quiet.values.name,
-        baseline.n,
-        unit.plain(baseline.median())
+pub fn words(healthy: &Healthy, baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
+    let mut text = report::sentence(
+        "",
+        &format!(
+            "Baseline {}: {}, median {}.",
+            healthy.values.name,
+            amount(baseline.n, healthy.noun),
+            unit.plain(baseline.median())
+        ),
     );
     text += &match &baseline.counted {
-        Some(counted) => by_counting(baseline, counted, unit),
-        None => by_law(baseline, unit, asked),
+        Some(counted) => by_counting(baseline, counted, unit, healthy.noun),
+        None => by_law(baseline, unit, healthy.noun, asked),
     };
-    for warning in quiet.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline)) {
-        text += &report::sentence("warning:   ", &warning);
+    for warning in
+        healthy.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline, healthy.noun))
+    {
+        text += &report::sentence("⚠ ", &warning);
     }
     text
 }
 
-/// The promise that rests on the fitted law.
-fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
+/// `400 steps`, `1 run`.
+fn amount(n: usize, noun: &str) -> String {
+    format!("{} {noun}{}", samples::units::count(n as u64), if n == 1 { "" } else { "s" })
+}
+
+/// The promise that relies on the fitted distribution.
+fn by_law(baseline: &Baseline, unit: report::Unit, noun: &str, asked: bool) -> String {
     let spike = &baseline.spike;
     let options = &baseline.options;
     let once = samples::units::count((1.0 / spike.false_alarms).round() as u64);
     let guaranteed = baseline.guaranteed;
     let rest = match guaranteed {
         true => format!(
-            "kept in 90% of baselines; on average over them {} would do",
+            "kept in 90% of baselines; on average over baselines {} is enough",
             unit.plain(average(baseline))
         ),
         false => {
-            format!("on average over baselines; kept in 90% of them above {}", unit.plain(spike.guaranteed))
+            format!("on average over baselines; 90% of them keep it above {}", unit.plain(spike.guaranteed))
         }
     };
     let mut text = report::sentence(
-        "  Spike:   ",
+        "  Spike alarm: ",
         &format!(
-            "a run above {}. A quiet system gives one in {once} runs ({rest}).",
+            "a {noun} above {}. A healthy system has one in {once} {noun}s ({rest}).",
             unit.plain(spike.value)
         ),
     );
     text += &report::sentence(
-        "  Level:   ",
+        "  Level alarm: ",
         &format!(
-            "slower or faster for good, tuned to {}. A quiet system gives a false one in {} runs{}.",
+            "{noun}s that stay about {} slower. A healthy system raises it falsely once in {} {noun}s{}.",
             report::confidence(options.factor - 1.0),
             samples::units::count(options.run_length.round() as u64),
             if guaranteed { " or more, in 90% of baselines" } else { ", on average over baselines" }
@@ -217,27 +234,18 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
     );
     if guaranteed && !asked {
         text += &report::sentence(
-            "  Careful: ",
+            "⚠ ",
             &format!(
-                "{} quiet runs are few, so both thresholds are those of --guaranteed; from 200 on they keep the \
-                 rates on average.",
-                baseline.n
+                "{} are few, so both limits are those of --guaranteed; 200 {noun}s or more keep the rates on average.",
+                amount(baseline.n, noun)
             ),
         );
     }
-    text += &report::sentence(
-        "  Carries: ",
-        &format!(
-            "false-alarm rates down to {}, a tenth of one in {} runs.",
-            report::significant(0.1 / baseline.n as f64, 2),
-            baseline.n
-        ),
-    );
     if let (Some(rank), Some(rate)) = (spike.rank, spike.rank_rate) {
         text += &report::sentence(
-            "  Counted: ",
+            "  Counted:     ",
             &format!(
-                "without any law, one quiet run in {} is above {}.",
+                "without a distribution, one {noun} in {} of a healthy system is above {}.",
                 samples::units::count((1.0 / rate).round() as u64),
                 unit.plain(rank)
             ),
@@ -247,38 +255,30 @@ fn by_law(baseline: &Baseline, unit: report::Unit, asked: bool) -> String {
 }
 
 /// The promise of thresholds that are counted.
-fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::Unit) -> String {
+fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::Unit, noun: &str) -> String {
     let spike = &baseline.spike;
     let kept = if baseline.guaranteed { "in 90% of baselines" } else { "on average over baselines" };
     let once = |rate: f64| samples::units::count((1.0 / rate).floor() as u64);
-    let mut text = report::sentence("  Counted: ", &report::words::alarm::counted(counted));
+    let mut text = report::sentence("  Counted:     ", &report::words::alarm::counted(counted));
     text += &report::sentence(
-        "  Spike:   ",
+        "  Spike alarm: ",
         &format!(
-            "a run above {}. A quiet system gives at most one in {} runs ({kept}, whatever their law).",
+            "a {noun} above {}. A healthy system has at most one in {} {noun}s ({kept}, whatever their distribution).",
             unit.plain(spike.value),
             once(spike.false_alarms)
         ),
     );
     text += &report::sentence(
-        "  Level:   ",
+        "  Level alarm: ",
         &format!(
-            "slower where {} of {block} runs in a row are above {}, faster where {} are below {}; not tuned to a size. \
-             A quiet system gives at most one false one in {} runs ({kept}, whatever their law).",
+            "slower where {} of {block} {noun}s in a row are above {}, faster where {} are below {}; not tuned to a \
+             size. A healthy system raises it falsely at most once in {} {noun}s ({kept}, whatever their distribution).",
             counted.slow.count,
             unit.plain(counted.slow.value),
             counted.fast.count,
             unit.plain(counted.fast.value),
             once(counted.slow.rate + counted.fast.rate),
             block = counted.block
-        ),
-    );
-    text += &report::sentence(
-        "  Carries: ",
-        &format!(
-            "false-alarm rates down to {}, one in {} runs.",
-            report::significant(1.0 / (baseline.n as f64 + 1.0), 2),
-            baseline.n + 1
         ),
     );
     text

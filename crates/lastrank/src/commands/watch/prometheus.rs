@@ -89,13 +89,13 @@ impl Metrics<'_> {
         metric(
             "false_alarm_rate",
             "gauge",
-            "Share of quiet runs that give a spike alarm.",
+            "Share of healthy values that give a spike alarm.",
             &[("", baseline.spike.false_alarms)],
         );
         metric(
             "run_length_runs",
             "gauge",
-            "Mean number of quiet runs between false alarms of the level.",
+            "Mean number of healthy values between false alarms of the level.",
             &[("", baseline.options.run_length)],
         );
         metric(

@@ -10,7 +10,7 @@ use report::{AnswerSign, Unit, answer_line, significant};
 use serde_json::{Value, json};
 use tail::alarm::{Event, Level, Watch};
 
-use super::baseline::{self, QuietRuns};
+use super::baseline::{self, Healthy};
 use super::prometheus::Metrics;
 use super::state::{Position, State};
 use crate::cli::WatchArgs;
@@ -26,7 +26,7 @@ const NAMED: u64 = 10;
 /// A monitor at work.
 pub struct Session<'a> {
     args: &'a WatchArgs,
-    quiet: QuietRuns,
+    healthy: Healthy,
     state: State,
     unit: Unit,
     /// Values, alarms and bad lines of this call.
@@ -43,23 +43,23 @@ pub struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Calibrates, or resumes from the state file; prints the rates of false alarms.
-    pub fn open(args: &'a WatchArgs, quiet: QuietRuns) -> anyhow::Result<Self> {
+    pub fn open(args: &'a WatchArgs, healthy: Healthy) -> anyhow::Result<Self> {
         let old = match &args.state {
-            Some(path) => State::load(path, &quiet, args.guaranteed)?,
+            Some(path) => State::load(path, &healthy, args.guaranteed)?,
             None => None,
         };
         let resumed = old.is_some();
         let state = match old {
             Some(state) => state,
-            None => State::new(&quiet, args.guaranteed, quiet.calibrate(args.guaranteed)?.watch()),
+            None => State::new(&healthy, args.guaranteed, healthy.calibrate(args.guaranteed)?.watch()),
         };
-        let unit = quiet.values.unit(state.watch.baseline.median());
-        if args.prometheus.is_some() && !quiet.values.seconds {
+        let unit = healthy.values.unit(state.watch.baseline.median());
+        if args.prometheus.is_some() && !healthy.values.seconds {
             bail!("--prometheus wants seconds: say with --unit which unit the plain numbers are in");
         }
         let mut session = Session {
             args,
-            quiet,
+            healthy,
             state,
             unit,
             values: 0,
@@ -84,20 +84,20 @@ impl<'a> Session<'a> {
         }
         let text = match resumed {
             true => format!(
-                "Going on after {} runs; the level is {}.\n",
-                samples::units::count(watch.runs),
+                "Going on after {}; the level is {}.\n",
+                amount(watch.runs, self.healthy.noun),
                 level(watch.level)
             ),
-            false => baseline::words(&self.quiet, &watch.baseline, self.unit, self.args.guaranteed),
+            false => baseline::words(&self.healthy, &watch.baseline, self.unit, self.args.guaranteed),
         };
         if self.args.json {
             let event = if resumed { "resumed" } else { "baseline" };
             return self.line(json!({
                 "event": event,
-                "name": self.quiet.values.name,
-                "seconds": self.quiet.values.seconds,
+                "name": self.healthy.values.name,
+                "seconds": self.healthy.values.seconds,
                 "baseline": report::words::json(&watch.baseline)?,
-                "warnings": self.quiet.values.warnings(),
+                "warnings": self.healthy.values.warnings(),
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
 
     /// The factor that brings a plain number of the stream into the unit of the baseline.
     fn factor(&self) -> f64 {
-        match (self.args.choice.unit, self.quiet.values.seconds) {
+        match (self.args.choice.unit, self.healthy.values.seconds) {
             (Some(unit), true) => unit.seconds(),
             _ => 1.0,
         }
@@ -115,19 +115,19 @@ impl<'a> Session<'a> {
     /// Takes one number of a text, in its own unit or that of `--unit`, without either in that of the baseline.
     pub fn push_plain(&mut self, number: f64, unit: Option<intake::Unit>) -> anyhow::Result<()> {
         if let Some(unit) = unit {
-            if !self.quiet.values.seconds {
+            if !self.healthy.values.seconds {
                 anyhow::bail!(
                     "{} is in {}; say with --unit which unit the numbers of {} are in",
                     self.stream(),
                     unit.symbol(),
-                    self.quiet.values.name
+                    self.healthy.values.name
                 );
             }
             return self.push(number * unit.seconds());
         }
         let value = number * self.factor();
         let median = self.state.watch.baseline.median();
-        let known = self.args.choice.unit.is_some() || !self.quiet.values.seconds;
+        let known = self.args.choice.unit.is_some() || !self.healthy.values.seconds;
         if !known && self.values == 0 && !(0.01..100.0).contains(&(value / median)) {
             self.note(&format!(
                 "the first value is {} times the baseline's median: plain numbers are taken as seconds, \
@@ -139,8 +139,8 @@ impl<'a> Session<'a> {
     }
 
     /// The baseline's values.
-    pub fn quiet(&self) -> &QuietRuns {
-        &self.quiet
+    pub fn healthy(&self) -> &Healthy {
+        &self.healthy
     }
 
     /// How far the stream was read.
@@ -173,7 +173,7 @@ impl<'a> Session<'a> {
                     if self.args.guaranteed {
                         baseline.guarantee();
                     }
-                    self.unit = self.quiet.values.unit(baseline.median());
+                    self.unit = self.healthy.values.unit(baseline.median());
                 }
             }
             self.tell(&event, before)?;
@@ -194,28 +194,30 @@ impl<'a> Session<'a> {
     }
 
     fn words(&self, event: &Event, unit: Unit) -> String {
+        let noun = self.healthy.noun;
         let changed = |run: &u64, since: &u64, factor: &f64, what: &str| {
             format!(
-                "run {run}: {what} since run {since}, {} times the baseline's median",
+                "{noun} {run}: {what} since {noun} {since}, {} times the baseline's median",
                 significant(*factor, 4)
             )
         };
         let apart = |value: f64, threshold: f64| unit.apart([value, threshold]);
         match event {
             Event::Spike { run, value, threshold, probability } => format!(
-                "run {run}: spike, {} is above {}; of quiet runs {} so slow",
+                "{noun} {run}: SPIKE {} (limit {}); {} so slow",
                 apart(*value, *threshold)[0],
                 apart(*value, *threshold)[1],
                 match 1.0 / probability {
-                    once if once < 1e6 => format!("one in {} is", samples::units::count(once.round() as u64)),
-                    _ => "fewer than one in a million are".into(),
+                    once if once < 1e6 =>
+                        format!("one in {} healthy {noun}s is", samples::units::count(once.round() as u64)),
+                    _ => format!("fewer than one in a million healthy {noun}s are"),
                 }
             ),
-            Event::Slow { run, since, factor, .. } => changed(run, since, factor, "slow"),
+            Event::Slow { run, since, factor, .. } => changed(run, since, factor, "SLOW"),
             Event::Fast { run, since, factor, .. } => changed(run, since, factor, "fast"),
-            Event::Recovered { run } => format!("run {run}: back at the level of the baseline"),
+            Event::Recovered { run } => format!("{noun} {run}: back at the level of the baseline"),
             Event::Rebaselined { run, runs } => format!(
-                "run {run}: the last {runs} runs are the baseline now, median {}; a spike is a run above {}",
+                "{noun} {run}: the last {runs} {noun}s are the baseline now, median {}; a spike is a {noun} above {}",
                 self.unit.plain(self.state.watch.baseline.median()),
                 self.unit.plain(self.state.watch.baseline.spike.value)
             ),
@@ -351,7 +353,7 @@ impl<'a> Session<'a> {
                 "status": status as u8,
             }))?;
         } else {
-            let mut parts = vec![amount(self.values, "run")];
+            let mut parts = vec![amount(self.values, self.healthy.noun)];
             parts.push(match self.alarms {
                 0 => "no alarm".into(),
                 n => amount(n, "alarm"),
@@ -371,7 +373,12 @@ impl<'a> Session<'a> {
                 0 if self.alarms == 0 => {
                     format!("No value came from {}: nothing was watched.", self.stream())
                 }
-                _ => format!("{}; the level is {}.{}", parts.join(", "), level(watch.level), beside(watch)),
+                _ => format!(
+                    "{}; the level is {}.{}",
+                    parts.join(", "),
+                    level(watch.level),
+                    beside(watch, self.healthy.noun)
+                ),
             };
             output::tell_screen(&answer_line(sign, &text, output::screen_options()))?;
         }
@@ -386,7 +393,7 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Begins the stream anew, since it is another file than the last time.
+    /// Begins the stream again, since it is another file than the last time.
     pub fn restart(&mut self) {
         let stream = self.args.stream.display().to_string();
         self.state.position = Position { stream, files: BTreeSet::new(), ..Position::default() };
@@ -401,22 +408,22 @@ fn level(level: Level) -> &'static str {
     }
 }
 
-/// Fewest runs whose median is told beside the baseline's.
+/// Fewest values whose median is told next to the baseline's.
 const FEWEST_BESIDE: usize = 20;
 
-/// What the end of a stream says beside its alarms: that only slower runs are one, and how the runs as a whole differ from the
-/// baseline where the level did not change by the evidence of runs as they came.
-fn beside(watch: &Watch) -> String {
+/// What the end of a stream says next to its alarms: that only slower values are one, and how all values differ from the
+/// baseline where the level did not change by the evidence of values as they came.
+fn beside(watch: &Watch, noun: &str) -> String {
     let tuned = watch.baseline.options.factor;
     match (watch.level, watch.overall()) {
-        (Level::Fast, _) => " Only slower runs are an alarm.".into(),
+        (Level::Fast, _) => format!(" Only slower {noun}s are an alarm."),
         (Level::Quiet, Some((factor, runs)))
             if runs >= FEWEST_BESIDE && !(1.0 / tuned..=tuned).contains(&factor) =>
         {
             format!(
                 " The median of the last {} is {} times the baseline's: `lastrank compare` says whether that is more than \
              chance.",
-                amount(runs as u64, "run"),
+                amount(runs as u64, noun),
                 significant(factor, 3)
             )
         }

@@ -33,7 +33,7 @@ pub fn waits(args: &WatchArgs) -> bool {
 pub fn read(args: &WatchArgs, session: &mut Session, stop: Option<StopSignals>) -> anyhow::Result<()> {
     let path = args.stream.as_path();
     if path == Path::new("-") {
-        values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
+        values::reject_run_options_of_stream(path, &args.choice, session.healthy().values.subject.is_some())?;
         return pipe(BufReader::new(std::io::stdin()), args, session, stop);
     }
     let kind = std::fs::metadata(path).with_context(|| format!("cannot watch {}", path.display()))?;
@@ -181,7 +181,7 @@ fn take(line: &[u8], number: u64, lines: &mut NumberLines, session: &mut Session
 /// What a text file holds beyond the position. A last line without its end is left for the next look, where
 /// there is one.
 fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut NumberLines) -> anyhow::Result<()> {
-    values::reject_run_options_of_stream(path, &args.choice, session.quiet().values.subject.is_some())?;
+    values::reject_run_options_of_stream(path, &args.choice, session.healthy().values.subject.is_some())?;
     let cannot = || format!("cannot read {}", path.display());
     let mut file = BufReader::new(File::open(path).with_context(cannot)?);
     let head =
@@ -284,7 +284,7 @@ fn of_run(
     session: &mut Session,
 ) -> anyhow::Result<Vec<f64>> {
     let choice = args.choice.of_run();
-    let quiet = &session.quiet().values;
+    let quiet = &session.healthy().values;
     if !quiet.seconds {
         bail!(
             "{} is a run, in seconds; say with --unit which unit the numbers of {} are in",

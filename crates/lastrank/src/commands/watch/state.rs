@@ -7,7 +7,7 @@ use anyhow::{Context, bail};
 use serde::{Deserialize, Serialize};
 use tail::alarm::{AlarmOptions, BaselineWarning, Watch};
 
-use super::baseline::QuietRuns;
+use super::baseline::Healthy;
 use crate::exit::BrokenInput;
 
 /// The schema of the state file.
@@ -118,7 +118,7 @@ pub struct Counts {
 
 impl State {
     /// A state at the beginning.
-    pub fn new(quiet: &QuietRuns, guaranteed: bool, watch: Watch) -> State {
+    pub fn new(quiet: &Healthy, guaranteed: bool, watch: Watch) -> State {
         State {
             schema: SCHEMA.into(),
             baseline: Origin { name: quiet.values.name.clone(), fingerprint: quiet.fingerprint.clone() },
@@ -132,7 +132,7 @@ impl State {
     }
 
     /// The state in the file `path`; none where there is no such file yet.
-    pub fn load(path: &Path, quiet: &QuietRuns, guaranteed: bool) -> anyhow::Result<Option<State>> {
+    pub fn load(path: &Path, quiet: &Healthy, guaranteed: bool) -> anyhow::Result<Option<State>> {
         let anew = "remove it to start again";
         let bytes = match store::read_ordinary(path, LONGEST) {
             Err(store::Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::NotFound => {
