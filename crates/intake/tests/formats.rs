@@ -371,12 +371,46 @@ fn a_log_of_fio_under_another_name_is_a_table_that_asks() {
     assert!(said.contains("it has 5 columns and no header: choose one by position"), "{said}");
 }
 
+/// What is said of the first example of each format, read here.
+fn examples() -> String {
+    let mut text = "\n## What is said of an example of each\n\n| command | answer |\n|---|---|\n".to_owned();
+    let (mut known, mut rows) = (Vec::new(), Vec::new());
+    for (file, column, format, _) in all() {
+        let said = match found(file, *column, Wanted::default()) {
+            Ok(taken) => taken.told.unwrap(),
+            Err(ReadError::Binned { histogram, .. }) => histogram.told,
+            Err(error @ ReadError::Refused { .. }) => error.to_string(),
+            // A choice is open.
+            Err(_) => continue,
+        };
+        if known.contains(format) {
+            continue;
+        }
+        known.push(*format);
+        let said = said.replace(&format!("{}/", folder().display()), "");
+        let quote = |column: &str| match column {
+            plain if !plain.contains([' ', '"', '(', '\'']) => plain.to_owned(),
+            column if column.contains('\'') => format!("\"{column}\""),
+            column => format!("'{column}'"),
+        };
+        let option = column.map_or(String::new(), |column| format!(" --column {}", quote(column)));
+        rows.push(format!("| `lastrank fit {file}{option}` | {said} |\n"));
+    }
+    rows.sort_unstable();
+    text += &rows.concat();
+    text
+}
+
 #[test]
 fn the_page_of_formats_is_that_of_the_table() {
+    let page = intake::page() + &examples();
+    let formats =
+        page.split("## What is said").next().unwrap().lines().filter(|line| line.contains(" | `")).count();
+    assert!(examples().lines().count() > 55 && formats > 55);
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/formats.md");
     if std::env::var("INSTA_UPDATE").is_ok_and(|update| update == "always") {
-        std::fs::write(&file, intake::page()).unwrap();
+        std::fs::write(&file, &page).unwrap();
     }
     let there = std::fs::read_to_string(&file).unwrap_or_default();
-    assert_eq!(there, intake::page(), "INSTA_UPDATE=always cargo test -p lastrank-intake writes it");
+    assert_eq!(there, page, "INSTA_UPDATE=always cargo test -p lastrank-intake writes it");
 }

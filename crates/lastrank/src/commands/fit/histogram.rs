@@ -1,10 +1,13 @@
-//! What `fit` says of a file that counted its values in bins: bounds of percentiles, and no distribution.
+//! What `fit` says of a file that counted its values in bins: bounds of percentiles, and the law that the counts tell.
 
 use anyhow::bail;
 use intake::{Error, Histogram};
-use report::{AnswerSign, answer_line, sentence};
+use report::{AnswerSign, answer_line, confidence, fixed, percent, probability, sentence};
 use serde_json::{Value, json};
+use tail::Interval;
 
+use super::PERIODS;
+use super::binned::BinnedLaw;
 use crate::cli::{FitArgs, Model};
 use crate::exit::Status;
 use crate::output;
@@ -30,14 +33,20 @@ pub fn tell(args: &FitArgs, name: &str, found: &Histogram) -> anyhow::Result<Sta
     check(args, name, found)?;
     let seconds = unit_of(found.unit, name, &args.choice)?;
     let bounds = Bounds::of(found, seconds);
+    let periods = match args.period.is_empty() {
+        // Nobody asked for what none of the values reached.
+        true => PERIODS.into_iter().filter(|period| *period <= found.count as f64).collect(),
+        false => args.period.clone(),
+    };
+    let law = BinnedLaw::of(found, seconds.unwrap_or(1.0), &periods, args.level);
     if args.json {
-        output::json(&object(args, name, found, &bounds))?;
+        output::json(&object(args, name, found, (&bounds, &law)))?;
     } else if args.one_line {
         let rows = bounds.rows.iter().map(|row| format!("{} {}", row.name, bounds.range(row.bounds)));
         let what = found.told.split(": ").nth(1).unwrap_or_default();
         output::print_whole(&format!("{what}: {}\n", rows.collect::<Vec<_>>().join(", ")))?;
     } else {
-        output::print_screen(&screen(found, &bounds))?;
+        output::print_screen(&screen(args, found, &bounds, &law))?;
     }
     Ok(Status::Ok)
 }
@@ -51,7 +60,6 @@ fn check(args: &FitArgs, name: &str, found: &Histogram) -> anyhow::Result<()> {
         ("--threshold", args.threshold.is_some()),
         ("--covariate", !args.covariate.is_empty()),
         ("--by", args.by.is_some()),
-        ("--period", !args.period.is_empty()),
         ("--output", args.output.is_some()),
         ("--figures", args.figures),
         ("--missing", args.choice.missing.is_some()),
@@ -99,6 +107,11 @@ impl Bounds {
         if self.seconds.is_some() { samples::units::duration(value) } else { format!("{value}") }
     }
 
+    /// An estimate, with as many digits as it deserves.
+    fn rounded(&self, value: f64) -> String {
+        if self.seconds.is_some() { self.shown(value) } else { report::significant(value, 3) }
+    }
+
     fn range(&self, [low, high]: [f64; 2]) -> String {
         match (low.is_finite(), high.is_finite()) {
             (true, true) => {
@@ -112,7 +125,7 @@ impl Bounds {
     }
 }
 
-fn screen(found: &Histogram, bounds: &Bounds) -> String {
+fn screen(args: &FitArgs, found: &Histogram, bounds: &Bounds, law: &Result<BinnedLaw, String>) -> String {
     let mut text = sentence("", &found.told) + "\n";
     for row in &bounds.rows {
         text += &format!("  {:<9}{}\n", row.name, bounds.range(row.bounds));
@@ -121,15 +134,82 @@ fn screen(found: &Histogram, bounds: &Bounds) -> String {
         text += &sentence("", "The file does not say the unit: --unit ns, us, ms or s does.");
     }
     text += "\n";
-    let why = format!(
-        "Each value lies somewhere in its bin. Bins keep neither the order of the values nor what lies beyond them, so no \
-         distribution is fitted and nothing is predicted. What keeps the values: {}",
-        found.out
-    );
-    samples::visible(&text).into_owned() + &answer_line(AnswerSign::Caution, &why, output::screen_options())
+    let way_out = format!("What keeps the values: {}", found.out);
+    let (sign, why) = match law {
+        Err(why) => (
+            AnswerSign::Caution,
+            format!("No law is fitted: {why}. The bounds above hold whatever the law is. {way_out}"),
+        ),
+        Ok(law) if law.is_rejected() => (
+            AnswerSign::Caution,
+            format!(
+                "No law is given: the best GEV is off by {} of the values at a bound of the bins (p {}). The bounds above \
+                 hold whatever the law is. {way_out}",
+                percent(law.test.distance),
+                probability(law.test.p)
+            ),
+        ),
+        Ok(law) => {
+            text += &levels(args, bounds, law);
+            (AnswerSign::Caution, hidden(bounds, law) + &way_out)
+        }
+    };
+    samples::visible(&text).into_owned() + &answer_line(sign, &why, output::screen_options())
 }
 
-fn object(args: &FitArgs, name: &str, found: &Histogram, bounds: &Bounds) -> Value {
+/// The law, and the levels that it gives.
+fn levels(args: &FitArgs, bounds: &Bounds, law: &BinnedLaw) -> String {
+    let between = |Interval { lower, upper, .. }: &Interval, shown: &dyn Fn(f64) -> String| {
+        let end = |end: f64| if end.is_finite() { shown(end) } else { "open".into() };
+        format!("({} to {})", end(*lower), end(*upper))
+    };
+    let value = |value: f64| bounds.rounded(value);
+    let [location, scale, shape] = &law.intervals;
+    let said = format!(
+        "The bins are those of a GEV law (p {}; {} CI): location {} {}, scale {} {}, shape {} {}.",
+        probability(law.test.p),
+        confidence(args.level),
+        value(law.fit.location),
+        between(location, &value),
+        value(law.fit.scale),
+        between(scale, &value),
+        fixed(law.fit.shape, 3),
+        between(shape, &|end| fixed(end, 3)),
+    );
+    let mut text = sentence("", &said);
+    for one in &law.levels {
+        let period = samples::units::count(one.period.round() as u64);
+        text += &format!("  1 in {period:<8}{} {}\n", value(one.level), between(&one.interval, &value));
+    }
+    text + "\n"
+}
+
+/// What the bins hide of their values.
+fn hidden(bounds: &Bounds, law: &BinnedLaw) -> String {
+    let mut text = "Bins hide the order of the values: the intervals take them as independent.".to_owned();
+    if let Some(widest) = law.widest {
+        text += &format!(
+            " They hide where a value lies in its bin: above the median bins are up to {} wide.",
+            bounds.rounded(widest)
+        );
+    }
+    if law.beyond > 0 {
+        let values = if law.beyond == 1 {
+            "value".into()
+        } else {
+            format!("{} values", samples::units::count(law.beyond))
+        };
+        text += &format!(" They hide how far the last {values} reach.");
+    }
+    text + " "
+}
+
+fn object(
+    args: &FitArgs,
+    name: &str,
+    found: &Histogram,
+    (bounds, law): (&Bounds, &Result<BinnedLaw, String>),
+) -> Value {
     let scale = bounds.seconds.unwrap_or(1.0);
     let end = |bound: f64| bound.is_finite().then_some(bound);
     json!({
@@ -153,6 +233,8 @@ fn object(args: &FitArgs, name: &str, found: &Histogram, bounds: &Bounds) -> Val
             "high": end(bin.high * scale),
             "count": bin.count,
         })).collect::<Vec<_>>(),
+        "law": law.as_ref().ok().map(BinnedLaw::object),
+        "no_law": law.as_ref().err(),
         "keeps_values": found.out,
     })
 }

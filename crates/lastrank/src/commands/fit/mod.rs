@@ -3,6 +3,7 @@
 //! [`sample`] makes the fitted sample (all values, or maxima of blocks), [`models`] fits it, [`covariate`] fits laws
 //! whose parameters follow something, [`text`] renders the result.
 
+mod binned;
 mod covariate;
 mod dates;
 mod figure;
