@@ -128,11 +128,10 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>) -> Strin
 
 /// Refuses conditions and columns of a file that has no columns.
 pub(crate) fn refuse_columns(wanted: &Wanted, name: &str) -> Result<(), Error> {
-    if wanted.filters.is_empty() && wanted.beside.is_none() {
-        return Ok(());
-    }
-    Err(Error::Table {
-        name: name.into(),
-        what: "it has no columns, which --where and --by choose by".into(),
-    })
+    let what = match (wanted.filters.is_empty() && wanted.beside.is_none(), wanted.dates) {
+        (true, false) => return Ok(()),
+        (true, true) => "it has no column of dates",
+        (false, _) => "it has no columns, which --where and --by choose by",
+    };
+    Err(Error::Table { name: name.into(), what: what.into() })
 }

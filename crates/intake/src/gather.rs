@@ -149,7 +149,7 @@ impl<'w> Gather<'w> {
             ));
         }
         self.taken.values.push(number);
-        if self.wanted.beside.is_some() {
+        if self.wanted.beside.is_some() || self.wanted.dates {
             self.taken.beside.push(row.beside.into());
         }
         Ok(())

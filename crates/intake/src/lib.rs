@@ -18,6 +18,7 @@ mod array;
 mod bins;
 mod bpf;
 mod calls;
+mod dates;
 mod documents;
 mod elbencho;
 mod error;
@@ -44,6 +45,7 @@ mod unit;
 mod value;
 mod wanted;
 
+pub use dates::{days, moment};
 pub use error::{Error, LineError};
 pub use gather::Taken;
 pub use histogram::{Bin, Histogram};

@@ -145,7 +145,11 @@ impl Table {
             fields: names.len(),
             value,
             series: row.and_then(|row| row.series).map(at).transpose()?,
-            beside: wanted.beside.as_deref().map(at).transpose()?,
+            beside: match (&wanted.beside, wanted.dates) {
+                (Some(name), _) => Some(at(name)?),
+                (None, true) => Some(heading.dates(value, has_header)?),
+                (None, false) => None,
+            },
             conditions: conditions.collect::<Result<_, LineError>>()?,
             failed,
             header_ahead: has_header,
@@ -327,6 +331,44 @@ impl Heading<'_> {
     fn only_numbers(&self) -> Option<usize> {
         let mut all = (0..self.names.len()).filter(|at| self.has_numbers(*at));
         all.next().filter(|_| all.next().is_none())
+    }
+
+    /// The only column of dates besides the values.
+    fn dates(&self, value: usize, has_header: bool) -> Result<usize, LineError> {
+        let is_date = |field: &str| field.trim().is_empty() || crate::days(field).is_some();
+        let has_dates = |at: &usize| {
+            let rows = self.below.iter().filter_map(|row| row.get(*at));
+            let (mut some, mut all) = (false, true);
+            for field in rows {
+                some |= crate::days(field).is_some();
+                all &= is_date(field);
+            }
+            some && all && *at != value
+        };
+        let all: Vec<usize> = (0..self.names.len()).filter(has_dates).collect();
+        let names = |all: &[usize]| {
+            let named = all.iter().map(|at| match has_header {
+                true => self.names[*at].clone(),
+                false => format!("#{}", at + 1),
+            });
+            let named: Vec<String> = named.collect();
+            listed(named.iter().map(String::as_str))
+        };
+        match all[..] {
+            [only] => Ok(only),
+            [] => {
+                let others: Vec<usize> = (0..self.names.len()).filter(|at| *at != value).collect();
+                let more = match others.is_empty() {
+                    true => String::new(),
+                    false => format!("; --dates reads numbers since 1970 of one of {}", names(&others)),
+                };
+                Err(LineError::Layout(format!("it has no column of dates such as 2026-03-02 09:30:00{more}")))
+            }
+            _ => Err(LineError::Layout(format!(
+                "it has several columns of dates: choose one with --dates: {}",
+                names(&all)
+            ))),
+        }
     }
 
     /// Whether the first line names the columns, and whether that is in doubt.

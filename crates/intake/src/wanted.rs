@@ -24,6 +24,8 @@ pub struct Wanted {
     pub header: Option<bool>,
     /// Another column, whose texts are given for the same rows.
     pub beside: Option<String>,
+    /// Without [`Wanted::beside`]: the only column of a table that holds dates, taken in its place.
+    pub dates: bool,
 }
 
 impl Default for Wanted {
@@ -38,6 +40,7 @@ impl Default for Wanted {
             failed: false,
             header: None,
             beside: None,
+            dates: false,
         }
     }
 }

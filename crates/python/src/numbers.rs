@@ -56,6 +56,7 @@ impl Options {
             failed: self.failed,
             header: self.header,
             beside: self.by,
+            dates: false,
         })
     }
 }

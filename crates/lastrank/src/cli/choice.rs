@@ -76,6 +76,7 @@ impl Choice {
             failed: self.failed,
             header: self.no_header.then_some(false),
             beside: None,
+            dates: false,
         }
     }
 }

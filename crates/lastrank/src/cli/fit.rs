@@ -13,6 +13,7 @@ use super::Choice;
     lastrank fit latencies.txt --unit us --model gpd --threshold 99%\n  \
     lastrank fit run.parquet --label fsync --model r-largest --block 10s --r 5\n  \
     lastrank fit run.parquet --gate --covariate trend --covariate scale:load\n  \
+    lastrank fit sea-level.csv --column level --block '1 year'\n  \
     lastrank fit latencies.csv --column seconds --unit s --by node\n  \
     lastrank fit run.parquet -o fit.pdf --figure return_levels --width ieee\n  \
     seq 1 100 | lastrank fit -")]
@@ -27,9 +28,12 @@ pub struct FitArgs {
     /// The distribution to fit
     #[arg(long, value_enum, default_value_t = Model::Gev)]
     pub model: Model,
-    /// Fit the maxima of blocks: of N values (100), or of a time of the run (10s)
+    /// Fit the maxima of blocks: of N values (100), or of a time of the run or of the dates of a table (10s, 1h, 1d, '1 year')
     #[arg(long, value_name = "N|TIME")]
     pub block: Option<String>,
+    /// The column with the date of each value, for blocks of time, where several hold dates, or numbers since 1970
+    #[arg(long, value_name = "COLUMN", requires = "block")]
+    pub dates: Option<String>,
     /// Where the tail begins, for gpd and point-process: a value, with its unit where the values have
     /// one (12ms), a share of the values (99%), or `auto` [default: auto from 1000 values on, else 90%]
     #[arg(long, value_name = "VALUE|SHARE|auto")]

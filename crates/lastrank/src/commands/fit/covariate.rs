@@ -347,7 +347,7 @@ fn column_of(args: &FitArgs, name: &str) -> Result<Vec<f64>, Unread> {
     if let Some(numbers) = texts.iter().map(number).collect() {
         return Ok(numbers);
     }
-    let days: Option<Vec<f64>> = texts.iter().map(|text| super::dates::days(text)).collect();
+    let days: Option<Vec<f64>> = texts.iter().map(|text| intake::days(text)).collect();
     let wrong = || texts.iter().find(|text| number(text).is_none()).cloned().unwrap_or_default();
     let days = days.ok_or_else(|| Unread::Value(wrong()))?;
     let earliest = days.iter().copied().fold(f64::INFINITY, f64::min);

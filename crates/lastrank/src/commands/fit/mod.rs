@@ -5,7 +5,6 @@
 
 mod binned;
 mod covariate;
-mod dates;
 mod figure;
 mod file;
 mod groups;

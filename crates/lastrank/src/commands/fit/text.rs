@@ -116,15 +116,21 @@ pub fn what(found: &FitResult) -> &'static str {
 
 fn blocks(found: &FitResult) -> String {
     let Some(blocks) = &found.sample.blocks else { return String::new() };
-    let length = match (blocks.values, blocks.seconds) {
-        (Some(values), _) => format!("{} values", count(values as u64)),
-        (None, seconds) => samples::units::duration(seconds.unwrap_or(0.0)),
+    let length = match (&blocks.length, blocks.values, blocks.seconds) {
+        (Some(length), ..) => length.clone(),
+        (None, Some(values), _) => format!("{} values", count(values as u64)),
+        (None, None, seconds) => samples::units::duration(seconds.unwrap_or(0.0)),
+    };
+    let empty = match blocks.empty {
+        None | Some(0) => String::new(),
+        Some(1) => "; 1 block of dates without values is left out".into(),
+        Some(n) => format!("; {} blocks of dates without values are left out", count(n as u64)),
     };
     let left = match blocks.left_over {
         0 => String::new(),
         n => format!("; {} values at the end fill no block and are left out", count(n as u64)),
     };
-    format!("{} blocks of {length}{left}\n", count(blocks.count as u64))
+    format!("{} blocks of {length}{left}{empty}\n", count(blocks.count as u64))
 }
 
 fn parameters(title: &str, level: f64) -> Table {

@@ -1,4 +1,4 @@
-//! Reads dates and moments of a table as days, for covariates.
+//! Reads dates and moments of a table as days, for covariates and for blocks of time.
 
 /// Days since 1970 of `2026-03-02`, `2026-03-02 09:30`, `2026-03-02T09:30:10.5Z` or with an offset such as `+01:00`;
 /// none of anything else.
@@ -58,9 +58,34 @@ fn second_of_day(text: &str) -> Option<f64> {
     (fits && parts.next().is_none()).then_some(3600.0 * hours + 60.0 * minutes + seconds - offset)
 }
 
+/// Days since 1970 of a moment: a date as [`days`] reads it, or seconds, milliseconds, microseconds or nanoseconds since
+/// 1970 as a number, which their size tells apart (from 1973 on).
+pub fn moment(text: &str) -> Option<f64> {
+    if let Some(found) = days(text) {
+        return Some(found);
+    }
+    let number: f64 = text.trim().parse().ok()?;
+    let unit = [(1e8, 1.0), (1e11, 1e3), (1e14, 1e6), (1e17, 1e9)];
+    let (_, a_second) = unit.into_iter().rev().find(|(from, _)| number >= *from && number < 1e3 * from)?;
+    Some(number / a_second / 86_400.0)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::days;
+    use super::{days, moment};
+
+    #[test]
+    fn moments_are_dates_or_count_from_1970() {
+        assert_eq!(moment("2026-03-02T12:00:00Z"), Some(20_514.5));
+        for number in
+            ["1772452800", "1772452800000", "1772452800000000", "1772452800000000000", "1772452800.0"]
+        {
+            assert_eq!(moment(number), Some(20_514.5), "{number}");
+        }
+        for wrong in ["12.5", "20260302", "", "-1", "nan", "1e300"] {
+            assert_eq!(moment(wrong), None, "{wrong}");
+        }
+    }
 
     #[test]
     fn dates_are_days_and_times_their_parts() {
