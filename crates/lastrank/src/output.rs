@@ -165,9 +165,34 @@ pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow
     Ok(())
 }
 
+/// Refuses to name a run file as if it were of another kind: who writes `-o x.csv` expects a table.
+pub fn refuse_other_kind(run: &Path) -> anyhow::Result<()> {
+    let ending = run.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
+    let way_out = match ending.as_str() {
+        "csv" | "tsv" | "txt" | "xlsx" => "then `lastrank export --to csv` makes a table",
+        "xml" => "then `lastrank export --to parabench-xml` makes XML",
+        "json" | "jsonl" => "`--json` prints the result as JSON",
+        "html" | "htm" | "pdf" => "`--report FILE` names the page",
+        _ => return Ok(()),
+    };
+    let right = run.with_extension("parquet");
+    bail!("-o {}: a run is a Parquet file; name it {}: {way_out}", run.display(), right.display())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_run_file_is_not_named_as_a_file_of_another_kind() {
+        for name in ["x.csv", "x.CSV", "a/x.json", "x.html", "x.txt", "x.xml"] {
+            let told = refuse_other_kind(Path::new(name)).unwrap_err().to_string();
+            assert!(told.contains("x.parquet") && told.contains('`'), "{told}");
+        }
+        for name in ["x.parquet", "x", "x.2026", "x.parquet.old"] {
+            assert!(refuse_other_kind(Path::new(name)).is_ok(), "{name}");
+        }
+    }
 
     #[test]
     fn the_kind_of_a_message_is_coloured_where_colours_are() {

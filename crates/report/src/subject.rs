@@ -160,7 +160,7 @@ impl Subject {
         let first = named
             .iter()
             .max_by_key(|place| (place.order(), place.time))
-            .ok_or_else(|| format!("no sample of `{wanted}`; sites with samples: {}", known(&places)))?;
+            .ok_or_else(|| format!("no sample of `{wanted}`; the run has samples of {}", known(&places)))?;
         let alike: Vec<&SampledPlace> =
             named.iter().copied().filter(|place| place.order() == first.order()).collect();
         if let Some(other) = alike.iter().find(|place| place.key.kind != first.key.kind) {

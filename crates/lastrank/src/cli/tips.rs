@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches};
 use samples::{commands_a_terminal, visible};
 
@@ -21,7 +21,7 @@ const fn elsewhere(word: &'static str, commands: &'static [&'static str], here: 
 }
 
 /// Options of fio, IOR, hyperfine and sysbench that are called otherwise here.
-const ELSEWHERE: [Elsewhere; 34] = [
+const ELSEWHERE: [Elsewhere; 36] = [
     elsewhere("--filename", &["io"], "the file comes after ACCESS: lastrank io randread FILE"),
     elsewhere("--directory", &["io"], "the directory comes after ACCESS: lastrank io randread DIRECTORY"),
     elsewhere("--name", &["io"], "a note is kept with the run: --note TEXT"),
@@ -49,6 +49,8 @@ const ELSEWHERE: [Elsewhere; 34] = [
     elsewhere("--directory", &["run"], "a parameter of the program: --set dir=DIRECTORY"),
     elsewhere("--filename", &["run"], "a parameter of the program: --set NAME=VALUE"),
     elsewhere("--np", &["run", "io", "mem", "ab"], "-n RANKS"),
+    elsewhere("--threads", &["run", "io", "mem"], "-n RANKS"),
+    elsewhere("--jobs", &["run", "mem"], "-n RANKS"),
     elsewhere("--runs", &["ab"], "it ends as soon as it is decided; --time TIME ends it at last"),
     elsewhere("--min-runs", &["ab"], "it ends as soon as it is decided; --time TIME ends it at last"),
     elsewhere("--max-runs", &["ab"], "it ends as soon as it is decided; --time TIME ends it at last"),
@@ -66,6 +68,76 @@ const ELSEWHERE: [Elsewhere; 34] = [
     ),
 ];
 
+/// Words of other tools, or of other parts of this one, that are typed for a command.
+const COMMANDS: [(&str, &str); 21] = [
+    ("bench", "lastrank try, or lastrank run parallel_write"),
+    ("benchmark", "lastrank try, or lastrank run parallel_write"),
+    ("dd", "lastrank io write, or lastrank io read"),
+    ("diff", "lastrank compare OLD NEW"),
+    ("elbencho", "lastrank io, or lastrank fit RESULTS for its results"),
+    ("fio", "a job file becomes a program: lastrank import JOB.fio; without one: lastrank io randread"),
+    ("hyperfine", "lastrank ab A B"),
+    ("install", "lastrank run parallel_write needs no installation"),
+    ("latency", "lastrank mem latency, or lastrank io randread"),
+    ("list", "lastrank ls"),
+    ("lmbench", "lastrank try"),
+    ("mdtest", "lastrank meta"),
+    ("mpirun", "mpirun -n 4 lastrank run parallel_write"),
+    ("plan", "lastrank plan-runs"),
+    ("plot", "lastrank report RUN"),
+    ("show", "lastrank report RUN"),
+    ("start", "lastrank run parallel_write"),
+    ("stats", "lastrank fit FILE"),
+    ("strace", "lastrank record COMMAND, or lastrank import TRACE"),
+    ("test", "lastrank try"),
+    ("view", "lastrank report RUN"),
+];
+
+/// What a word that is no command was typed for, if we know it: an experiment, a file, a word of another tool.
+fn tip_for_a_command(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    if let Some((_, here)) = COMMANDS.iter().find(|(other, _)| other == word) {
+        return Some((*here).into());
+    }
+    let shown = report::file_argument(word);
+    let path = std::path::Path::new(word);
+    match path.extension().and_then(|ending| ending.to_str()) {
+        _ if crate::experiments::text(word).is_some() => Some(format!("an experiment: lastrank run {shown}")),
+        Some("ppl") => Some(format!("a program: lastrank run {shown}")),
+        Some("parquet") => Some(format!("a run: lastrank report {shown}")),
+        Some("fio") => Some(format!("a job file: lastrank import {shown}")),
+        _ if path.is_file() => {
+            Some(format!("numbers, tables and results of other tools: lastrank fit {shown}"))
+        }
+        _ => None,
+    }
+}
+
+/// Where an argument is missing: the command as it is used.
+const EXAMPLES: [(&str, &str); 15] = [
+    ("ab", "lastrank ab 'ls' 'ls -l'"),
+    ("check", "lastrank check PROGRAM.ppl"),
+    ("compare", "lastrank compare OLD.parquet NEW.parquet"),
+    ("explain", "lastrank explain parallel_write"),
+    ("export", "lastrank export RUN.parquet --to csv"),
+    ("fidelity", "lastrank fidelity RECORDING.parquet REPLAY.parquet"),
+    ("fit", "lastrank fit RUN.parquet, or numbers.txt --unit ms"),
+    ("fmt", "lastrank fmt PROGRAM.ppl"),
+    ("import", "lastrank import TRACE -o PROGRAM.ppl"),
+    ("record", "lastrank record -- tar c DIRECTORY"),
+    ("replay", "lastrank replay PROGRAM.ppl"),
+    ("report", "lastrank report RUN.parquet"),
+    ("run", "lastrank run parallel_write (lastrank experiments lists more)"),
+    ("scale", "lastrank scale RUN.parquet --to 64"),
+    ("watch", "lastrank watch BASELINE.parquet NEW.parquet"),
+];
+
+fn example(error: &clap::Error, command: &str) -> Option<String> {
+    let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
+    let found = EXAMPLES.iter().find(|(name, _)| is_missing && *name == command)?;
+    Some(format!("for example: {}", found.1))
+}
+
 /// The command line; what is wrong with it, or the help that it asks for, is printed, and the exit status returned.
 pub fn parse() -> Result<Cli, ExitCode> {
     let words: Vec<_> = std::env::args_os().collect();
@@ -80,6 +152,11 @@ pub fn parse() -> Result<Cli, ExitCode> {
 
 /// The error with the option that was meant, if we know it; one that only looks alike may mean something else.
 fn with_better_tip(mut error: clap::Error, command: &str) -> clap::Error {
+    if let Some(tip) = tip_for_a_command(&error).or_else(|| example(&error, command)) {
+        drop(error.remove(ContextKind::SuggestedSubcommand));
+        drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![tip.into()])));
+        return error;
+    }
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) => word.split('=').next().unwrap_or_default().to_owned(),
         _ => return error,
@@ -95,6 +172,10 @@ fn with_better_tip(mut error: clap::Error, command: &str) -> clap::Error {
         let one = "one file at a time; `lastrank compare OLD NEW …` sets several beside the first";
         drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![one.into()])));
         return error;
+    }
+    // That a word may be a value is never what a newcomer meant.
+    if error.kind() == ErrorKind::UnknownArgument {
+        drop(error.remove(ContextKind::Suggested));
     }
     let is_far = matches!(
         error.get(ContextKind::SuggestedArg), Some(ContextValue::String(like)) if !is_slip(&word, like)
@@ -128,12 +209,20 @@ fn is_slip(typed: &str, option: &str) -> bool {
         && (begins || strsim::osa_distance(typed, option) <= allowed.min(2))
 }
 
+/// What the parsers of numbers say of a text that is none, and what we say.
+const PARSERS: [(&str, &str); 2] = [
+    (": invalid float literal", ": write a number, such as 64"),
+    (": invalid digit found in string", ": write a whole number, such as 4"),
+];
+
 /// Prints the error or the help, with the lines and colours that the terminal takes.
 fn tell(error: &clap::Error, is_harmless: bool) -> ExitCode {
     let stream = if error.use_stderr() { Stream::Error } else { Stream::Output };
+    let in_words =
+        |text: String| PARSERS.iter().fold(text, |text, (theirs, ours)| text.replace(theirs, ours));
     let text = match is_harmless && output::may_colour(output::is_watched(stream)) {
-        true => error.render().ansi().to_string(),
-        false => visible(&error.render().to_string()).into_owned(),
+        true => in_words(error.render().ansi().to_string()),
+        false => visible(&in_words(error.render().to_string())).into_owned(),
     };
     match stream {
         Stream::Error => output::say_in_colour(&text),
@@ -158,6 +247,38 @@ mod tests {
         assert!(found.contains("lastrank io randread FILE") && !found.contains("--filesize"), "{found}");
         let found = told(&["lastrank", "run", "p", "--repeat", "5"]);
         assert!(found.contains("--set repeat=N") && !found.contains("--redact"), "{found}");
+    }
+
+    #[test]
+    fn a_word_that_is_no_command_leads_to_one() {
+        for (word, way_out) in [
+            ("parallel_write", "lastrank run parallel_write"),
+            ("fio", "lastrank import JOB.fio"),
+            ("a.parquet", "lastrank report a.parquet"),
+            ("p.ppl", "lastrank run p.ppl"),
+            ("rum", "'run'"),
+        ] {
+            let found = told(&["lastrank", word]);
+            assert!(found.contains(way_out), "{found}");
+        }
+        let commands = Cli::command();
+        assert!(COMMANDS.iter().all(|(word, _)| commands.find_subcommand(word).is_none()));
+    }
+
+    #[test]
+    fn a_missing_argument_is_shown_by_an_example() {
+        let commands = Cli::command();
+        for (command, one) in EXAMPLES {
+            assert!(commands.find_subcommand(command).is_some(), "{command}");
+            let found = told(&["lastrank", command]);
+            assert!(found.contains(one), "{found}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_option_is_not_said_to_be_a_value() {
+        let found = told(&["lastrank", "try", "--fast"]);
+        assert!(!found.contains("as a value"), "{found}");
     }
 
     #[test]

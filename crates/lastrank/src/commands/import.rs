@@ -240,11 +240,14 @@ fn read_one(path: &Path, args: &TraceChoice) -> anyhow::Result<(Trace, About)> {
     }
     let Some(format) = formats::detect(&head, &reading) else {
         let known: Vec<String> =
-            formats::ALL.iter().map(|format| format!("{} (`{}`)", format.name, format.made_by)).collect();
+            formats::ALL.iter().map(|format| format!("{} ({})", format.name, format.made_by)).collect();
         bail!(
-            "{} is no trace of {}, no job file of fio and no command line of ior or mdtest",
+            "{} is no trace, no job file of fio, and no command line of ior or mdtest\n\
+             traces are read of: {}\n\
+             numbers, tables and results of other tools: `lastrank fit {}`",
             path.display(),
-            known.join(" or of ")
+            known.join("; "),
+            report::file_argument(&path.display().to_string())
         );
     };
     let mut whole = Cursor::new(head).chain(reader);

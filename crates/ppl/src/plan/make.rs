@@ -256,7 +256,17 @@ impl PlanBuilder<'_> {
     /// Determines the number of ranks; returns the value of `define ranks`.
     fn ranks(&mut self) -> Option<i64> {
         // Evaluated even if the command line overrides it, so that errors in it are found.
-        let defined = self.definitions.ranks.map(|(at, span)| self.value(at, span).integer().unwrap_or(0));
+        let defined = self.definitions.ranks.map(|(at, span)| {
+            let value = self.value(at, span);
+            if let Value::Text(text) = &value {
+                let message = format!("the number of ranks must be a number, not \"{text}\"");
+                self.push(
+                    Diagnostic::error(DiagnosticCode::BadRanks, span, message)
+                        .help("the form is `define ranks 4;`"),
+                );
+            }
+            value.integer().unwrap_or(0)
+        });
         let ranks = self.settings.ranks.map(i64::from).or(defined).unwrap_or(1);
         self.ranks = match u32::try_from(ranks) {
             Ok(ranks) if (1..=MAX_RANKS).contains(&ranks) => ranks,

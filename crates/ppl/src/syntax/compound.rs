@@ -140,6 +140,11 @@ impl Parser<'_, '_> {
         if self.accept_word("depth") {
             self.expect(b'=', "`depth`");
         }
+        if self.is_sign(b'{') {
+            self.expected("the depth", Some("say how many are in flight: `async depth=8 { … }`".into()));
+            let depth = self.absent();
+            return StatementKind::Async { depth: self.push_expr(depth), body: self.body() };
+        }
         let depth = self.expression_pushed();
         StatementKind::Async { depth, body: self.body() }
     }
@@ -163,7 +168,10 @@ impl Parser<'_, '_> {
     /// `expect errno == ENOENT S`
     pub fn expect_errno(&mut self) -> StatementKind {
         if !self.accept_word("errno") {
-            self.expected("`errno == …` after `expect`", None);
+            self.expected(
+                "`errno == …` after `expect`",
+                Some("the form is `expect errno == ENOENT { … }`".into()),
+            );
         } else if self.token.kind == TokenKind::Equal {
             self.take();
         } else {

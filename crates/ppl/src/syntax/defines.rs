@@ -22,6 +22,10 @@ impl Parser<'_, '_> {
             let error = self.expectation("what to define");
             let error = match (nearest(what, KINDS), KINDS.split_last()) {
                 (Some(near), _) => error.did_you_mean(near, Some(self.here())),
+                // `define f { … }`, as functions are elsewhere.
+                (None, _) if matches!(self.peek().kind, TokenKind::Sign(b'{' | b'(')) => {
+                    error.help("a function is defined with `def name($a, $b = 4k) { … }`")
+                }
                 (None, Some((last, others))) => {
                     error.help(format!("`define` is followed by {} or {last}", others.join(", ")))
                 }
@@ -31,6 +35,10 @@ impl Parser<'_, '_> {
             return self.failed(start);
         }
         self.take();
+        if self.is_sign(b'=') {
+            self.expected("a value", Some(format!("leave `=` out: `define {what} …`")));
+            self.take();
+        }
         let define = match what {
             "param" => self.parameter(false),
             "place" => self.parameter(true),
@@ -51,12 +59,16 @@ impl Parser<'_, '_> {
 
     /// `"name" $v default [from a] [to b] [in [list]]`
     fn parameter(&mut self, place: bool) -> Define {
+        let default = if place { "\"file\"" } else { "400" };
+        let what = if place { "place" } else { "param" };
+        let form = format!("the form is `define {what} \"name\" $variable {default}`");
+        if self.token.kind == TokenKind::Word {
+            self.expected("the name in double quotes", Some(form.clone()));
+        }
         let name = self.expression_pushed();
         let variable = if self.token.kind == TokenKind::Variable {
             self.variable()
         } else {
-            let what = if place { "place" } else { "param" };
-            let form = format!("the form is `define {what} \"name\" $variable \"default\"`");
             self.expected("a variable", Some(form));
             self.absent()
         };
@@ -185,6 +197,11 @@ impl Parser<'_, '_> {
 
     /// `include "file";`, whose first word is already consumed.
     pub fn included(&mut self, start: u32) -> StatementKind {
+        if self.token.kind == TokenKind::Word {
+            self.expected("a path in double quotes", Some("the form is `include \"file.ppl\";`".into()));
+            self.recover();
+            return StatementKind::Error;
+        }
         let node = self.expression();
         let path = self.push_expr(node);
         self.end("the path");

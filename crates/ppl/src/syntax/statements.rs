@@ -206,8 +206,11 @@ impl Parser<'_, '_> {
         let span = self.here();
         let mut error =
             Diagnostic::error(DiagnosticCode::UnknownWord, span, format!("unknown word `{word}`"));
+        // `i = 1;`: who assigns means a variable, however near a keyword is.
+        let assigns = self.peek().kind == TokenKind::Sign(b'=');
         match (of_statement(word), nearest(word, statement_words())) {
             (Some(help), _) => error = error.help(help),
+            (None, _) if assigns => error = error.did_you_mean(&format!("${word}"), Some(span)),
             (None, Some(near)) => error = error.did_you_mean(near, Some(span)),
             (None, None) => {}
         }

@@ -234,7 +234,13 @@ impl Job {
             found.push("rate_process=poisson needs a rate".into());
         }
         if self.operations_a_second() == Some(0) {
-            found.push("the rate is less than one operation a second".into());
+            found.push(match self.rate {
+                Some(Rate::Bytes(bytes)) => format!(
+                    "a rate of {bytes} is {bytes} bytes a second, less than one operation: write 1000/s or \
+                     rate_iops=1000 for operations"
+                ),
+                _ => "the rate is less than one operation a second".into(),
+            });
         }
         let syncs = self.fsync > 0 || self.fdatasync > 0 || self.end_fsync;
         if !self.is_imported && !self.access.writes && syncs {

@@ -32,14 +32,7 @@ pub fn are_there(planned: &Planned, options: &Options) -> anyhow::Result<()> {
         let below = |(name, _): &(&str, Touch)| Path::new(name).starts_with(place);
         // A place may be a file, and a program may make its directory.
         if let Some((name, _)) = touched.iter().find(below).filter(|(name, _)| Path::new(name) != place) {
-            let of = planned.plan.places.iter().find(|of| {
-                planned
-                    .plan
-                    .parameter(of)
-                    .is_some_and(|value| value.split(',').any(|one| Path::new(one.trim()) == place))
-            });
-            let parameter = of.map_or(String::new(), |of| format!("--set {of}={}: ", place.display()));
-            bail!("{parameter}the program begins with {name}, and {}", missing(place));
+            bail!("the program begins with {name}, and {}", missing(place));
         }
     }
     Ok(())

@@ -49,6 +49,7 @@ impl OutputPaths {
             Some(path) => Some(path.clone()),
             None => Some(run.with_extension("html")),
         };
+        output::refuse_other_kind(&run)?;
         for (path, option) in std::iter::once((&run, "-o")).chain(page.iter().map(|page| (page, "--report")))
         {
             output::refuse_overwriting(path, option, &[Path::new(&args.program)])?;

@@ -79,6 +79,7 @@ fn places(args: &TryArgs) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> 
         (Some(path), Some(_)) => Some(path.clone()),
         (None, samples) => samples.as_ref().map(|path| path.with_extension("html")),
     };
+    samples.as_deref().map_or(Ok(()), output::refuse_other_kind)?;
     for (path, option) in samples.iter().map(|path| (path, "-o")).chain(page.iter().map(|p| (p, "--report")))
     {
         output::refuse_overwriting(path, option, &[])?;
