@@ -1,6 +1,7 @@
-//! `lastrank ls`: the runs of a folder as a table.
+//! `lastrank ls`: the runs of a folder, and the files of other tools, as tables.
 
 mod columns;
+mod foreign;
 mod lines;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -59,9 +60,12 @@ struct ListedRun {
     numbers: AnswerNumbers,
 }
 
-/// Lists the runs of a folder, oldest first.
+/// Lists the runs of a folder, oldest first, and the files of other tools.
 pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
     let _working = Working::at("reading runs");
+    if args.directory.is_file() && !crate::values::is_run(&args.directory) {
+        return of_file(args);
+    }
     let mut runs = Vec::new();
     let mut facts = Vec::new();
     let mut unreadable = Vec::new();
@@ -81,10 +85,18 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
         eprintln!("note: {why}");
     }
     tell_killed(&args.directory);
+    let are_listed = !args.csv && args.columns.is_none();
+    let (files, unread) = if are_listed { foreign::of_folder(&args.directory) } else { (Vec::new(), 0) };
+    let others = match files.is_empty() {
+        true => String::new(),
+        false => foreign::table("Files of other tools, for fit and compare", &files, unread),
+    };
     if args.json {
-        output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": runs }))?;
+        output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": runs, "files": files }))?;
     } else if args.csv {
         output::print_whole(&csv_of(&runs)?)?;
+    } else if runs.is_empty() && !others.is_empty() {
+        output::print(&others)?;
     } else if runs.is_empty() {
         output::print(&format!(
             "no run in {}; `lastrank run PROGRAM` keeps one\n",
@@ -96,6 +108,27 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
             Some(chosen) => chosen_table(&args.directory, &runs, &chosen),
             None => table(args, &runs),
         })?;
+        if !others.is_empty() {
+            output::print(&format!("\n{others}"))?;
+        }
+    }
+    Ok(Status::Ok)
+}
+
+/// The line of one file of another tool.
+fn of_file(args: &LsArgs) -> anyhow::Result<Status> {
+    let Some(found) = foreign::of_file(args.directory.clone(), false) else {
+        let why = intake::read(&args.directory, &intake::Wanted::default()).err();
+        bail!(
+            "{} is neither a directory of runs nor a file of another tool that is read{}",
+            args.directory.display(),
+            why.map_or(String::new(), |why| format!(": {why}"))
+        );
+    };
+    let files = [found];
+    match args.json {
+        true => output::json(&serde_json::json!({ "schema": "lastrank.ls/1", "runs": [], "files": files }))?,
+        false => output::print(&foreign::table("A file of another tool, for fit and compare", &files, 0))?,
     }
     Ok(Status::Ok)
 }
