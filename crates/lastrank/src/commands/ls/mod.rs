@@ -120,7 +120,7 @@ fn of_file(args: &LsArgs) -> anyhow::Result<Status> {
     let Some(found) = foreign::of_file(args.directory.clone(), false) else {
         let why = intake::read(&args.directory, &intake::Wanted::default()).err();
         bail!(
-            "{} is neither a directory of runs nor a file of another tool that is read{}",
+            "{} is a file, and none of another tool that is read; `ls` lists the runs of a directory{}",
             args.directory.display(),
             why.map_or(String::new(), |why| format!(": {why}"))
         );
