@@ -113,6 +113,21 @@ impl<'w> Gather<'w> {
         Ok(())
     }
 
+    /// Whether rows may be numbers of one series, with nothing beside them.
+    pub fn takes_plain(&self) -> bool {
+        !self.by_series && self.wanted.beside.is_none() && !self.wanted.dates && !self.taken.values.is_empty()
+    }
+
+    /// One more row, of a finite number in the unit of those before it; whether it was taken.
+    pub fn push_plain(&mut self, number: f64, unit: Option<Unit>) -> bool {
+        let is_taken = self.taken.unit == unit && self.taken.values.len() < MOST_VALUES;
+        if is_taken {
+            self.taken.rows += 1;
+            self.taken.values.push(number);
+        }
+        is_taken
+    }
+
     fn is_chosen(&mut self, series: &str) -> Result<bool, LineError> {
         if !self.names.contains_key(series) {
             if self.order.len() == MOST_SERIES {

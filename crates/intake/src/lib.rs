@@ -34,6 +34,7 @@ mod metrics;
 mod page;
 mod pairs;
 mod parquet;
+mod plain;
 mod read;
 mod reports;
 mod row;

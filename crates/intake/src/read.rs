@@ -126,6 +126,54 @@ impl<R: BufRead> Numbered<R> {
     }
 }
 
+impl<R: BufRead> Numbered<R> {
+    /// Takes the lines that are whole in the buffer, up to the first one that has to be looked at.
+    fn take_plain(&mut self, taker: &mut impl LineTaker) -> Result<(), Error> {
+        if !taker.takes_plain() {
+            return Ok(());
+        }
+        loop {
+            let Ok(buffer) = self.reader.fill_buf() else { return Ok(()) };
+            let mut from = 0;
+            while let Some(length) = memchr::memchr(b'\n', &buffer[from..]) {
+                if !taker.plain(&buffer[from..from + length]) {
+                    break;
+                }
+                from += length + 1;
+                self.number += 1;
+            }
+            let is_through = from == buffer.len() && from > 0;
+            self.reader.consume(from);
+            if !is_through {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// Takes lines, one after another.
+trait LineTaker {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), Error>;
+
+    /// Whether some lines may be taken by [`LineTaker::plain`].
+    fn takes_plain(&self) -> bool {
+        false
+    }
+
+    /// Takes a line without its end, if it is one of many that hold nothing but a number where one is wanted.
+    fn plain(&mut self, _line: &[u8]) -> bool {
+        false
+    }
+}
+
+struct EachLine<F>(F);
+
+impl<F: FnMut(&str, usize) -> Result<(), Error>> LineTaker for EachLine<F> {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), Error> {
+        (self.0)(line, number)
+    }
+}
+
 /// Whether a field begins with a quote that does not end on this line.
 fn is_open(line: &[u8]) -> bool {
     let quotes = line.iter().filter(|byte| **byte == b'"').count();
@@ -162,17 +210,18 @@ impl<'r> Seen<'r> {
     }
 
     /// All lines, with their numbers.
-    fn each(mut self, mut take: impl FnMut(&str, usize) -> Result<(), Error>) -> Result<(), Error> {
+    fn each(mut self, taker: &mut impl LineTaker) -> Result<(), Error> {
         for (index, line) in self.head.iter().enumerate() {
-            take(line, index + 1)?;
+            taker.line(line, index + 1)?;
         }
         if let Some(error) = self.later {
             return Err(error);
         }
         loop {
+            self.input.take_plain(taker)?;
             let number = self.input.number + 1;
             let Some(line) = self.input.next()? else { return Ok(()) };
-            take(line, number)?;
+            taker.line(line, number)?;
         }
     }
 
@@ -182,11 +231,9 @@ impl<'r> Seen<'r> {
         skip: usize,
         mut take: impl FnMut(&str, usize) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        self.each(
-            |line, number| {
-                if number > skip { take(line.trim_start_matches('\u{feff}'), number) } else { Ok(()) }
-            },
-        )
+        self.each(&mut EachLine(|line: &str, number: usize| {
+            if number > skip { take(line.trim_start_matches('\u{feff}'), number) } else { Ok(()) }
+        }))
     }
 }
 
@@ -217,24 +264,9 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
     if matches!(lines.layout, Layout::Text(..)) {
         refuse_columns(wanted, name)?;
     }
-    let mut footers = Footers::default();
-    seen.each(|line, number| {
-        let no_row = |error| explained(error, name, number);
-        match lines.row(line) {
-            Ok(None) => return Ok(()),
-            Err(LineError::Fields { .. }) if footers.hold(line, number) => return Ok(()),
-            Ok(Some(row)) if row.sums_up && footers.hold(line, number) => return Ok(()),
-            Err(error) => return Err(no_row(error)),
-            Ok(Some(row)) if footers.held.is_empty() => return gather.push(&row).map_err(no_row),
-            Ok(Some(_)) => {}
-        }
-        // What a row follows is none of them.
-        let held = footers.release().into_iter().chain([(line.to_owned(), number)]);
-        held.into_iter().try_for_each(|(line, number)| {
-            let row = lines.row(&line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
-            row.map_err(|error| explained(error, name, number))
-        })
-    })?;
+    let mut rows = RowTaker { lines, gather, footers: Footers::default(), name };
+    seen.each(&mut rows)?;
+    let RowTaker { mut lines, mut gather, mut footers, .. } = rows;
     let held = footers.release();
     if gather.rows() < FEWEST_ABOVE_FOOTERS {
         for (line, number) in held {
@@ -251,6 +283,45 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
     };
     let format = lines.format().map(|format| format.name);
     gather.finish(format, &column).map_err(|what| Error::Table { name: name.into(), what })
+}
+
+/// Takes the rows of a table, or of lines that each are one.
+struct RowTaker<'w> {
+    lines: Lines,
+    gather: Gather<'w>,
+    footers: Footers,
+    name: &'w str,
+}
+
+impl LineTaker for RowTaker<'_> {
+    fn line(&mut self, line: &str, number: usize) -> Result<(), Error> {
+        let RowTaker { lines, gather, footers, name } = self;
+        let no_row = |error| explained(error, name, number);
+        match lines.row(line) {
+            Ok(None) => return Ok(()),
+            Err(LineError::Fields { .. }) if footers.hold(line, number) => return Ok(()),
+            Ok(Some(row)) if row.sums_up && footers.hold(line, number) => return Ok(()),
+            Err(error) => return Err(no_row(error)),
+            Ok(Some(row)) if footers.held.is_empty() => return gather.push(&row).map_err(no_row),
+            Ok(Some(_)) => {}
+        }
+        // What a row follows is none of them.
+        let held = footers.release().into_iter().chain([(line.to_owned(), number)]);
+        held.into_iter().try_for_each(|(line, number)| {
+            let row = lines.row(&line).and_then(|row| row.map_or(Ok(()), |row| gather.push(&row)));
+            row.map_err(|error| explained(error, name, number))
+        })
+    }
+
+    fn takes_plain(&self) -> bool {
+        let is_plain = matches!(&self.lines.layout, Layout::Table(table) if table.is_plain());
+        is_plain && self.footers.held.is_empty() && self.gather.takes_plain()
+    }
+
+    fn plain(&mut self, line: &[u8]) -> bool {
+        let Layout::Table(table) = &self.lines.layout else { return false };
+        table.plain(line).is_some_and(|number| self.gather.push_plain(number, table.plain_unit()))
+    }
 }
 
 /// Most lines below a table, and fewest rows of it.

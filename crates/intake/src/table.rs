@@ -15,26 +15,26 @@ const FEWEST_BELOW: usize = 3;
 /// How the lines of a table are read.
 #[derive(Clone, Debug)]
 pub(crate) struct Table {
-    split: Splitter,
-    fields: usize,
-    value: usize,
-    series: Option<usize>,
-    beside: Option<usize>,
-    conditions: Vec<(usize, How, String)>,
-    failed: Option<(usize, How, &'static str)>,
+    pub split: Splitter,
+    pub fields: usize,
+    pub value: usize,
+    pub series: Option<usize>,
+    pub beside: Option<usize>,
+    pub conditions: Vec<(usize, How, String)>,
+    pub failed: Option<(usize, How, &'static str)>,
     /// Its header is the next line.
     pub header_ahead: bool,
     /// A header of numbers, as a table of numbers writes it.
     pub doubtful_header: bool,
     /// No row was read yet.
-    fresh: bool,
+    pub fresh: bool,
     /// The unit that the header, or a row of units, gives.
-    unit: Option<Unit>,
+    pub unit: Option<Unit>,
     pub name: String,
     pub format: Option<&'static Format>,
-    signs: Signs,
+    pub signs: Signs,
     /// Lines of a title that are still to come.
-    titles_ahead: usize,
+    pub titles_ahead: usize,
     /// Lines of a title above the table.
     pub titles: usize,
     /// The only column that holds numbers, which nobody asked for by name.
@@ -225,7 +225,7 @@ impl Table {
 }
 
 /// Whether a field says that its line sums up others.
-fn is_sum(field: &str) -> bool {
+pub(crate) fn is_sum(field: &str) -> bool {
     let word = field.trim_end_matches([':', '.']);
     word.starts_with(|c: char| c.is_ascii_alphabetic())
         && SUMS.iter().any(|sum| word.eq_ignore_ascii_case(sum))
