@@ -162,6 +162,32 @@ fn one_place_against_another_says_how_much_slower_for_small_and_large() {
 }
 
 #[test]
+fn one_directory_alone_is_told_without_its_name() {
+    let mut made = KnownRun::new("sides");
+    for bytes in [64u64, 4096, 65_536, 1_048_576] {
+        let ns = 10_000.0 + bytes as f64;
+        let kind = Kind { bytes, ..ONE };
+        made = made.place(&format!(". creating O_SYNC {bytes}"), "fwrite", kind, 1.5 * ns);
+        made = made.place(&format!(". in place O_SYNC {bytes}"), "fwrite", kind, ns);
+    }
+    for (size, bytes) in [("4KiB", 4096), ("1MiB", 1 << 20)] {
+        let kind = Kind { bytes, ..ONE };
+        made = made.place(&format!(". random, cold {size}"), "fread", kind, 10_000.0 + bytes as f64);
+        made = made.place(&format!(". sequential, cold {size}"), "fread", kind, bytes as f64);
+    }
+    let shown = shown(&made.report());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "Here: latency 15.0 µs, 636 MiB/s.",
+        "Creating a file takes 1.50 times (64 B) and 1.50 times (1 MiB) as long as writing in place.",
+        "Reads in order move 3.44 times (4 KiB) and 1.01 times (1 MiB) the bytes of random reads (cold).",
+        "operation p50 MiB/s p99",
+    ] {
+        assert!(words.contains(said), "{said}\n{shown}");
+    }
+}
+
+#[test]
 fn calls_stand_in_one_row_single_and_in_batches_and_the_clock_is_told() {
     let mut made = KnownRun::new("calls");
     for (call, ns) in [("getpid", 30.0), ("read_null", 100.0), ("create_delete", 9_000.0)] {

@@ -39,7 +39,13 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
         sentences.extend(slower(measured, &lines, (&sides, other)));
     }
     for (at, side) in sides.iter().enumerate() {
-        sentences.extend(latency_and_bandwidth(measured, &lines, (side, at)));
+        sentences.extend(latency_and_bandwidth(measured, &lines, (side, at)).map(
+            |said| match sides.as_slice() {
+                // The directory of the run needs no name.
+                ["."] => said.replacen(".: ", "Here: ", 1),
+                _ => said,
+            },
+        ));
     }
     sentences.extend(creating(measured, &lines, &sides));
     sentences.extend(in_order(measured, &lines, &sides));
@@ -232,14 +238,20 @@ fn creating(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
             .filter_map(|(creating, in_place)| {
                 let found =
                     ratio(median(measured, in_place.places[at]?)?, median(measured, creating.places[at]?)?)?;
-                Some(format!("{} ({})", factor(found), units::bytes(creating.bytes?)))
+                let times = if sides.len() == 1 { " times" } else { "" };
+                Some(format!("{}{times} ({})", factor(found), units::bytes(creating.bytes?)))
             })
             .collect();
-        (!ratios.is_empty()).then(|| format!("{} on {}", ratios.join(", "), sides[at]))
+        (!ratios.is_empty()).then(|| match sides.len() {
+            1 => ratios.join(" and "),
+            _ => format!("{} on {}", ratios.join(", "), sides[at]),
+        })
     };
     let parts: Vec<String> = (0..sides.len()).filter_map(of_side).collect();
-    (!parts.is_empty())
-        .then(|| format!("Ratio of the time of creating to that of writing in place: {}.", parts.join("; ")))
+    (!parts.is_empty()).then(|| match sides.len() {
+        1 => format!("Creating a file takes {} as long as writing in place.", parts.concat()),
+        _ => format!("Ratio of the time of creating to that of writing in place: {}.", parts.join("; ")),
+    })
 }
 
 /// Ways to read of which one is told, the most telling first.
@@ -278,17 +290,22 @@ fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
                 .flatten()
                 .filter_map(|(ordered, _, random)| {
                     let gain = rate(ordered.places[at]?)? / rate(random.places[at]?)?;
-                    Some(format!("{} ({})", three(gain), units::bytes(ordered.bytes?)))
+                    let times = if sides.len() == 1 { " times" } else { "" };
+                    Some(format!("{}{times} ({})", three(gain), units::bytes(ordered.bytes?)))
                 })
                 .collect();
-            (!gains.is_empty()).then(|| format!("{} {how} on {}", gains.join(", "), sides[at]))
+            (!gains.is_empty()).then(|| match sides.len() {
+                1 => format!("{} the bytes of random reads ({how})", gains.join(" and ")),
+                _ => format!("{} {how} on {}", gains.join(", "), sides[at]),
+            })
         })
         .collect();
-    (!parts.is_empty()).then(|| {
-        format!(
+    (!parts.is_empty()).then(|| match sides.len() {
+        1 => format!("Reads in order move {}.", parts.concat()),
+        _ => format!(
             "Ratio of the throughput of reads in order to that of random reads of the same size: {}.",
             parts.join("; ")
-        )
+        ),
     })
 }
 
@@ -345,11 +362,16 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
 }
 
 fn table(measured: Measured, lines: &[Line], sides: &[&str]) -> Table {
+    // One side needs no name.
+    let head = |side: &str, what: &str| match sides.len() {
+        1 => what.to_owned(),
+        _ => format!("{side}: {what}"),
+    };
     let mut heads: Vec<String> = vec!["<operation".into()];
-    heads.extend(sides.iter().map(|side| format!("{side}: p50")));
+    heads.extend(sides.iter().map(|side| head(side, "p50")));
     heads.extend(sides.iter().skip(1).map(|side| format!("{side} / {}", sides[0])));
-    heads.extend(sides.iter().map(|side| format!("{side}: MiB/s")));
-    heads.extend(sides.iter().map(|side| format!("{side}: p99")));
+    heads.extend(sides.iter().map(|side| head(side, "MiB/s")));
+    heads.extend(sides.iter().map(|side| head(side, "p99")));
     let names: Vec<&str> = heads.iter().map(String::as_str).collect();
     let mut table = Table::new("Side by side", &names);
     for line in lines {
