@@ -72,8 +72,8 @@ pub fn judge(machine: &MachineFacts) -> Vec<Finding> {
 /// The verdict in one line.
 pub fn verdict(findings: &[Finding]) -> &'static str {
     match findings.iter().map(|finding| finding.severity).max() {
-        Some(Severity::Problem) => "Not fit to measure yet: fix the problems first.",
-        Some(Severity::Warning) => "Fit to measure with care: read the warnings.",
+        Some(Severity::Problem) => "Not fit to measure yet: mend what is marked first.",
+        Some(Severity::Warning) => "Fit to measure with care.",
         _ => "Fit to measure.",
     }
 }
@@ -393,7 +393,7 @@ mod tests {
             ..MachineFacts::default()
         };
         assert_eq!(codes(&machine), ["processor-busy", "governor"]);
-        assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: fix the problems first.");
+        assert_eq!(verdict(&judge(&machine)), "Not fit to measure yet: mend what is marked first.");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use anyhow::Context;
 use clock::Clock;
 use engine::mpi::{Survey, survey};
 use machine::{self, Finding, Severity};
+use report::{AnswerSign, answer_line};
 use samples::units::duration;
 use samples::{ClockFacts, ClockKind, MachineFacts};
 use serde::Serialize;
@@ -48,29 +49,23 @@ pub fn run(args: &MachineArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&Answer { machine: &shown, mpi: &mpi, findings: &findings, verdict })?;
     } else {
-        output::print(&text(&shown, &clock, &mpi, &findings, verdict))?;
+        let sign = match findings.iter().any(|finding| finding.severity > Severity::Note) {
+            true => AnswerSign::Caution,
+            false => AnswerSign::Good,
+        };
+        let head = answer_line(sign, verdict, output::screen_options());
+        output::print_below(&head, &text(&shown, &clock, &mpi, &findings))?;
     }
     let fit = findings.iter().all(|finding| finding.severity < Severity::Problem);
     Ok(if fit { Status::Ok } else { Status::No })
 }
 
-/// Whether it is fit to measure, the findings in the order in which they are to be mended, then a line for each thing,
-/// and each path with what lies under it.
-fn text(
-    shown: &MachineFacts,
-    clock: &ClockFacts,
-    mpi: &Survey,
-    findings: &[Finding],
-    verdict: &str,
-) -> String {
-    let row = |(name, words): (&str, String)| format!("{name:13} {words}\n");
-    let mut text = format!("{verdict}\n\n");
-    for (number, finding) in findings.iter().enumerate() {
-        text += &format!("{}. {}: {}\n   {}\n", number + 1, finding.severity, finding.text, finding.advice);
-    }
-    if !findings.is_empty() {
-        text.push('\n');
-    }
+/// The findings in the order in which they are to be mended, then a line for each thing, and each path with what lies
+/// under it.
+fn text(shown: &MachineFacts, clock: &ClockFacts, mpi: &Survey, findings: &[Finding]) -> String {
+    let row = |(name, words): (&str, String)| report::sentence(&format!("{name:13} "), &words);
+    let mut text: String = findings.iter().map(told).collect();
+    text.push('\n');
     text.extend(machine::table(shown).into_iter().map(row));
     text += &row(("Clock", clock_words(clock)));
     for line in mpi.lines() {
@@ -79,10 +74,23 @@ fn text(
     for path in &shown.paths {
         text += &format!("\n{}\n", machine::path_line(path));
         for (name, words) in machine::path_table(path) {
-            text += &format!("  {name:11} {words}\n");
+            text += &report::sentence(&format!("  {name:11} "), &words);
         }
     }
     text
+}
+
+/// What was found, and what to do; of a note both in one, since there is nothing to mend.
+fn told(finding: &Finding) -> String {
+    match finding.severity {
+        Severity::Note => report::sentence("– ", &format!("{}: {}", capital(&finding.text), finding.advice)),
+        _ => report::sentence("⚠ ", &capital(&finding.text)) + &report::sentence("  Fix: ", &finding.advice),
+    }
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `the processor's counter, steps of 10.0 ns, 22.7 ns a reading`.
