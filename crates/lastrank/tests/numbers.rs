@@ -1,0 +1,96 @@
+//! Tables that were once read in another sense than they were written in, each with what is right.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::{Done, lastrank};
+use serde_json::Value;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/numbers")
+}
+
+fn fit(arguments: &[&str]) -> Value {
+    let done = done(arguments);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    serde_json::from_str(&done.out).unwrap()
+}
+
+fn done(arguments: &[&str]) -> Done {
+    lastrank(&folder(), &[&["fit"], arguments, &["--json"]].concat())
+}
+
+/// The smallest value, and how many there are.
+fn least(found: &Value) -> (f64, u64) {
+    (found["summary"]["minimum"].as_f64().unwrap(), found["source"]["values"].as_u64().unwrap())
+}
+
+#[test]
+fn the_header_of_a_frame_without_names_is_no_value() {
+    let found = fit(&["header-of-pandas.csv"]);
+    assert_eq!(least(&found), (8.253, 300));
+    assert!(found["source"]["took"].as_str().unwrap().contains("--no-header takes it as values"));
+    assert_eq!(least(&fit(&["header-of-pandas.csv", "--no-header"])), (0.0, 301));
+}
+
+#[test]
+fn a_number_is_the_name_of_a_column_before_it_is_its_place() {
+    // Columns of 1, 2 and 4 threads: the second is twice the first, and the third four times.
+    for (column, least_value) in
+        [("1", 8.253), ("2", 16.506), ("4", 33.012), ("#1", 8.253), ("#2", 16.506), ("#3", 33.012)]
+    {
+        assert_eq!(
+            least(&fit(&["threads-as-names.csv", "--column", column])),
+            (least_value, 300),
+            "{column}"
+        );
+    }
+    let missing = done(&["threads-as-names.csv", "--column", "8"]);
+    assert!(missing.err.contains("`1`, `2`, `4`"), "{}", missing.err);
+}
+
+#[test]
+fn a_table_without_header_has_a_name_for_each_of_its_values() {
+    let found = fit(&["without-header.csv", "--column", "1", "--by", "2"]);
+    assert_eq!(found["source"]["values"], 200);
+    let groups = found["groups"]["groups"].as_array().unwrap();
+    let sizes: Vec<(&str, u64)> =
+        groups.iter().map(|group| (group["name"].as_str().unwrap(), group["n"].as_u64().unwrap())).collect();
+    assert!(sizes.contains(&("read", 100)) && sizes.contains(&("write", 100)), "{sizes:?}");
+}
+
+#[test]
+fn levels_at_a_covariate_above_a_threshold_are_those_that_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = tail::Xoshiro::new(9);
+    let law = tail::Gev::new(1.5, 0.5, 0.1).unwrap();
+    let mut text = String::from("when,host,load,seconds,ms\n");
+    for at in 0..3000 {
+        let load = random.uniform();
+        let value = law.sample(&mut random) * (1.0 + load);
+        text +=
+            &format!("2024-01-01 {:02}:{:02}:00,a,{load},{},{value}\n", at / 60 % 24, at % 60, value / 1e3);
+    }
+    std::fs::write(folder.path().join("t.csv"), text).unwrap();
+    let arguments = [
+        "fit",
+        "t.csv",
+        "--column",
+        "seconds",
+        "--model",
+        "gpd",
+        "--threshold",
+        "95%",
+        "--covariate",
+        "load",
+    ];
+    let done = lastrank(folder.path(), &[&arguments[..], &["--at", "load=0.9", "--json"]].concat());
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    let found: Value = serde_json::from_str(&done.out).unwrap();
+    // One in ten lies below the threshold, which is why it has no level.
+    let levels = found["covariates"]["levels_at"]["levels"].as_array().unwrap();
+    let periods: Vec<f64> = levels.iter().map(|level| level["period"].as_f64().unwrap()).collect();
+    assert_eq!(periods, [100.0, 1000.0]);
+    assert!(levels[0]["level"].as_f64() < levels[1]["level"].as_f64());
+}
