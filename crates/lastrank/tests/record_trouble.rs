@@ -95,7 +95,7 @@ fn extended_attributes_are_replayed_and_pipes_with_names_told_by_both_recorders(
             return;
         }
         assert_eq!(recorded.status, Some(3), "{how:?} {}", recorded.err);
-        assert!(recorded.err.contains("not repeated: 2 mknod"), "{how:?}: {}", recorded.err);
+        assert!(recorded.err.contains("not repeated: 2 × mknod"), "{how:?}: {}", recorded.err);
         let imported = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", "."]);
         let program = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
         let calls = [
@@ -191,13 +191,13 @@ fn what_a_recorder_does_not_follow_is_told() {
         return;
     }
     const MAPPED: &str =
-        "shared writable mappings, through which memory is stored without calls, 8388608 bytes";
+        "shared writable mapping, through which memory is stored without calls, 8388608 bytes";
     let cases: [(&[&str], &str, &str); 7] = [
         (&[], "i", "calls of another architecture (32 bits), of which none is recorded"),
-        (&["--quiet"], "u", "5 submissions to io_uring, or more, which --quiet counts and does not see"),
+        (&["--quiet"], "u", "5 × submissions to io_uring, or more, which --quiet counts and does not see"),
         (&["--quiet"], "p", ""),
         (&[], "s", ""),
-        (&["--quiet"], "s", "1 files that changed although no recorded call did it"),
+        (&["--quiet"], "s", "1 × files that changed although no recorded call did it"),
         (&[], "m", MAPPED),
         (&["--quiet"], "m", MAPPED),
     ];

@@ -200,11 +200,11 @@ impl LedgerMaker<'_> {
             Op::Map if call.flags & 1 != 0 => {
                 return not(
                     Missing::Changes,
-                    "shared writable mappings, through which memory is stored without calls",
+                    "shared writable mapping, through which memory is stored without calls",
                 );
             }
             Op::Map => {
-                return not(Missing::Reads, "mappings of files, which memory is read from without calls");
+                return not(Missing::Reads, "mapping of a file, which memory is read from without calls");
             }
             Op::Readlink => return not(Missing::Nothing, "readlink"),
             _ => {}
@@ -237,19 +237,19 @@ impl LedgerMaker<'_> {
     fn nearly(&self, call: &Call) -> Option<&'static str> {
         Some(match call.op {
             Op::Read | Op::Write if call.flags >> DEPTH_SHIFT > 0 => {
-                "transfers in flight together, whose order is not kept"
+                "transfer in flight with others, whose order is not kept"
             }
             Op::Read | Op::Write if call.flags & NEAREST != 0 => {
-                "transfers with flags that a program cannot give"
+                "transfer with flags that a program cannot give"
             }
-            Op::Rename if call.flags & NEAREST != 0 => "exchanges of two names, which are three renames",
+            Op::Rename if call.flags & NEAREST != 0 => "exchange of two names, which becomes three renames",
             Op::Open if call.flags & NEAREST != 0 => {
-                "opens of files without a name, which have one while they are open, or with flags that a program cannot give"
+                "open of a file without a name, which has one while it is open, or with flags that a program cannot give"
             }
-            Op::Chown => "changes of owners, which give the file to who runs the program",
-            Op::Utimes => "changes of times, which become those of the replay",
+            Op::Chown => "change of the owner, which becomes who runs the program",
+            Op::Utimes => "change of times, which become those of the replay",
             Op::Chmod if call.offset & u64::from(EXECUTABLE) != 0 => {
-                "changes of permissions, without those to execute a file"
+                "change of permissions, without those to execute a file"
             }
             _ => return None,
         })

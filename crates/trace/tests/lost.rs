@@ -38,7 +38,7 @@ fn modes_of_fallocate_are_repeated_and_names_change_places() {
         "{program}"
     );
     let nearly: Vec<&str> = ledger.of_fate(Fate::Nearly).map(|line| line.what.as_str()).collect();
-    assert_eq!(nearly, ["exchanges of two names, which are three renames"]);
+    assert_eq!(nearly, ["exchange of two names, which becomes three renames"]);
     // open, write, twice fallocate, setxattr, close
     assert_eq!(ledger.sum(Fate::Exactly), (6, 65536));
 }

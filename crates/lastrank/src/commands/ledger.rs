@@ -51,7 +51,7 @@ fn of_fate(ledger: &Ledger, fate: Fate, head: &str) -> String {
 
 fn of_line(line: &LedgerLine) -> String {
     let bytes = if line.bytes > 0 { format!(", {} bytes", line.bytes) } else { String::new() };
-    format!("{} {}{bytes}", line.calls, line.what)
+    format!("{} × {}{bytes}", line.calls, line.what)
 }
 
 fn counted(number: u64, what: &str) -> String {
@@ -118,12 +118,12 @@ mod tests {
         let silent = "\nwitnesses: none, neither counts of Linux nor the directory before and after\n";
         assert!(words(&Ledger { counted: None, ..ledger.clone() }).ends_with(silent));
         assert_eq!((warning(&ledger), status(&ledger)), (None, Status::Ok));
-        ledger.lines.push(line(Fate::NotRepeated, Missing::Reads, "mappings", 2));
-        assert!(words(&ledger).contains("\nnot repeated: 2 mappings\n"));
+        ledger.lines.push(line(Fate::NotRepeated, Missing::Reads, "mapping", 2));
+        assert!(words(&ledger).contains("\nnot repeated: 2 × mapping\n"));
         assert_eq!(status(&ledger), Status::Ok);
         assert!(warning(&ledger).is_some());
         ledger.lines.push(line(Fate::NotRepeated, Missing::Changes, "setxattr", 3));
-        assert!(words(&ledger).contains("\nnot repeated: 5 calls\n  2 mappings\n  3 setxattr\n"));
+        assert!(words(&ledger).contains("\nnot repeated: 5 calls\n  2 × mapping\n  3 × setxattr\n"));
         assert_eq!(status(&ledger), Status::Incomplete);
         assert!(!words(&ledger).contains('%'));
     }
