@@ -38,6 +38,24 @@ impl Field {
         self.cells.iter_mut().for_each(|cell| *cell = how(cell, room.saturating_sub(2)));
         self.cells != before
     }
+
+    /// Cuts names in their middle so that those which differ still do, where any cut leaves them so; whether one had to be.
+    fn cut_apart(&mut self, room: usize) -> bool {
+        let columns = room.saturating_sub(2);
+        let names = |cells: &[String]| cells.iter().collect::<BTreeSet<_>>().len();
+        let cut =
+            |end: usize| self.cells.iter().map(|name| cut_middle(name, columns, end)).collect::<Vec<_>>();
+        let half = columns.saturating_sub(1) / 2;
+        // Most alike are the beginnings: ends are given more room first.
+        let ends = || (half..columns.saturating_sub(1)).chain((0..half).rev()).map(cut);
+        let all = names(&self.cells);
+        let apart = ends().find(|cells| names(cells) == all);
+        let found = apart.or_else(|| ends().max_by_key(|cells| names(cells)));
+        let Some(found) = found else { return self.cut_to(room, report::cut) };
+        let is_cut = found != self.cells;
+        self.cells = found;
+        is_cut
+    }
 }
 
 /// A table in which each run has one line of at most `room` columns; `None` where the numbers alone take more. Names are cut in
@@ -46,7 +64,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     let all: Vec<[String; 10]> = runs.iter().map(cells).collect();
     let column = |head, at: usize| Field::new(head, all.iter().map(|row| row[at].clone()));
     let mut file = column("<file", 0);
-    let mut is_whole = !file.cut_to(WIDEST_NAME + 2, cut_middle);
+    let mut is_whole = !file.cut_apart(WIDEST_NAME + 2);
     let mut numbers: Vec<Field> = [("ops/s", 5), ("throughput", 6), ("p50", 7), ("p99", 8)]
         .into_iter()
         .map(|(head, at)| column(head, at))
@@ -67,7 +85,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     let wanted = if has_words { words.width().min(ENOUGH) } else { 0 };
     let spare = room.saturating_sub(rest + wanted).max(NARROW_NAME + 2);
     let for_file = spare.min(room.saturating_sub(rest + least)).max(FEWEST + 2);
-    is_whole &= !file.cut_to(for_file, cut_middle);
+    is_whole &= !file.cut_apart(for_file);
     let mut left = room.checked_sub(taken(&file, &numbers))?;
     let mut further = Vec::new();
     for one in asked_for(&all) {
@@ -131,15 +149,14 @@ fn said(run: &ListedRun, row: &[String; 10]) -> String {
     parts.join("; ")
 }
 
-/// The text, or its beginning and end around `…` where it takes more columns: names of runs end with what sets them apart.
-fn cut_middle(text: &str, columns: usize) -> String {
+/// The text, or its beginning and an end of so many columns around `…` where it takes more columns.
+fn cut_middle(text: &str, columns: usize, most: usize) -> String {
     if text_width(text) <= columns {
         return text.into();
     }
-    let half = columns.saturating_sub(1) / 2;
     let mut end = String::new();
     for letter in text.chars().rev() {
-        if text_width(&end) + text_width(letter.encode_utf8(&mut [0; 4])) > half {
+        if text_width(&end) + text_width(letter.encode_utf8(&mut [0; 4])) > most {
             break;
         }
         end.insert(0, letter);
@@ -153,10 +170,33 @@ mod tests {
 
     #[test]
     fn a_name_keeps_both_ends() {
-        assert_eq!(cut_middle("randread-20261126-193743.parquet", 20), "randread-2…3.parquet");
-        assert_eq!(cut_middle("short", 5), "short");
+        assert_eq!(cut_middle("randread-20261126-193743.parquet", 20, 9), "randread-2…3.parquet");
+        assert_eq!(cut_middle("short", 5, 2), "short");
         for columns in 1..30 {
-            assert!(text_width(&cut_middle("读写-20261126-193743.parquet", columns)) <= columns.max(1));
+            assert!(
+                text_width(&cut_middle(
+                    "读写-20261126-193743.parquet",
+                    columns,
+                    columns.saturating_sub(1) / 2
+                )) <= columns.max(1)
+            );
         }
+    }
+
+    #[test]
+    fn files_that_differ_look_different_where_their_names_are_cut() {
+        let names = [
+            "randread-20261126-193743.parquet",
+            "randread-20261126-193753.parquet",
+            "randread-20261127-080003.parquet",
+        ];
+        for room in [18, 20, 22, 30] {
+            let mut files = Field::new("<file", names.iter().map(|name| (*name).to_owned()));
+            assert!(files.cut_apart(room));
+            assert_eq!(files.cells.iter().collect::<BTreeSet<_>>().len(), 3, "{:?}", files.cells);
+            assert!(files.cells.iter().all(|name| text_width(name) <= room - 2), "{:?}", files.cells);
+        }
+        let mut files = Field::new("<file", names.iter().map(|name| (*name).to_owned()));
+        assert!(!files.cut_apart(40) && files.cells == names);
     }
 }
