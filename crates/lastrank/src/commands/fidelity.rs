@@ -1,5 +1,6 @@
 //! `lastrank fidelity`: how like an application its replays are, as text and as a page.
 
+mod ratio;
 mod tree;
 
 use std::collections::BTreeMap;
@@ -8,7 +9,7 @@ use std::path::Path;
 use anyhow::{Context, bail};
 use report::{AnswerSign, ReplayPage, SideOverTime, Table, answer_line, duration, percent};
 use samples::{Run, SiteKind};
-use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Ratio, Side, compare};
+use trace::fidelity::{Compared, Done, Elsewhere, Excess, Fidelity, Known, Side, compare};
 use trace::import::{Imported, Options};
 use trace::ledger::{Ledger, Missing};
 use trace::names::escape;
@@ -324,11 +325,17 @@ fn words((found, missing): (&Fidelity, Missing), application: &Side, further: us
             }
         }
         (true, failures) => {
-            format!("The replay does the same {operations} operations{order}, but {failures} more fail.")
+            format!(
+                "The replay does the same {operations} operations{order}, but {failures} fail that worked in the application."
+            )
         }
         (false, failures) => format!(
             "The replay differs: see the rows marked ≠{}.",
-            if failures > 0 { format!(", and {failures} more operations fail") } else { String::new() }
+            if failures > 0 {
+                format!(", and {failures} operations fail that worked in the application")
+            } else {
+                String::new()
+            }
         ),
     };
     let mut out = format!("{first}\n");
@@ -470,10 +477,6 @@ fn cells(row: &Compared) -> [String; 8] {
     let same = row.calls.1.iter().all(|calls| *calls == row.calls.0)
         && row.bytes.1.iter().all(|bytes| *bytes == row.bytes.0);
     let time = |ns: u64| duration(ns as f64 / 1e9);
-    let ratio = |ratio: Ratio| match ratio.interval {
-        Some((low, high)) => format!("{:.2} ({low:.2}–{high:.2})", ratio.value),
-        None => format!("{:.2}", ratio.value),
-    };
     [
         row.command.clone(),
         if same { "=".into() } else { "≠".into() },
@@ -484,7 +487,7 @@ fn cells(row: &Compared) -> [String; 8] {
         row.medians.filter(|(_, theirs)| *theirs > 0).map_or("–".into(), |(_, theirs)| time(theirs)),
         match (row.unusable, row.median) {
             (true, _) => "unusable".into(),
-            (false, Some(median)) => ratio(median),
+            (false, Some(median)) => ratio::told(median),
             (false, None) => String::new(),
         },
     ]
