@@ -49,12 +49,12 @@ fn advice() -> Vec<Clause> {
     vec![
         sentence(
             "space the runs",
-            "Space the runs further apart, and look for what ties neighbours together; standard errors need no factor for it",
+            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N, which resemble each other less",
             space_runs,
         ),
         sentence(
             "space the runs",
-            "Space the runs further apart, or multiply standard errors by about {}",
+            "Standard errors are about {} times too small: `lastrank fit --block N` fits the largest of every N, which resemble each other less",
             space_runs,
         ),
         sentence(

@@ -107,6 +107,8 @@ fn verdicts() -> Vec<Clause> {
             "The slow {what} look natural: {}, the longest of {}, is due once in {} {what} or more",
             rarity_at_least,
         ),
+        neutral("no mean", "No limit in sight"),
+        neutral("no mean", "the law that fits the slow {what} has shape {}, so that its mean is infinite"),
         neutral(
             "too few",
             "{} {what} are too few to say how rare slower ones are; 100 are enough for a verdict",
@@ -116,7 +118,7 @@ fn verdicts() -> Vec<Clause> {
             Sentence(!asked.law().is_independent())
         }),
         neutral("quote", "Quote each part by itself"),
-        neutral("quote", "Quote the part that you need, with its place"),
+        neutral("quote", "`lastrank fit --values FROM-TO` looks at a part"),
         neutral("quote", "Quote each kind by itself"),
         neutral("quote", "Quote what was measured"),
         neutral("quote", "What was measured holds, rarer {what} cannot be predicted"),

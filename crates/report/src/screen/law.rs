@@ -37,6 +37,9 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
         other => other,
     };
     match usability {
+        Usability::Natural if found.law().shape >= NO_MEAN => {
+            ("⚠", Tone::Caution, without_a_mean(found, what))
+        }
         Usability::Natural => ("✔", Tone::Good, natural(found, what, show)),
         Usability::InParts => ("⚠", Tone::Caution, in_parts(found, what)),
         Usability::NotUsable => ("⚠", Tone::Caution, not_usable(found, what, show)),
@@ -69,7 +72,9 @@ fn in_parts(found: &Assessment, what: &str) -> String {
     };
     match test.question {
         Question::Jump => format!("Usable in parts: {why}. Quote each part by itself."),
-        Question::Trend => format!("Usable in parts: {why}. Quote the part that you need, with its place."),
+        Question::Trend => {
+            format!("Usable in parts: {why}. `lastrank fit --values FROM-TO` looks at a part.")
+        }
         Question::Modes => format!("Usable in parts: {why}. Quote each kind by itself."),
         Question::Autocorrelation | Question::SlowValues => {
             format!(
@@ -132,6 +137,18 @@ pub(super) fn notes(found: &Assessment, what: &str, show: Show) -> Vec<String> {
 /// How rare the longest is, is known up to this many times the number of values: as far as hydrologists trust a record of
 /// floods. Beyond, a single number would be off by more than ten times in 3% of natural series.
 const KNOWN_RARITY: f64 = 4.0;
+
+/// From this shape on a law has no mean: the next longest may be any number of times as long.
+const NO_MEAN: f64 = 1.0;
+
+/// `No limit in sight: the law that fits the slow steps has shape 1.04, so that its mean is infinite. …`
+fn without_a_mean(found: &Assessment, what: &str) -> String {
+    format!(
+        "No limit in sight: the law that fits the slow {what}s has shape {}, so that its mean is infinite. Quote what was \
+         measured.",
+        fixed(found.law().shape, 2)
+    )
+}
 
 /// `The slow steps look natural: 214 ms, the longest of 400, is due once in 1 270 steps.`
 fn natural(found: &Assessment, what: &str, show: Show) -> String {
@@ -264,6 +281,23 @@ mod tests {
     fn no_more_commands_are_promised_than_fit_gives() {
         assert!(commands_of(3, 50).ends_with("for each") && commands_of(1, 400).ends_with("for each"));
         assert!(commands_of(4, 50).ends_with("the longest") && commands_of(2, 3).ends_with("the longest"));
+    }
+
+    #[test]
+    fn a_law_without_a_mean_gets_no_good_sign() {
+        let told = |shape: f64| {
+            let law = Gev::new(10e-3, 1e-3, shape).unwrap();
+            let mut random = tail::Xoshiro::new(5);
+            let values: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+            let found =
+                assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
+            assert_eq!(found.verdict.usability, Usability::Natural, "{shape}");
+            verdict(&found, "step", &three)
+        };
+        let (sign, tone, text) = told(1.4);
+        assert!(sign == "⚠" && tone == Tone::Caution && text.contains("its mean is infinite"), "{text}");
+        let (sign, _, text) = told(0.2);
+        assert!(sign == "✔" && text.contains("look natural"), "{text}");
     }
 
     #[test]

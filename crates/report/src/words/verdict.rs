@@ -249,12 +249,15 @@ pub fn advice(found: &Assessment) -> Vec<String> {
 fn one_advice(advice: &Advice) -> String {
     match advice {
         Advice::SpaceRuns { error_factor: None } => {
-            "Space the runs further apart, and look for what ties neighbours together; standard errors need no \
-             factor for it."
+            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N, which \
+             resemble each other less."
                 .into()
         }
         Advice::SpaceRuns { error_factor: Some(factor) } => {
-            format!("Space the runs further apart, or multiply standard errors by about {factor:.1}.")
+            format!(
+                "Standard errors are about {factor:.1} times too small: `lastrank fit --block N` fits the largest of \
+                 every N, which resemble each other less."
+            )
         }
         Advice::FindPeriod { lag } => format!(
             "Find what comes back after every {lag} values: parts that take turns (`--by`), a timer, a cache that fills."
@@ -319,6 +322,15 @@ mod tests {
             significance: 0.05,
         });
         found
+    }
+
+    #[test]
+    fn advice_on_neighbours_names_an_option_that_there_is() {
+        for error_factor in [None, Some(20.5)] {
+            let text = one_advice(&Advice::SpaceRuns { error_factor });
+            assert!(text.contains("`lastrank fit --block N`"), "{text}");
+            assert!(!text.contains("further apart") && !text.contains("multiply"), "{text}");
+        }
     }
 
     #[test]
