@@ -352,7 +352,7 @@ def test_a_watch_tells_that_a_run_is_not_sound(judged: Path, program: Path) -> N
         said = call(program, judged, "watch", "sound.parquet", f"{name}.parquet")
         shown = " ".join(said.stdout.split())
         assert said.returncode == (3 if status == 3 else 0), shown
-        assert ("✖ 400 runs" in shown) == (status == 3) and ("✔" in shown) == (status != 3), shown
+        assert ("✖ 400 samples" in shown) == (status == 3) and ("✔" in shown) == (status != 3), shown
         assert found in shown
         lines = call(program, judged, "watch", "sound.parquet", f"{name}.parquet", "--json").stdout.splitlines()
         events = [json.loads(line) for line in lines]

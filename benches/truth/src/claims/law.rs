@@ -107,8 +107,12 @@ fn verdicts() -> Vec<Clause> {
             "The slow {what} look natural: {}, the longest of {}, is due once in {} {what} or more",
             rarity_at_least,
         ),
-        neutral("no mean", "No limit in sight"),
-        neutral("no mean", "the law that fits the slow {what} has shape {}, so that its mean is infinite"),
+        sentence(
+            "no mean",
+            "the tail has no limit in sight (shape {}, so that the mean is infinite)",
+            // Each law of the plan has a mean.
+            |_, _| Sentence(false),
+        ),
         neutral(
             "too few",
             "{} {what} are too few to say how rare slower ones are; 100 are enough for a verdict",

@@ -37,9 +37,6 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
         other => other,
     };
     match usability {
-        Usability::Natural if found.law().shape >= NO_MEAN => {
-            ("⚠", Tone::Caution, without_a_mean(found, what))
-        }
         Usability::Natural => ("✔", Tone::Good, natural(found, what, show)),
         Usability::InParts => ("⚠", Tone::Caution, in_parts(found, what)),
         Usability::NotUsable => ("⚠", Tone::Caution, not_usable(found, what, show)),
@@ -99,6 +96,10 @@ fn not_usable(found: &Assessment, what: &str, show: Show) -> String {
             let name = found.verdict.preferred.map_or("another", |family| family.name());
             format!("a {name} distribution fits better than the GEV")
         }
+        VerdictCode::NoMean => {
+            let shape = fixed(found.law().shape, 2);
+            format!("the tail has no limit in sight (shape {shape}, so that the mean is infinite)")
+        }
         VerdictCode::GevRejected
         | VerdictCode::NotIndependent
         | VerdictCode::GevConsistent
@@ -137,18 +138,6 @@ pub(super) fn notes(found: &Assessment, what: &str, show: Show) -> Vec<String> {
 /// How rare the longest is, is known up to this many times the number of values: as far as hydrologists trust a record of
 /// floods. Beyond, a single number would be off by more than ten times in 3% of natural series.
 const KNOWN_RARITY: f64 = 4.0;
-
-/// From this shape on a law has no mean: the next longest may be any number of times as long.
-const NO_MEAN: f64 = 1.0;
-
-/// `No limit in sight: the law that fits the slow steps has shape 1.04, so that its mean is infinite. …`
-fn without_a_mean(found: &Assessment, what: &str) -> String {
-    format!(
-        "No limit in sight: the law that fits the slow {what}s has shape {}, so that its mean is infinite. Quote what was \
-         measured.",
-        fixed(found.law().shape, 2)
-    )
-}
 
 /// `The slow steps look natural: 214 ms, the longest of 400, is due once in 1 270 steps.`
 fn natural(found: &Assessment, what: &str, show: Show) -> String {
@@ -291,11 +280,12 @@ mod tests {
             let values: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
             let found =
                 assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
-            assert_eq!(found.verdict.usability, Usability::Natural, "{shape}");
+            let natural = if shape < 1.0 { Usability::Natural } else { Usability::NotUsable };
+            assert_eq!(found.verdict.usability, natural, "{shape}");
             verdict(&found, "step", &three)
         };
         let (sign, tone, text) = told(1.4);
-        assert!(sign == "⚠" && tone == Tone::Caution && text.contains("its mean is infinite"), "{text}");
+        assert!(sign == "⚠" && tone == Tone::Caution && text.contains("the mean is infinite"), "{text}");
         let (sign, _, text) = told(0.2);
         assert!(sign == "✔" && text.contains("look natural"), "{text}");
     }

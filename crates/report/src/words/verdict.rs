@@ -32,6 +32,7 @@ pub fn text(found: &Assessment) -> String {
         ),
         VerdictCode::GevConsistent
         | VerdictCode::GevPreferred
+        | VerdictCode::NoMean
         | VerdictCode::TooFew
         | VerdictCode::Rounded => text,
     }
@@ -86,6 +87,11 @@ fn conclusion(found: &Assessment) -> String {
                 any_of(&names, "any other law")
             )
         }
+        VerdictCode::NoMean => format!(
+            "A GEV ({}) fits, but it has no mean: the next longest may be any number of times as long. Do not extrapolate \
+             with it.",
+            shape(found)
+        ),
         VerdictCode::Rounded => format!(
             "{} values have {} different ones: they are rounded, so that no law can be told from another. A verdict \
              needs at least {FEWEST_DISTINCT} different ones.",

@@ -87,7 +87,9 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
     match code {
         VerdictCode::Rounded => out.push(Advice::RecordMoreDigits),
         VerdictCode::GevConsistent => out.push(Advice::VaryParts),
-        VerdictCode::GevRejected | VerdictCode::RivalPreferred => out.push(Advice::DoNotExtrapolate),
+        VerdictCode::GevRejected | VerdictCode::RivalPreferred | VerdictCode::NoMean => {
+            out.push(Advice::DoNotExtrapolate);
+        }
         VerdictCode::NotIndependent
         | VerdictCode::NoMaximum
         | VerdictCode::GevPreferred

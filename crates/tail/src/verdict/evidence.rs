@@ -19,6 +19,9 @@ pub const FEWEST_FOR_VERDICT: usize = 100;
 /// The smallest number of distinct values for a verdict: of fewer, a clock shows its steps and not a law.
 pub const FEWEST_DISTINCT: usize = 6;
 
+/// From this shape on a distribution of maxima has no mean.
+pub(super) const NO_MEAN: f64 = 1.0;
+
 /// The verdict as a stable code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -35,6 +38,8 @@ pub enum VerdictCode {
     GevConsistent,
     /// The GEV fits, and every rival was compared with it and is significantly worse.
     GevPreferred,
+    /// The GEV fits with a shape of 1 or more: its mean is infinite, so the next longest may be any number of times as long.
+    NoMean,
     /// Too few values for a verdict.
     TooFew,
     /// Too few distinct values for a verdict: the clock, or who wrote the values, rounded them.

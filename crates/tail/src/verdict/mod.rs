@@ -98,6 +98,8 @@ pub fn decide(evidence: &Evidence) -> Verdict {
         VerdictCode::RivalPreferred
     } else if evidence.n < FEWEST_FOR_VERDICT {
         VerdictCode::TooFew
+    } else if evidence.fit.law().shape >= evidence::NO_MEAN {
+        VerdictCode::NoMean
     } else if !alike.is_empty() || compared.len() < evidence.alternatives.len() || compared.is_empty() {
         VerdictCode::GevConsistent
     } else {

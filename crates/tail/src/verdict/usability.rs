@@ -39,6 +39,7 @@ impl VerdictCode {
             VerdictCode::NoMaximum
             | VerdictCode::GevRejected
             | VerdictCode::RivalPreferred
+            | VerdictCode::NoMean
             | VerdictCode::Rounded => Usability::NotUsable,
             VerdictCode::TooFew => Usability::TooFew,
         }
