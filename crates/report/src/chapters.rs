@@ -41,14 +41,7 @@ impl Analysis {
         let mut tables = Vec::new();
         if let Some(found) = &tail.assessment {
             tables.push(table::parameters(found, unit));
-            let mut levels = table::levels(found, unit, self.subject.value_name());
-            if !tail.is_usable() {
-                levels.note =
-                    "These levels come from a law that does not describe the values (see the verdict): do \
-                               not rely on them."
-                        .into();
-            }
-            tables.push(levels);
+            tables.push(table::levels(found, unit, self.subject.value_name()));
             tables.push(table::models(found));
         }
         chapter.with(self.figures(prefix, LAW), tables)

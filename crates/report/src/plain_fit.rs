@@ -51,3 +51,29 @@ fn values(found: &Assessment, unit: Unit) -> Table {
 fn name(p: f64) -> String {
     if p == 0.5 { "median".into() } else { format!("p{}", (p * 1e6).round() / 1e4) }
 }
+
+#[cfg(test)]
+mod tests {
+    use tail::assess::{AssessOptions, assess};
+
+    use super::*;
+
+    #[test]
+    fn levels_of_a_law_that_is_not_shown_are_not_to_be_relied_on() {
+        let law = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
+        let text = |second: f64| {
+            let mut random = tail::Xoshiro::new(5);
+            let values: Vec<f64> = (0..400)
+                .map(|_| if random.uniform() < 0.4 { second } else { 1.0 } * law.sample(&mut random))
+                .collect();
+            let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
+            let found = assess(&values, &options).unwrap();
+            (found.verdict.usability.is_law_shown(), fit_text(&found, Unit::NONE, "step"))
+        };
+        for (second, shown) in [(1.0, true), (3.0, false)] {
+            let (is_shown, text) = text(second);
+            assert_eq!(is_shown, shown, "{text}");
+            assert_eq!(text.replace('\n', " ").contains("do not rely on them"), !shown, "{text}");
+        }
+    }
+}

@@ -64,6 +64,14 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("stretch", "do not extrapolate"),
         neutral("stretch", "no law may be used"),
         neutral("stretch", "The other {} {what} are in shorter parts"),
+        sentence("stretch", "The other {} {what} are where the level still moves", |_, asked| {
+            Sentence(asked.law().changes())
+        }),
+        sentence(
+            "stretch",
+            "The other {} {what} are in shorter parts, or where the level still moves",
+            |_, asked| Sentence(asked.law().changes()),
+        ),
         neutral("parts", "Parts: {what} {}-{}"),
         neutral("parts", "{}-{}"),
         neutral("parts", "{}-{} and {} before"),

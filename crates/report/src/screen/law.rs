@@ -183,7 +183,8 @@ pub(super) fn holds(
 }
 
 /// The stretches in which the level holds, the longest of them in the order of time, newest first, each in a line:
-/// `Since step 89: median 13.2 ms (…), p99 …; 312 steps`; and one line for the rest, so that they cover the run. Empty
+/// `Since step 89: median 13.2 ms (…), p99 …; 312 steps`; and one line for the rest, so that they cover the run. A part that
+/// is longer than one of these is left out because its level moves. Empty
 /// where those with a line are less than half of the values.
 pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) -> Vec<String> {
     let n: usize = found.iter().map(|one| one.n).sum();
@@ -197,7 +198,14 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
     }
     let mut lines: Vec<String> = told.iter().map(|at| stretch(&found[*at], *at == 0, what, show)).collect();
     if covered < n {
-        lines.push(format!("The other {} {what}s are in shorter parts.", units::count((n - covered) as u64)));
+        let shortest = told.iter().map(|at| found[*at].n).min().unwrap_or(0);
+        let rest = || (0..found.len()).filter(|at| !told.contains(at)).map(|at| found[at].n);
+        let parts = match (rest().any(|n| n <= shortest), rest().any(|n| n > shortest)) {
+            (_, false) => "in shorter parts",
+            (true, true) => "in shorter parts, or where the level still moves",
+            (false, true) => "where the level still moves",
+        };
+        lines.push(format!("The other {} {what}s are {parts}.", units::count((n - covered) as u64)));
     }
     lines
 }
@@ -288,6 +296,30 @@ mod tests {
         assert!(sign == "⚠" && tone == Tone::Caution && text.contains("the mean is infinite"), "{text}");
         let (sign, _, text) = told(0.2);
         assert!(sign == "✔" && text.contains("look natural"), "{text}");
+    }
+
+    #[test]
+    fn a_part_whose_level_moves_is_not_called_shorter() {
+        let part = |from: usize, n: usize, level_holds: bool| Stretch {
+            from,
+            n,
+            quantiles: None,
+            intervals: Vec::new(),
+            law: None,
+            verdict: None,
+            level_holds,
+        };
+        let last =
+            |parts: &[Stretch]| stretches(parts, 2, "sample", &|value: f64| value.to_string()).pop().unwrap();
+        let long = [part(1601, 900, true), part(601, 600, true)];
+        let with = |others: &[(usize, bool)]| {
+            let others = others.iter().map(|(n, holds)| part(1, *n, *holds));
+            last(&long.iter().cloned().chain(others).collect::<Vec<_>>())
+        };
+        assert_eq!(with(&[(200, true), (40, false)]), "The other 240 samples are in shorter parts.");
+        assert_eq!(with(&[(872, false)]), "The other 872 samples are where the level still moves.");
+        let both = with(&[(872, false), (200, true)]);
+        assert_eq!(both, "The other 1,072 samples are in shorter parts, or where the level still moves.");
     }
 
     #[test]

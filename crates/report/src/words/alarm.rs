@@ -22,6 +22,10 @@ fn no_law(why: &NoLaw) -> String {
         NoLaw::Misfit { p } => {
             format!("no GEV describes the baseline (test of fit, p {})", probability(*p))
         }
+        NoLaw::OtherLaw { model } => {
+            format!("the {} law describes the quiet runs better than a GEV", model.name())
+        }
+        NoLaw::Rounded => "the quiet runs are few different values, which show no law".into(),
         NoLaw::SeveralModes { finding } => {
             format!("one distribution does not describe the baseline ({})", super::finding(finding))
         }

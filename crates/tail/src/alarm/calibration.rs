@@ -124,9 +124,10 @@ impl Baseline {
                 return Err(Error::Parameter { what, value, must: "above 1" }.into());
             }
         }
-        let fit = gev::Likelihood::new(series)?.fit();
+        let likelihood = gev::Likelihood::new(series)?;
+        let fit = likelihood.fit();
         let checked = independence::check_share(series, Levels::default().whole, Levels::INDEPENDENCE)?;
-        match grounds::decide(series, &fit, &checked, options.seed)? {
+        match grounds::decide(series, (&likelihood, &fit), &checked, options.seed)? {
             Grounds::Law { ar1 } => {
                 let against = checked.rejected().map(|test| test.finding.clone());
                 let mut warnings: Vec<BaselineWarning> =

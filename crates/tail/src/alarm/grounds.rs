@@ -2,10 +2,11 @@
 
 use super::refusal::{BaselineError, NoLaw, Refusal};
 use super::whitened;
+use crate::assess::{AssessOptions, Judged, judge_law};
 use crate::gev::GevFit;
 use crate::independence::{self, Independence, Question};
-use crate::verdict::Levels;
-use crate::{Series, Status, gof};
+use crate::verdict::VerdictCode;
+use crate::{Likelihood, Series, Status};
 
 /// The basis of thresholds.
 pub(super) enum Grounds {
@@ -23,9 +24,6 @@ pub(super) enum Grounds {
 
 /// The p-value below which the residuals of the autoregression are still dependent.
 const LEFT: f64 = 0.01;
-/// Refits of the test of fit, and values in all of them.
-const REFITS: usize = 199;
-const BUDGET: usize = 400_000;
 
 /// The basis of rates for these quiet runs.
 ///
@@ -33,11 +31,10 @@ const BUDGET: usize = 400_000;
 /// [`BaselineError::Refused`] if there is none.
 pub(super) fn decide(
     series: &Series,
-    fit: &GevFit,
+    (likelihood, fit): (&Likelihood, &GevFit),
     checked: &Independence,
     seed: u64,
 ) -> Result<Grounds, BaselineError> {
-    let levels = Levels::default();
     let found = |question: Question| {
         checked.test(question).filter(|test| test.rejected).map(|test| test.finding.clone())
     };
@@ -55,13 +52,16 @@ pub(super) fn decide(
     if let Some(finding) = found(Question::SlowValues).filter(|_| neighbours.is_none()) {
         return refuse(Refusal::Dependent { finding });
     }
-    let tested = || gof::test_within(series, fit, REFITS, seed, BUDGET).map_or(1.0, |test| test.p.smaller);
-    let no_law = if fit.status == Status::Boundary {
-        Some(NoLaw::NoMaximum)
-    } else if let Some(finding) = found(Question::Modes) {
-        Some(NoLaw::SeveralModes { finding })
-    } else {
-        Some(tested()).filter(|p| *p < levels.fit).map(|p| NoLaw::Misfit { p })
+    // What an autoregression explains is judged below, and is no reason against the law.
+    let explained = || Independence { passed: true, ..checked.clone() };
+    let judged = || {
+        let options = AssessOptions { seed, ..AssessOptions::default() };
+        NoLaw::of(&judge_law(series, (likelihood, fit), explained(), &options))
+    };
+    let no_law = match found(Question::Modes) {
+        _ if fit.status == Status::Boundary => Some(NoLaw::NoMaximum),
+        Some(finding) => Some(NoLaw::SeveralModes { finding }),
+        None => judged(),
     };
     match (no_law, neighbours) {
         (None, None) => Ok(Grounds::Law { ar1: 0.0 }),
@@ -89,4 +89,19 @@ fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     let patterned =
         independence::slow_values(&left, Series::clean(&left).sorted()).is_some_and(|slow| slow.p < LEFT);
     (ar1, !patterned && independence::neighbours(&independence::ranks(&left), lags).p >= LEFT)
+}
+
+impl NoLaw {
+    /// Why a law is not used; `None` where `fit` would use it.
+    fn of(found: &Judged) -> Option<NoLaw> {
+        if found.code.usability().is_law_shown() {
+            return None;
+        }
+        Some(match (found.code, found.preferred) {
+            (VerdictCode::NoMaximum, _) => NoLaw::NoMaximum,
+            (VerdictCode::Rounded, _) => NoLaw::Rounded,
+            (_, Some(model)) => NoLaw::OtherLaw { model },
+            _ => NoLaw::Misfit { p: found.p },
+        })
+    }
 }

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::independence::TestFinding;
+use crate::rivals::Family;
 
 /// Reason why no distribution describes the quiet runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,13 @@ pub enum NoLaw {
         /// p-value of A² and AU² together.
         p: f64,
     },
+    /// Another law describes the quiet runs better.
+    OtherLaw {
+        /// That law.
+        model: Family,
+    },
+    /// The quiet runs are so few different values that the rounding is told from no law.
+    Rounded,
     /// The runs have several modes.
     SeveralModes {
         /// The finding.

@@ -102,12 +102,29 @@ pub struct Watch {
     /// Number of runs in the current block, for counted thresholds.
     #[serde(default)]
     in_block: usize,
+    /// The level that was told; `None` in states of earlier versions.
+    #[serde(default)]
+    told: Option<Told>,
 }
 
-/// A level has recovered where the evidence for the baseline, and against half of the slow-down that is looked for, is above this
+/// A level that was told, as far as it is known by now.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+struct Told {
+    /// The run after which it began.
+    since: u64,
+    /// Median of the runs since, over that of the baseline.
+    factor: f64,
+    /// How many runs that is of.
+    of: u64,
+}
+
+/// A level has recovered where the evidence for the baseline, and against half of the change that was told, is above this
 /// share of the threshold of the alarm. Against all of it a lasting level of about half of it would recover and be told anew
 /// every few runs; so it takes about twice as many runs to recover as to be told.
 const RECOVERED: f64 = 0.5;
+
+/// The level that was told is estimated again when it is of so many times the runs.
+const AGAIN: f64 = 1.25;
 
 /// Most that one run counts for where a new level is dated, in standard deviations of normal scores.
 const FARTHEST: f64 = 3.0;
@@ -126,6 +143,7 @@ impl Baseline {
             last_score: None,
             recent: Vec::new(),
             in_block: 0,
+            told: None,
         }
     }
 }
@@ -219,24 +237,23 @@ impl Watch {
                 self.step(1, fast);
                 if self.cusum[0] > h {
                     let (since, statistic) = (self.began(self.zero[0], 1.0), self.cusum[0]);
-                    let factor = self.factor_since(since);
-                    self.latch(Level::Slow);
+                    let factor = self.tell(Level::Slow, since);
                     let since = since + 1;
                     return Some(Event::Slow { run: self.runs, since, statistic, threshold: h, factor });
                 }
                 if self.cusum[1] > h_fast {
                     let (since, statistic) = (self.began(self.zero[1], -1.0), self.cusum[1]);
-                    let factor = self.factor_since(since);
-                    self.latch(Level::Fast);
+                    let factor = self.tell(Level::Fast, since);
                     let (since, threshold) = (since + 1, h_fast);
                     return Some(Event::Fast { run: self.runs, since, statistic, threshold, factor });
                 }
                 None
             }
             Level::Slow | Level::Fast => {
+                let half = self.told_factor().sqrt();
                 let (near, own) = match self.level {
-                    Level::Slow => (factor.sqrt(), h),
-                    _ => (1.0 / factor.sqrt(), h_fast),
+                    Level::Slow => (half, h),
+                    _ => (1.0 / half, h_fast),
                 };
                 self.step(2, -log_ratio(&self.baseline.law, x, near, cap));
                 if self.cusum[2] > RECOVERED * own {
@@ -245,6 +262,29 @@ impl Watch {
                 self.rebaseline(self.runs - self.zero[0].max(self.zero[1]))
             }
         }
+    }
+
+    /// Latches a level that began after the run `since`; its factor.
+    fn tell(&mut self, level: Level, since: u64) -> f64 {
+        let factor = self.factor_since(since);
+        self.latch(level);
+        self.told = Some(Told { since, factor, of: self.runs - since });
+        factor
+    }
+
+    /// The change of the level that was told, above 1 for either side, between half of the one that is looked for and all of
+    /// it. What is told by a run of luck, or is less than what is looked for, is not yet known when it is told: it is
+    /// estimated again where nothing speaks for the baseline.
+    fn told_factor(&mut self) -> f64 {
+        let most = self.baseline.options.factor;
+        let Some(told) = self.told else { return most };
+        let runs = self.runs - told.since;
+        if self.cusum[2] == 0.0 && runs as f64 >= AGAIN * told.of as f64 {
+            self.told = Some(Told { factor: self.factor_since(told.since), of: runs, ..told });
+        }
+        let factor = self.told.map_or(most, |told| told.factor);
+        let change = if self.level == Level::Slow { factor } else { 1.0 / factor };
+        change.clamp(most.sqrt(), most)
     }
 
     /// Whether the system is slow or spiking: what an exit status reports.

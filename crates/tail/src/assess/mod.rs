@@ -204,16 +204,68 @@ impl<'a> FittedSeries<'a> {
                 summary: summarise(series.sorted(), options.level),
             })
         };
-        let comparisons = || {
-            let (goodness_of_fit, (alternatives, weights)) = rayon::join(
-                || goodness_of_fit(series, &fit.found, options),
-                || alternatives(series, &likelihood, &points),
-            );
-            Comparisons { alternatives, weights, goodness_of_fit }
-        };
+        let comparisons = || Comparisons::of(series, (&likelihood, &points), &fit.found, options);
         let (estimates, comparisons) = rayon::join(estimates, comparisons);
         Ok(FittedSeries { estimates, comparisons, likelihood, points, fit })
     }
+}
+
+impl Comparisons {
+    /// Of a fit to points, and of the one that is shown.
+    fn of(
+        series: &Series,
+        (likelihood, points): (&gev::Likelihood, &gev::GevFit),
+        shown: &gev::GevFit,
+        options: &AssessOptions,
+    ) -> Comparisons {
+        let (goodness_of_fit, (alternatives, weights)) = rayon::join(
+            || goodness_of_fit(series, shown, options),
+            || alternatives(series, likelihood, points),
+        );
+        Comparisons { alternatives, weights, goodness_of_fit }
+    }
+}
+
+/// The verdict on the law of a series alone, by the tests of [`assess`]: whoever uses a law asks this first, so that none is
+/// used that `fit` of the same values refuses. What `independence` rejects is taken as it is.
+pub(crate) fn judge_law(
+    series: &Series,
+    (likelihood, points): (&gev::Likelihood, &gev::GevFit),
+    independence: independence::Independence,
+    options: &AssessOptions,
+) -> Judged {
+    let shown = Shown::of(series, points);
+    let found = Comparisons::of(series, (likelihood, points), &shown.found, options);
+    let diagnostics = Diagnostics {
+        goodness_of_fit: found.goodness_of_fit,
+        dependence: None,
+        trend: None,
+        rounded: shown.as_rounded(),
+        gumbel: None,
+        independence,
+    };
+    let verdict = verdict::decide(&verdict::Evidence {
+        n: series.len(),
+        fit: &shown.found,
+        diagnostics: &diagnostics,
+        alternatives: &found.alternatives,
+        significance: options.significance,
+    });
+    Judged {
+        code: verdict.code,
+        preferred: verdict.preferred,
+        p: diagnostics.goodness_of_fit.map_or(1.0, |tests| tests.p.smaller),
+    }
+}
+
+/// The verdict on a law.
+pub(crate) struct Judged {
+    /// Stable code.
+    pub code: verdict::VerdictCode,
+    /// The law that is better, if any.
+    pub preferred: Option<rivals::Family>,
+    /// p-value of the fit.
+    pub p: f64,
 }
 
 fn return_levels(

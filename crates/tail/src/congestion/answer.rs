@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Estimate, QuantileRatio};
+use super::{Arm, Comparison, ComparisonAdvice, ComparisonCode, EQUALITY_SHARE, Estimate, QuantileRatio};
 use crate::Interval;
 
 /// What the number to quote rests on.
@@ -90,9 +90,11 @@ impl Comparison {
         self.quiet.coarse || self.new.coarse
     }
 
-    /// Whether the law may be asked at all: its likelihood is that of independent values that are not rounded.
+    /// Whether the law may be asked at all: its likelihood is that of independent values that are not rounded, and `fit`
+    /// shows the law of either sample.
     fn uses_law(&self) -> bool {
-        !(self.is_dependent() || self.is_coarse())
+        let is_shown = |arm: &Arm| arm.verdict.is_some_and(|verdict| verdict.usability().is_law_shown());
+        !(self.is_dependent() || self.is_coarse()) && is_shown(&self.quiet) && is_shown(&self.new)
     }
 
     /// The ratio of the medians, whose ends may be open.

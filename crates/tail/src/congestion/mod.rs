@@ -27,7 +27,9 @@ pub(crate) use sorted::hodges_lehmann_at;
 
 use serde::{Deserialize, Serialize};
 
+use crate::assess::{AssessOptions, judge_law};
 use crate::independence::{self, Question, TestFinding};
+use crate::verdict::{Levels, VerdictCode};
 use crate::{Dropped, Error, Gev, Interval, Series, argument};
 use likelihood::TwoSamples;
 
@@ -80,6 +82,9 @@ pub struct Arm {
     pub coarse: bool,
     /// The GEV that is fitted to this sample alone; `None` of fewer than four different values.
     pub law: Option<Gev>,
+    /// What that law is worth, by the tests of `fit`; `None` without one.
+    #[serde(default)]
+    pub verdict: Option<VerdictCode>,
 }
 
 /// The answer of a comparison.
@@ -150,9 +155,6 @@ pub struct Comparison {
 /// How much of the error of the whole answer the test of equality has; the rest is what estimated dependence costs.
 pub const EQUALITY_SHARE: f64 = 0.8;
 
-/// What the independence of each sample is tested with, as a share of the error.
-const INDEPENDENCE_SHARE: f64 = 0.2;
-
 /// Compare positive durations of a quiet and a new system, each in time order. Values that are not finite
 /// are left out and counted.
 ///
@@ -178,7 +180,6 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
             return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
         }
     }
-    let independence = INDEPENDENCE_SHARE * (1.0 - options.level);
     // What is joined does not depend on each other, so the results do not depend on the number of threads.
     let (((robust, p99_ratio), equality), arms) = rayon::join(
         || {
@@ -189,7 +190,7 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
             }
             ((robust, p99), equality::equality(quiet, new))
         },
-        || rayon::join(|| arm(quiet, independence), || arm(new, independence)),
+        || rayon::join(|| arm(quiet, options.seed), || arm(new, options.seed)),
     );
     let ((quiet_arm, quiet_height), (new_arm, new_height)) = (arms.0?, arms.1?);
     let law = quiet_height
@@ -223,16 +224,27 @@ fn by_law([quiet, new]: [&Series; 2], robust: &Robust, separate: f64, level: f64
     ByLaw::of(&start, profiled, &shift, separate, &robust.hodges_lehmann.interval)
 }
 
-/// A sample by itself, and the negative log-likelihood of its own law if it has one.
-fn arm(series: &Series, significance: f64) -> Result<(Arm, Option<f64>), Error> {
+/// A sample by itself, and the negative log-likelihood of its own law if it has one. It is tested as `fit` does.
+fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
+    let options = AssessOptions { seed, ..AssessOptions::default() };
+    let check = || independence::check_share(series, options.significance, Levels::INDEPENDENCE);
     let (checked, fit) = rayon::join(
-        || (series.distinct() > 1).then(|| independence::check_series(series, significance)).transpose(),
+        || (series.distinct() > 1).then(check).transpose(),
         || match series.distinct() {
             0..=3 => Ok(None),
-            _ => crate::Likelihood::new(series).map(|likelihood| Some(likelihood.fit())),
+            _ => crate::Likelihood::new(series).map(|likelihood| {
+                let fit = likelihood.fit();
+                Some((likelihood, fit))
+            }),
         },
     );
     let (checked, fit) = (checked?, fit?);
+    let verdict =
+        fit.as_ref().zip(checked.as_ref()).map(|((likelihood, fit), checked)| match checked.passed {
+            false => VerdictCode::NotIndependent,
+            true => judge_law(series, (likelihood, fit), checked.clone(), &options).code,
+        });
+    let fit = fit.map(|(_, fit)| fit);
     // The equality is tested by ranks, which a distribution of several modes leaves valid.
     let rejected =
         || checked.iter().flat_map(|checked| checked.reasons()).filter(|test| test.question.is_about_order());
@@ -246,6 +258,7 @@ fn arm(series: &Series, significance: f64) -> Result<(Arm, Option<f64>), Error> 
         inflation: robust::inflation_of(series),
         coarse: is_coarse(series),
         law: fit.as_ref().map(crate::gev::GevFit::law),
+        verdict,
     };
     Ok((arm, fit.map(|fit| fit.negative_log_likelihood)))
 }

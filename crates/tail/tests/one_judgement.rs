@@ -1,0 +1,61 @@
+//! A law that `fit` refuses is used by nothing else that looks at the same values.
+
+use tail::alarm::{AlarmOptions, Baseline, BaselineError};
+use tail::assess::{AssessOptions, assess};
+use tail::congestion::{CompareOptions, compare};
+use tail::{Gev, Xoshiro};
+
+/// Independent values of a GEV, of a log-normal law, of a uniform one, and with two modes.
+fn draw(law: usize, n: usize, random: &mut Xoshiro) -> Vec<f64> {
+    let gev = Gev::new(10.0, 0.5, 0.1).unwrap();
+    (0..n)
+        .map(|_| match law {
+            0 => gev.sample(random),
+            1 => (1.2 * random.normal()).exp(),
+            2 => 1.0 + random.uniform(),
+            _ if random.uniform() < 0.3 => 2.0 * gev.sample(random),
+            _ => gev.sample(random),
+        })
+        .collect()
+}
+
+fn is_shown(values: &[f64]) -> bool {
+    assess(values, &AssessOptions::default()).unwrap().verdict.usability.is_law_shown()
+}
+
+#[test]
+fn compare_uses_no_law_that_fit_refuses() {
+    let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
+    let mut random = Xoshiro::new(31);
+    let (mut used, mut refused) = (0, 0);
+    for round in 0..24 {
+        let pair = [(); 2].map(|()| draw(round % 4, 400, &mut random));
+        let shown = pair.iter().all(|values| is_shown(values));
+        let by_law = compare(&pair[0], &pair[1], &options).unwrap().headline().by_law;
+        assert!(shown || !by_law, "law {} in round {round}", round % 4);
+        used += usize::from(by_law);
+        refused += usize::from(!shown);
+    }
+    assert!(used >= 3 && refused >= 8, "{used} {refused}");
+}
+
+#[test]
+fn watch_uses_no_law_that_fit_refuses() {
+    let options = AlarmOptions { bootstrap: 0, relax: true, false_alarms: 0.01, ..AlarmOptions::default() };
+    let mut random = Xoshiro::new(32);
+    let (mut used, mut refused) = (0, 0);
+    for round in 0..24 {
+        let values = draw(round % 4, 400, &mut random);
+        let by_law = match Baseline::new(&values, &options) {
+            // An autoregression is taken out first: that is no law of the values as they are.
+            Ok(baseline) => baseline.counted.is_none() && baseline.ar1 == 0.0,
+            Err(BaselineError::Refused(_)) => false,
+            Err(other) => panic!("{other}"),
+        };
+        let shown = is_shown(&values);
+        assert!(shown || !by_law, "law {} in round {round}", round % 4);
+        used += usize::from(by_law);
+        refused += usize::from(!shown);
+    }
+    assert!(used >= 3 && refused >= 8, "{used} {refused}");
+}
