@@ -49,12 +49,12 @@ fn advice() -> Vec<Clause> {
     vec![
         sentence(
             "space the runs",
-            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N, which resemble each other less",
+            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N",
             space_runs,
         ),
         sentence(
             "space the runs",
-            "Standard errors are about {} times too small: `lastrank fit --block N` fits the largest of every N, which resemble each other less",
+            "Standard errors are about {} times too small: `lastrank fit --block N` fits the largest of every N",
             space_runs,
         ),
         sentence(

@@ -255,14 +255,13 @@ pub fn advice(found: &Assessment) -> Vec<String> {
 fn one_advice(advice: &Advice) -> String {
     match advice {
         Advice::SpaceRuns { error_factor: None } => {
-            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N, which \
-             resemble each other less."
+            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N."
                 .into()
         }
         Advice::SpaceRuns { error_factor: Some(factor) } => {
             format!(
                 "Standard errors are about {factor:.1} times too small: `lastrank fit --block N` fits the largest of \
-                 every N, which resemble each other less."
+                 every N."
             )
         }
         Advice::FindPeriod { lag } => format!(
