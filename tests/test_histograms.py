@@ -22,7 +22,7 @@ def test_the_screen_has_bounds_a_law_and_what_bins_hide(program):
     screen = fit(program, "--unit", "us").stdout
     for words in ["350 values in 330 bins (4 intervals added up)", "median   1.15 ms\n", "slowest  10.3 ms\n"]:
         assert words in screen
-    assert "The bins are those of a GEV law (p 0.43; 95% CI): location 859 µs" in screen
+    assert "A GEV distribution fits the bins (p 0.43; 95% CI): location 859 µs" in screen
     assert "Bins hide the order of the values" in screen and "The file does not say the unit" not in screen
     # Nobody asked for what none of 350 values reached.
     assert "1 in 100 " in screen and "1 in 1,000" not in screen
@@ -144,7 +144,7 @@ def test_counts_of_two_laws_have_no_law_and_say_how_far_the_best_is_off(program:
     both = drawn(3000, 1) + [2.5 + value for value in drawn(300, 2)]
     (tmp_path / "counts").write_text(bpftrace(both))
     screen = fit(program, file=tmp_path / "counts").stdout
-    assert "No law is given: the best GEV is off by" in screen and "1 in 100" not in screen
+    assert "No distribution is given: the best GEV is off by" in screen and "1 in 100" not in screen
     assert "What keeps the values" in " ".join(screen.split())
     law = json.loads(fit(program, "--json", file=tmp_path / "counts").stdout)["law"]
     assert law["rejected"] and law["test"]["distance"] > 0.01
@@ -153,7 +153,7 @@ def test_counts_of_two_laws_have_no_law_and_say_how_far_the_best_is_off(program:
 def test_bins_that_tell_no_law_say_why_and_the_way_out(program: Path, tmp_path: Path) -> None:
     (tmp_path / "counts").write_text("@usecs:\n[4, 8) 10 |@@|\n[8, 16) 90 |@@@@|\n[16, 32) 4 |@|\n")
     screen = " ".join(fit(program, file=tmp_path / "counts").stdout.split())
-    assert "No law is fitted: only 3 bins hold values, at least 6 are needed" in screen
+    assert "No distribution is fitted: only 3 bins hold values, at least 6 are needed" in screen
     assert "`printf` in the script prints each value" in screen
     found = json.loads(fit(program, "--json", file=tmp_path / "counts").stdout)
     assert found["law"] is None and "only 3 bins" in found["no_law"]

@@ -175,7 +175,7 @@ def test_compare_says_by_what_factor(lr: ModuleType) -> None:
 def test_plan_says_how_many(lr: ModuleType) -> None:
     plan = lr.plan(maxima(200), "return-level(100)=1%", location="1%")
     assert len(plan.plans) == 2 and plan.runs == max(one["runs"] for one in plan.plans)
-    assert "Runs needed" in repr(plan)
+    assert "How many are needed" in repr(plan)
     with pytest.raises(lr.Error, match="say what is wanted"):
         lr.plan(maxima(20))
 

@@ -111,13 +111,20 @@ impl RankEnds {
     }
 }
 
+/// A reason that a rank told the others already has `rank 1 gave up: ` in front.
+fn without_itself(why: &str) -> &str {
+    let after =
+        why.strip_prefix("rank ").map(|rest| rest.trim_start_matches(|sign: char| sign.is_ascii_digit()));
+    after.and_then(|rest| rest.strip_prefix(" gave up: ")).unwrap_or(why)
+}
+
 impl RankEnd {
     /// What became of a rank that is to blame for its own end, as what is said of it: `was killed by SIGKILL`.
     pub fn loss(&self) -> Option<String> {
         Some(match self {
             Self::Finished | Self::Left(_) | Self::Stopped(_) => return None,
             Self::Stuck(doing) => format!("did not stop and was killed: {doing}"),
-            Self::Failed(why) => format!("gave up: {why}"),
+            Self::Failed(why) => format!("gave up: {}", without_itself(why)),
             Self::Panicked(why) => format!("met a defect of lastrank: {why}"),
             Self::Killed(signal) => format!("was killed by {}", signals::name(*signal)),
             Self::Exited(status) => format!("exited with status {status}"),
@@ -141,4 +148,19 @@ pub(crate) fn aborted_text(rank: u32, status: Option<i32>) -> String {
 
 pub(crate) fn orphaned_text(rank: u32) -> String {
     loss_text(rank, &RankEnd::Orphaned).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rank_gives_up_once() {
+        let told = |why: &str| loss_text(1, &RankEnd::Failed(why.into()));
+        assert_eq!(
+            told("rank 1 gave up: the disk is full").as_deref(),
+            Some("rank 1 gave up: the disk is full")
+        );
+        assert_eq!(told("rank 1 waits").as_deref(), Some("rank 1 gave up: rank 1 waits"));
+    }
 }

@@ -17,6 +17,9 @@ use ranks::Comm;
 use ranks::communication::Communication;
 use ranks::layout::{Direction, Layout, ParallelMode};
 
+/// Why a rank gives up a parallel file; it may be the only word that reaches the user before a launcher ends all.
+const FILLS: &str = "a parallel file would fill its file system, of which a tenth stays free without --fill";
+
 /// Does the MPI library get the name?
 fn announced(driver: &dyn Driver, comm: &dyn Comm) -> bool {
     collective::is_of_library(driver, comm)
@@ -155,7 +158,7 @@ impl Layer {
     ) -> Result<Timed, Refusal> {
         let admitted = self.admit(driver, (path, mode), comm)?;
         if mode.create && comm.rank() == 0 && self.has_no_room_for((path, &admitted)) {
-            comm.abandon("the file system of a parallel file would be filled (see --fill)");
+            comm.abandon(FILLS);
             self.settle((path, &admitted), (true, libc::EEXIST), None);
             return Ok(self.bracket.failed(driver, libc::ENOSPC));
         }
@@ -298,7 +301,7 @@ impl Layer {
             Target::File(_) => None,
         };
         if write && self.would_fill_together((target, admitted.as_ref()), layout) {
-            comm.abandon("the file system of a parallel file would be filled (see --fill)");
+            comm.abandon(FILLS);
             if let (Target::Path(path), Some(admitted)) = (target, &admitted) {
                 self.settle((path, admitted), (write, libc::EEXIST), None);
             }

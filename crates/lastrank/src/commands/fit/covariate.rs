@@ -274,9 +274,11 @@ fn requested_term(
             );
         }
     }
-    let picked = columns
-        .into_iter()
-        .map(|(column, numbers)| (column, sample.index.iter().map(|index| numbers[*index]).collect()));
+    let of_sample = |numbers: Vec<f64>| match sample.index.as_slice() {
+        [] => numbers,
+        index => index.iter().map(|at| numbers[*at]).collect(),
+    };
+    let picked = columns.into_iter().map(|(column, numbers)| (column, of_sample(numbers)));
     Ok(RequestedTerm { text: name.into(), part, columns: picked.collect() })
 }
 

@@ -138,13 +138,15 @@ fn screen(args: &FitArgs, found: &Histogram, bounds: &Bounds, law: &Result<Binne
     let (sign, why) = match law {
         Err(why) => (
             AnswerSign::Caution,
-            format!("No law is fitted: {why}. The bounds above hold whatever the law is. {way_out}"),
+            format!(
+                "No distribution is fitted: {why}. The bounds above hold for any distribution. {way_out}"
+            ),
         ),
         Ok(law) if law.is_rejected() => (
             AnswerSign::Caution,
             format!(
-                "No law is given: the best GEV is off by {} of the values at a bound of the bins (p {}). The bounds above \
-                 hold whatever the law is. {way_out}",
+                "No distribution is given: the best GEV is off by {} of the values at a bound of the bins (p {}). The bounds above \
+                 hold for any distribution. {way_out}",
                 percent(law.test.distance),
                 probability(law.test.p)
             ),
@@ -166,7 +168,7 @@ fn levels(args: &FitArgs, bounds: &Bounds, law: &BinnedLaw) -> String {
     let value = |value: f64| bounds.rounded(value);
     let [location, scale, shape] = &law.intervals;
     let said = format!(
-        "The bins are those of a GEV law (p {}; {} CI): location {} {}, scale {} {}, shape {} {}.",
+        "A GEV distribution fits the bins (p {}; {} CI): location {} {}, scale {} {}, shape {} {}.",
         probability(law.test.p),
         confidence(args.level),
         value(law.fit.location),

@@ -16,7 +16,7 @@ pub struct FittedSample {
     pub numbers: Vec<f64>,
     /// The rank that took each, where ranks took them in turns; else empty, as of maxima of blocks.
     pub takers: Vec<u32>,
-    /// Which value of the input each of them is.
+    /// Which value of the input each of them is; empty where they are all, in order.
     pub index: Vec<usize>,
     /// How they were made of blocks, where they were.
     pub blocks: Option<Blocks>,
@@ -65,7 +65,7 @@ impl FittedSample {
             (None, _) => Ok(FittedSample {
                 numbers: values.numbers.clone(),
                 takers: values.takers.clone(),
-                index: (0..values.numbers.len()).collect(),
+                index: Vec::new(),
                 blocks: None,
                 members: Vec::new(),
             }),
