@@ -48,7 +48,7 @@ impl Table {
         if field.len() > LONGEST {
             return None;
         }
-        std::str::from_utf8(field).ok()?.trim().parse().ok().filter(|number: &f64| number.is_finite())
+        std::str::from_utf8(field.trim_ascii()).ok()?.parse().ok().filter(|number: &f64| number.is_finite())
     }
 
     fn field_of<'a>(&self, line: &'a [u8], sign: u8) -> Option<&'a [u8]> {

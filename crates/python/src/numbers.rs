@@ -67,9 +67,15 @@ pub fn read_numbers(py: Python<'_>, path: PathBuf, options: Options) -> PyResult
     let wanted = options.wanted().map_err(raised)?;
     let has_by = wanted.beside.is_some();
     let taken = py.detach(|| intake::read(&path, &wanted)).map_err(raised)?;
-    let bytes: Vec<u8> = taken.values.iter().flat_map(|number| number.to_ne_bytes()).collect();
+    let values = PyBytes::new_with(py, 8 * taken.values.len(), |bytes| {
+        let (places, _) = bytes.as_chunks_mut::<8>();
+        for (place, number) in places.iter_mut().zip(&taken.values) {
+            *place = number.to_ne_bytes();
+        }
+        Ok(())
+    })?;
     Ok(FileNumbers {
-        values: PyBytes::new(py, &bytes).unbind(),
+        values: values.unbind(),
         unit: taken.unit.map(|unit| match unit {
             Unit::Ns => "ns",
             Unit::Us => "us",
