@@ -6,6 +6,7 @@ use anyhow::Context;
 use clock::Clock;
 use engine::mpi::{Survey, survey};
 use machine::{self, Finding, Severity};
+use report::words::capital;
 use report::{AnswerSign, answer_line};
 use samples::units::duration;
 use samples::{ClockFacts, ClockKind, MachineFacts};
@@ -86,11 +87,6 @@ fn told(finding: &Finding) -> String {
         Severity::Note => report::sentence("– ", &format!("{}: {}", capital(&finding.text), finding.advice)),
         _ => report::sentence("⚠ ", &capital(&finding.text)) + &report::sentence("  Fix: ", &finding.advice),
     }
-}
-
-fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// `the processor's counter, steps of 10.0 ns, 22.7 ns a reading`.

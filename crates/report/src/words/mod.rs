@@ -24,4 +24,4 @@ pub(crate) use independence::{finding_in_short, slow_ones};
 pub(crate) use json::serialize;
 pub use json::{Worded, json};
 pub use latency::text as of_latency;
-pub(crate) use number::capital;
+pub use number::capital;

@@ -34,7 +34,7 @@ pub(super) fn any_of(names: &[&str], none: &str) -> String {
 }
 
 /// The text with its first letter in upper case.
-pub(crate) fn capital(text: &str) -> String {
+pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }

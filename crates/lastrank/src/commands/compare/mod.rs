@@ -127,6 +127,12 @@ fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, covers: &str) -> S
     if too_slow { Status::No } else { Status::Ok }
 }
 
+/// The condition of `--fail-if` on how much slower the new run is, and whether it failed.
+fn condition_and_outcome(args: &CompareArgs, limit: Option<f64>, lower: f64) -> Option<(&str, bool)> {
+    let limit = limit?;
+    Some((args.fail_if.as_deref()?, lower > limit))
+}
+
 /// Compare two samples; the lower end of the factor that is quoted.
 fn samples(
     args: &CompareArgs,
@@ -154,8 +160,7 @@ fn samples(
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
     } else if args.markdown {
-        let failed = limit.is_some_and(|limit| lower > limit);
-        let judged = limit.and(args.fail_if.as_deref()).map(|condition| (condition, failed));
+        let judged = condition_and_outcome(args, limit, lower);
         output::print_whole(&Summary { quiet, new, warnings, judged }.of_samples(&found))?;
     } else if args.one_line {
         let answer =
@@ -228,8 +233,7 @@ fn single_runs(
         return Ok(lower);
     }
     if args.markdown {
-        let failed = limit.is_some_and(|limit| lower > limit);
-        let judged = limit.and(args.fail_if.as_deref()).map(|condition| (condition, failed));
+        let judged = condition_and_outcome(args, limit, lower);
         let summary = Summary { quiet, new, warnings, judged };
         output::print_whole(&summary.of_singles(&found, law.quantile(0.5), args.level))?;
         return Ok(lower);
