@@ -142,6 +142,7 @@ impl FirstUses<'_> {
                     self.gone(name);
                 }
             }
+            Op::Create if call.errno == 0 => self.made_now(name),
             Op::Mkdir if call.errno == 17 => self.existed(call.path, name, Was::Directory, None),
             Op::Mkdir if exists => {
                 self.made_now(name.clone());

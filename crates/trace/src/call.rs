@@ -87,6 +87,8 @@ ops! {
         SetAttribute "setxattr" "setxattr"
         /// The extended attribute `other` of `path` was removed.
         RemoveAttribute "removexattr" "removexattr"
+        /// The file `path` was made, and is not open.
+        Create "create" "create"
     }
     only_orders {
         /// Where the symbolic link `path` leads was read: to `other`.

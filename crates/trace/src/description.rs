@@ -39,27 +39,43 @@ pub struct Description {
     /// By what offsets and sizes are multiplied.
     pub(crate) block: u64,
     /// Operations by their words in the trace.
-    pub(crate) words: BTreeMap<String, Op>,
+    pub(crate) words: BTreeMap<String, Meaning>,
     /// The file of lines that name none.
     pub(crate) path: String,
 }
 
 /// What a field may be.
-const FIELDS: [&str; 7] = ["time", "duration", "thread", "operation", "path", "offset", "bytes"];
+const FIELDS: [&str; 8] = ["time", "duration", "thread", "operation", "path", "offset", "bytes", "other"];
+
+/// What a word of a trace means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Meaning {
+    /// One call.
+    Call(Op),
+    /// A write behind what the file holds.
+    Append,
+    /// What `path` holds is written to `other`.
+    Copy,
+}
 
 /// The operations that a description can name.
-const OPERATIONS: [(&str, Op); 11] = [
-    ("read", Op::Read),
-    ("write", Op::Write),
-    ("open", Op::Open),
-    ("close", Op::Close),
-    ("sync", Op::Sync),
-    ("stat", Op::Stat),
-    ("lookup", Op::Lookup),
-    ("unlink", Op::Unlink),
-    ("mkdir", Op::Mkdir),
-    ("rmdir", Op::Rmdir),
-    ("readdir", Op::Readdir),
+const OPERATIONS: [(&str, Meaning); 16] = [
+    ("read", Meaning::Call(Op::Read)),
+    ("write", Meaning::Call(Op::Write)),
+    ("append", Meaning::Append),
+    ("open", Meaning::Call(Op::Open)),
+    ("create", Meaning::Call(Op::Create)),
+    ("close", Meaning::Call(Op::Close)),
+    ("sync", Meaning::Call(Op::Sync)),
+    ("truncate", Meaning::Call(Op::Truncate)),
+    ("copy", Meaning::Copy),
+    ("rename", Meaning::Call(Op::Rename)),
+    ("stat", Meaning::Call(Op::Stat)),
+    ("lookup", Meaning::Call(Op::Lookup)),
+    ("unlink", Meaning::Call(Op::Unlink)),
+    ("mkdir", Meaning::Call(Op::Mkdir)),
+    ("rmdir", Meaning::Call(Op::Rmdir)),
+    ("readdir", Meaning::Call(Op::Readdir)),
 ];
 
 impl Description {
@@ -73,7 +89,7 @@ impl Description {
             skip: 0,
             units: [1e9, 1e9],
             block: 1,
-            words: OPERATIONS.iter().map(|(word, op)| ((*word).to_owned(), *op)).collect(),
+            words: OPERATIONS.iter().map(|(word, meaning)| ((*word).to_owned(), *meaning)).collect(),
             path: "/trace".to_owned(),
         };
         let (mut separator, mut columns) = (None, Vec::new());
@@ -104,9 +120,11 @@ impl Description {
                 }
                 "path" => made.path = value.to_owned(),
                 key => {
-                    let op = OPERATIONS.iter().find(|(word, _)| *word == key).map(|(_, op)| *op);
-                    let op = op.ok_or_else(|| wrong(format!("`{key}` is no key of a description")))?;
-                    made.words.extend(value.split_whitespace().map(|word| (word.to_lowercase(), op)));
+                    let meaning =
+                        OPERATIONS.iter().find(|(word, _)| *word == key).map(|(_, meaning)| *meaning);
+                    let meaning =
+                        meaning.ok_or_else(|| wrong(format!("`{key}` is no key of a description")))?;
+                    made.words.extend(value.split_whitespace().map(|word| (word.to_lowercase(), meaning)));
                 }
             }
         }
@@ -132,8 +150,8 @@ impl Description {
     }
 
     /// The fields of a line, in the order of [`FIELDS`]; `None` where the line is of another kind.
-    pub(crate) fn fields<'a>(&self, line: &'a str) -> Option<[Option<&'a str>; 7]> {
-        let mut found = [None; 7];
+    pub(crate) fn fields<'a>(&self, line: &'a str) -> Option<[Option<&'a str>; 8]> {
+        let mut found = [None; 8];
         match &self.fields {
             Fields::Columns(separator, names) => {
                 let values: Vec<&str> = match separator {

@@ -325,6 +325,7 @@ fn shown(call: &Call, parents: &[u32], mut tell: impl FnMut(u32, Shows)) {
                 Op::Mkdir | Op::Symlink => (Made, Found),
                 Op::Open if call.flags & (O_CREAT | O_EXCL) == O_CREAT | O_EXCL => (Made, Found),
                 Op::Open if call.flags & O_CREAT != 0 => (Ensured, Found),
+                Op::Create => (Ensured, Found),
                 Op::Link => (Found, Made),
                 Op::Rename => (Removed, Ensured),
                 Op::Unlink | Op::Rmdir => (Removed, Found),

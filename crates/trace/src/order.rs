@@ -161,10 +161,8 @@ impl Causes<'_> {
     fn call(&mut self, at: u32, strand: u32, call: &Call, parents: &[u32]) {
         let thread = call.thread as usize;
         let mut needs = Clock::new();
-        let makes = call.op == Op::Open
-            && call.errno == 0
-            && call.flags & O_CREAT != 0
-            && self.made.insert(call.path);
+        let creates = call.op == Op::Create || call.op == Op::Open && call.flags & O_CREAT != 0;
+        let makes = creates && call.errno == 0 && self.made.insert(call.path);
         if matches!(call.op, Op::Unlink | Op::Rename) && call.errno == 0 {
             self.made.remove(&call.path);
             self.made.insert(call.other);
@@ -296,7 +294,7 @@ fn touches(call: &Call, parents: &[u32], makes: bool) -> (Vec<Touch>, Option<Tou
     };
     let done = call.errno == 0;
     match call.op {
-        Op::Open => {
+        Op::Open | Op::Create => {
             add(call.path, makes);
             add(above(call.path), false);
         }

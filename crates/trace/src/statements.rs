@@ -421,6 +421,7 @@ impl Maker<'_> {
             Op::Chmod | Op::Chown | Op::Utimes => return self.changed(call, gap),
             Op::SetAttribute | Op::RemoveAttribute => return self.extended(call, gap),
             Op::Unlink => self.push(Shape { errno, ..plain(Verb::Name("unlink")) }, name, [0; 2], gap),
+            Op::Create => self.push(Shape { errno, ..plain(Verb::Name("create")) }, name, [0; 2], gap),
             Op::Rmdir => self.push(Shape { errno, ..plain(Verb::Name("rmdir")) }, name, [0; 2], gap),
             Op::Mkdir => {
                 let permissions = unusual(call.offset, [0o777, 0o755]);

@@ -2,7 +2,7 @@
 
 use crate::flags::O_RDWR;
 use crate::maps::HashMap;
-use crate::model::{Call, EXPLICIT, Op, Thread, Trace, UNKNOWN};
+use crate::model::{COPY, Call, EXPLICIT, IMPLIED, Op, Thread, Trace, UNKNOWN};
 use crate::names::resolve;
 
 /// One transfer, or another call on a file; times in nanoseconds.
@@ -23,6 +23,8 @@ pub struct Transfers {
     directory: Vec<u8>,
     threads: HashMap<u32, u32>,
     open: HashMap<(u32, u32), u32>,
+    /// What is open under a name that it no longer has.
+    orphans: Vec<((u32, u32), u32)>,
     files: u32,
 }
 
@@ -34,6 +36,7 @@ impl Transfers {
             directory: directory.unwrap_or(b"/").to_vec(),
             threads: HashMap::default(),
             open: HashMap::default(),
+            orphans: Vec::new(),
             files: 0,
         }
     }
@@ -101,6 +104,35 @@ impl Transfers {
         self.trace.calls.push(Call { file, path, flags, bytes: one.bytes, offset: one.offset, ..made });
     }
 
+    /// Adds a copy of so many bytes from the beginning of one file to that of another.
+    pub fn copy(&mut self, one: &Transfer<'_>, other: &[u8]) {
+        let Transfer { thread, path, bytes, start, duration, .. } = *one;
+        let files = [path, other].map(|path| (self.open(thread, path, (start, 0)), self.name(path)));
+        // The read and the write share the time.
+        let half = duration / 2;
+        let parts = [(Op::Read, start, half), (Op::Write, start + half, duration - half)];
+        for ((op, start, duration), (file, path)) in parts.into_iter().zip(files) {
+            let made = Call::new(op, thread, start, duration);
+            self.trace.calls.push(Call { file, path, flags: EXPLICIT | COPY, bytes, offset: 0, ..made });
+        }
+    }
+
+    /// A name is none of what is open from now on: its file was removed, or has another one. The thread closes it; what
+    /// others have open under it is closed at the end.
+    pub fn forget(&mut self, thread: u32, path: u32, at: u64) {
+        for other in 0..self.trace.threads.len() as u32 {
+            let key = (other, path);
+            let Some(file) = self.open.remove(&key) else { continue };
+            match other == thread {
+                true => {
+                    let closed = Call::new(Op::Close, thread, at, 0);
+                    self.trace.calls.push(Call { file, path, flags: IMPLIED, ..closed });
+                }
+                false => self.orphans.push((key, file)),
+            }
+        }
+    }
+
     /// Adds a call of the model as it is.
     pub fn call(&mut self, call: Call) {
         self.trace.calls.push(call);
@@ -113,12 +145,12 @@ impl Transfers {
             let end = ends.entry(call.thread).or_default();
             *end = (*end).max(call.end());
         }
-        let mut open: Vec<_> = self.open.into_iter().collect();
+        let mut open: Vec<_> = self.open.into_iter().chain(self.orphans).collect();
         open.sort_unstable_by_key(|(_, file)| *file);
         for ((thread, path), file) in open {
             let at = ends.get(&thread).copied().unwrap_or(0);
             let closed = Call::new(Op::Close, thread, at, 0);
-            self.trace.calls.push(Call { file, path, flags: crate::model::IMPLIED, ..closed });
+            self.trace.calls.push(Call { file, path, flags: IMPLIED, ..closed });
         }
         self.trace
     }

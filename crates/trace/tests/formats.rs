@@ -2,6 +2,7 @@
 
 use trace::description::Description;
 use trace::format::Reading;
+use trace::model::Op;
 use trace::{Options, Trace};
 
 fn made(text: &str, description: Option<&str>) -> (String, Trace) {
@@ -88,6 +89,49 @@ fn the_worked_descriptions_are_read() {
     let blocks = include_str!("../../../docs/traces/blocks.trace");
     let (program, _) = made("W 17 2\nR 17 1\n", Some(blocks));
     assert!(program.contains("fwrite($f0, 8192, 69632)"), "{program}");
+}
+
+#[test]
+fn a_description_names_what_is_done_to_whole_files() {
+    let index = include_str!("../../../docs/traces/index.trace");
+    let mut text = String::from("time,rank,call,path,size,to\n");
+    for n in 0..40 {
+        let at = f64::from(n);
+        for (part, line) in [
+            "bfCreate,/index/new,,",
+            "bfAppend,/index/new,4096,",
+            "bfAppend,/index/new,512,",
+            "bfTruncate,/index/new,4096,",
+            "bfCopy,/index/new,4096,/index/copy",
+            "csRename,/index/new,,/index/NAME",
+        ]
+        .iter()
+        .enumerate()
+        {
+            text +=
+                &format!("{:.1},0,{}\n", at + part as f64 / 10.0, line.replace("NAME", &format!("{n}.idx")));
+        }
+    }
+    let (program, trace) = made(&text, Some(index));
+    let count = |op: Op| trace.calls.iter().filter(|call| call.op == op && call.errno == 0).count();
+    // Two appends and the write of the copy.
+    let counts = [Op::Create, Op::Write, Op::Truncate, Op::Rename, Op::Unlink].map(count);
+    assert_eq!(counts, [40, 120, 40, 40, 0], "{program}");
+    let appends: Vec<_> = trace
+        .calls
+        .iter()
+        .filter(|call| call.op == Op::Write && call.bytes == 512)
+        .map(|call| call.offset)
+        .collect();
+    assert_eq!(appends, vec![4096; 40]);
+    for line in ["create(\"$dir/new\")", "rename(\"$dir/new\", ", ", 4096, 0)", "ftruncate($f", "fcopy($f"] {
+        assert!(program.contains(line), "{line} in\n{program}");
+    }
+    let one = Description::read("columns = operation path\nrename = mv\n").unwrap();
+    let reading = Reading { directory: None, description: Some(one) };
+    let format = trace::formats::detect(b"", &reading).unwrap();
+    let error = trace::import::read(format, &mut b"mv a\n".as_slice(), &reading).unwrap_err();
+    assert_eq!(error.to_string(), "line 1: `mv` names one file only: the field `other` is the second");
 }
 
 #[test]

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use crate::description::Meaning;
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError, shown};
+use crate::maps::HashMap;
 use crate::model::{Call, Op, Trace, UNKNOWN};
 use crate::transfers::{Transfer, Transfers};
 
@@ -17,18 +19,20 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
     let mut made = Transfers::new(FORMAT.name, reading.directory.as_deref());
     let (mut origin, mut others, mut lines) = (None, 0_u64, 0_u64);
     let mut threads: BTreeMap<String, u32> = BTreeMap::new();
+    let mut lengths = LengthsTold::default();
     while input.line()?.is_some() {
         if input.number() <= description.skip || input.is_blank() {
             continue;
         }
         lines += 1;
         let text = String::from_utf8_lossy(input.last()).into_owned();
-        let Some([time, duration, thread, operation, path, offset, bytes]) = description.fields(&text) else {
+        let Some([time, duration, thread, operation, path, offset, bytes, other]) = description.fields(&text)
+        else {
             others += 1;
             continue;
         };
         let word = operation.unwrap_or("").to_lowercase();
-        let Some(op) = description.words.get(&word).copied() else {
+        let Some(meaning) = description.words.get(&word).copied() else {
             made.trace().leave_out(&format!("lines with the operation `{}`", shown(word.as_bytes())));
             continue;
         };
@@ -45,22 +49,29 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
         let time = span(time, "time")?;
         let start = ((time - *origin.get_or_insert(time)).max(0.0) * description.units[0]) as u64;
         let duration = (span(duration, "duration")? * description.units[1]) as u64;
+        let placed = offset.is_some_and(|offset| !offset.is_empty());
         let offset = number(offset, "offset")?.saturating_mul(description.block);
         let bytes = number(bytes, "number of bytes")?.saturating_mul(description.block);
         let next = threads.len() as u32;
         let id = *threads.entry(thread.unwrap_or("").to_owned()).or_insert(next);
         let thread = made.thread(id, thread.unwrap_or(""));
         let path = path.unwrap_or(&description.path).as_bytes();
-        let one = Transfer { thread, path, op, offset, bytes, start, duration };
-        match op {
-            Op::Open => drop(made.open(thread, path, (start, duration))),
-            Op::Read | Op::Write | Op::Close | Op::Sync => made.push(&one),
-            _ => {
-                let path = made.name(path);
-                let named = Call::new(op, thread, start, duration);
-                made.call(Call { path, bytes: UNKNOWN, ..named });
-            }
+        let other = other.filter(|other| !other.is_empty()).map(str::as_bytes);
+        let two = matches!(meaning, Meaning::Copy | Meaning::Call(Op::Rename));
+        if two && other.is_none() {
+            return Err(input.wrong(format!(
+                "`{}` names one file only: the field `other` is the second",
+                shown(word.as_bytes())
+            )));
         }
+        let op = match meaning {
+            Meaning::Call(op) => op,
+            Meaning::Append => Op::Write,
+            Meaning::Copy => Op::Read,
+        };
+        let offset = if meaning == Meaning::Append && !placed { lengths.of(made.name(path)) } else { offset };
+        let one = Transfer { thread, path, op, offset, bytes, start, duration };
+        take(&mut made, &mut lengths, &one, (meaning, other.unwrap_or(b"")));
     }
     let mut trace = made.finish();
     if trace.calls.is_empty() {
@@ -70,4 +81,66 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
         trace.left_out.insert("lines that are not as the description says".to_owned(), others);
     }
     Ok(trace)
+}
+
+/// How long files are, as far as the trace tells, by the number of their names: where an append goes.
+#[derive(Default)]
+struct LengthsTold(HashMap<u32, u64>);
+
+impl LengthsTold {
+    fn of(&self, name: u32) -> u64 {
+        self.0.get(&name).copied().unwrap_or(0)
+    }
+
+    fn reaches(&mut self, name: u32, end: u64) {
+        let length = self.0.entry(name).or_default();
+        *length = (*length).max(end);
+    }
+}
+
+/// Takes a call that a line tells.
+fn take(made: &mut Transfers, lengths: &mut LengthsTold, one: &Transfer<'_>, what: (Meaning, &[u8])) {
+    let Transfer { thread, path, op, offset, bytes, start, duration } = *one;
+    let (meaning, other) = what;
+    let name = made.name(path);
+    let named = Call { path: name, bytes: UNKNOWN, ..Call::new(op, thread, start, duration) };
+    match op {
+        _ if meaning == Meaning::Copy => {
+            // Without a size, as far as the trace tells.
+            let bytes = if bytes == 0 { lengths.of(name) } else { bytes };
+            let to = made.name(other);
+            made.copy(&Transfer { bytes, ..*one }, other);
+            lengths.reaches(name, bytes);
+            lengths.reaches(to, bytes);
+        }
+        Op::Open => drop(made.open(thread, path, (start, duration))),
+        Op::Read | Op::Write => {
+            lengths.reaches(name, offset.saturating_add(bytes));
+            made.push(one);
+        }
+        Op::Truncate => {
+            lengths.0.insert(name, bytes);
+            made.push(one);
+        }
+        Op::Close | Op::Sync => made.push(one),
+        Op::Create => {
+            made.forget(thread, name, start);
+            lengths.0.insert(name, 0);
+            made.call(named);
+        }
+        Op::Rename => {
+            let to = made.name(other);
+            made.forget(thread, name, start);
+            made.forget(thread, to, start);
+            let length = lengths.0.remove(&name).unwrap_or(0);
+            lengths.0.insert(to, length);
+            made.call(Call { other: to, ..named });
+        }
+        Op::Unlink => {
+            made.forget(thread, name, start);
+            lengths.0.remove(&name);
+            made.call(named);
+        }
+        _ => made.call(named),
+    }
 }
