@@ -56,6 +56,15 @@ fn a_step_is_found_and_called_a_step_a_ramp_a_ramp() {
 }
 
 #[test]
+fn a_high_ramp_is_found_though_its_fast_values_are_all_at_one_end() {
+    for (n, phi, height) in [(400, 0.0, 6.0), (400, 0.0, 15.0), (100, 0.0, 15.0), (400, 0.6, 6.0)] {
+        let moves = |seed: &u64| check(n, phi, |at| height * at, *seed).level.is_some();
+        let found = (0..40).filter(moves).count();
+        assert!(found >= 39, "{n} {phi} {height}: {found}");
+    }
+}
+
+#[test]
 fn what_is_too_small_to_matter_refuses_nothing() {
     // Tau is about -0.02.
     let found = check(60_000, 0.0, |at| -0.1 * at, 1);

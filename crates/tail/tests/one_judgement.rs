@@ -2,7 +2,7 @@
 
 use tail::alarm::{AlarmOptions, Baseline, BaselineError};
 use tail::assess::{AssessOptions, assess};
-use tail::congestion::{CompareOptions, compare};
+use tail::congestion::{CompareOptions, ComparisonCode, compare};
 use tail::{Gev, Xoshiro};
 
 /// Independent values of a GEV, of a log-normal law, of a uniform one, and with two modes.
@@ -58,4 +58,34 @@ fn watch_uses_no_law_that_fit_refuses() {
         refused += usize::from(!shown);
     }
     assert!(used >= 3 && refused >= 8, "{used} {refused}");
+}
+
+/// Values that are slower by three deviations in bursts of ten, a tenth of the time; from half on all are slower by `step`.
+fn bursts(n: usize, step: f64, random: &mut Xoshiro) -> Vec<f64> {
+    let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+    let mut slow = random.uniform() < 0.1;
+    (0..n)
+        .map(|at| {
+            let value = law.sample(random) + if slow { 2.1 } else { 0.0 };
+            slow = if slow { random.uniform() >= 0.1 } else { random.uniform() < 0.1 / 9.0 };
+            value + if 2 * at >= n { 0.7 * step } else { 0.0 }
+        })
+        .collect()
+}
+
+#[test]
+fn the_longest_burst_of_a_pair_is_no_change_of_level_more_often_than_stated() {
+    let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
+    let found = |step: f64, pairs: u64| {
+        let told = (0..pairs).filter(|seed| {
+            let mut random = Xoshiro::stream(5, *seed);
+            let (quiet, new) = (bursts(400, 0.0, &mut random), bursts(400, step, &mut random));
+            let found = compare(&quiet, &new, &options).unwrap();
+            found.code != ComparisonCode::NoDifference || found.level_moves()
+        });
+        told.count()
+    };
+    // 8% of 200 are 16. A step among bursts is seen less often than one alone.
+    let (alike, moved) = (found(0.0, 200), found(1.5, 40));
+    assert!(alike <= 16 && moved >= 28, "{alike} of 200, {moved} of 40");
 }

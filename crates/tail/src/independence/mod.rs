@@ -232,15 +232,20 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
             (dip_test(&spread, DIPS), separated(&spread), slow::slow_values_of(series))
         },
     );
-    let OfOrder { ranks, correlations, of_takers, neighbours, trend, jump, level } = of_order;
+    let OfOrder { ranks, correlations, of_takers, neighbours, trend, jump, level, p_change } = of_order;
 
     let sorted = is_sorted(values);
     let dip_p = dip.p / (1.0 - GAP);
     let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
     let mut done = vec![
         (Question::Autocorrelation, "lag 1 and Ljung-Box on ranks", neighbours.portmanteau, neighbours.p),
-        (Question::Trend, "Mann-Kendall, long-run variance", trend.z / trend.variance_factor.sqrt(), trend.p),
-        (Question::Jump, "Pettitt and Kuiper, long-run variance", jump.statistic, level.p),
+        (
+            Question::Trend,
+            "Mann-Kendall, long-run variance",
+            trend.z / trend.variance_factor.sqrt(),
+            p_change[0],
+        ),
+        (Question::Jump, "Pettitt and Kuiper, long-run variance", jump.statistic, p_change[1]),
         (Question::Modes, "Hartigan dip, gap before a cluster", dip.dip, dip_p.min(gap_p).min(1.0)),
     ];
     done.extend(
@@ -395,6 +400,8 @@ struct OfOrder {
     trend: Trend,
     jump: Jump,
     level: change::LevelTest,
+    /// The p-values of a trend and of a jump; where neighbours resemble each other, at least that of the fastest values.
+    p_change: [f64; 2],
 }
 
 impl OfOrder {
@@ -405,11 +412,17 @@ impl OfOrder {
         let takers = series.takers();
         let (neighbours, correlations, of_takers) =
             neighbours::told_of_takers(&ranks, takers, neighbours, correlations);
+        let trend = trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, takers);
+        let level = change::level_test(&ranks, takers);
+        let asked =
+            takers.is_none() && neighbours.p < RESEMBLES && level.p.min(trend.p) < change::ASKED_OF_FAST;
+        let of_fast = if asked { change::p_of_fast(&ranks) } else { 0.0 };
         Self {
             neighbours,
-            trend: trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, takers),
+            trend,
             jump: change::pettitt_of_ranks(&ranks),
-            level: change::level_test(&ranks, takers),
+            level,
+            p_change: [trend.p, level.p].map(|p| p.max(of_fast)),
             correlations,
             ranks,
             of_takers,
