@@ -239,12 +239,7 @@ pub fn check_share(series: &Series, significance: f64, share: f64) -> Result<Ind
     let gap_p = gap.map_or(1.0, |gap| gap.p / GAP);
     let mut done = vec![
         (Question::Autocorrelation, "lag 1 and Ljung-Box on ranks", neighbours.portmanteau, neighbours.p),
-        (
-            Question::Trend,
-            "Mann-Kendall, long-run variance",
-            trend.z / trend.variance_factor.sqrt(),
-            p_change[0],
-        ),
+        (Question::Trend, "Mann-Kendall, long-run variance", trend.standardised(), p_change[0]),
         (Question::Jump, "Pettitt and Kuiper, long-run variance", jump.statistic, p_change[1]),
         (Question::Modes, "Hartigan dip, gap before a cluster", dip.dip, dip_p.min(gap_p).min(1.0)),
     ];

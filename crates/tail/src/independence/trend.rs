@@ -28,6 +28,13 @@ pub struct Trend {
     pub change: f64,
 }
 
+impl Trend {
+    /// The normal statistic with the long-run variance.
+    pub(super) fn standardised(&self) -> f64 {
+        self.z / self.variance_factor.sqrt()
+    }
+}
+
 /// Mann-Kendall's test with the long-run variance of the ranks.
 pub fn mann_kendall(values: &[f64]) -> Trend {
     let (sorted, places) = ordered::with_places(values);
