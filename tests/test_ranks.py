@@ -1,6 +1,7 @@
 """Which rank stands out: equal ranks seldom do, a slow one does, and one that is late only now and then too."""
 
 import json
+import os
 import re
 import subprocess
 from pathlib import Path
@@ -78,3 +79,14 @@ def test_the_rank_that_is_last_when_steps_are_slow_is_named(run, seed):
     when = told["targets"]["last_when_slow"]
     assert (when["target"], when["last"], when["steps"], when["shown"]) == (3, int(found[1]), 40, True)
     assert any("was last in" in sentence for sentence in told["targets"]["findings"])
+
+
+@pytest.mark.parametrize("settings, has", [([], True), (["access=read"], False), (["striped=targets"], False)])
+def test_one_rank_for_all_is_advised_only_where_it_can_be(program: Path, tmp_path: Path, settings: list[str], has: bool):
+    targets = 2 * (os.cpu_count() or 1)
+    common = [f"targets={targets}", f"size={targets}MiB", "stripe_size=64KiB", "repeat=2", *settings]
+    words = [word for setting in common for word in ("--set", setting)]
+    ran = subprocess.run([program, "run", "parallel_write", *words, "--report", "none"], cwd=tmp_path, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stderr
+    assert f"{targets} ranks share" in ran.stderr
+    assert ("by=async" in ran.stderr) == has, ran.stderr

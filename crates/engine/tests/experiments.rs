@@ -89,6 +89,41 @@ fn a_parallel_write_reads_what_it_wrote() {
 }
 
 #[test]
+fn each_rank_writes_and_reads_the_stripes_of_one_target() {
+    for access in ["write", "read"] {
+        let said = alone("each_rank_writes_and_reads_the_stripes_of_one_target", || {
+            let home = tempfile::tempdir().expect("a directory");
+            std::env::set_current_dir(home.path()).expect("the directory");
+            let parameters = [
+                ("size", "512KiB"),
+                ("targets", "2"),
+                ("repeat", "20"),
+                ("striped", "targets"),
+                ("stripe_size", "64KiB"),
+                ("access", access),
+            ];
+            let outcome = run(PARALLEL_WRITE, &parameters, &Options { allow_spawn: true, ..Options::new(1) });
+            let sites = &outcome.run.sites;
+            let is_step = |site: &samples::Site| {
+                site.kind == samples::SiteKind::Operation && site.labels.iter().any(|label| label == access)
+            };
+            let of_rank = |rank: u32| {
+                let samples = outcome.run.samples.iter().filter(|sample| sample.rank == rank);
+                samples
+                    .filter(|sample| is_step(&sites[sample.site as usize]))
+                    .map(|sample| sample.bytes)
+                    .sum::<u64>()
+            };
+            let left = std::fs::read_dir(home.path()).expect("the directory").count();
+            format!("exit {} left {left} {} {}", outcome.exit_status(), of_rank(0), of_rank(1))
+        });
+        // Half of each step's file by each of the two.
+        let half = 20 * 256 * 1024;
+        assert_eq!(said, format!("exit 0 left 0 {half} {half}"), "{access}");
+    }
+}
+
+#[test]
 fn one_rank_starts_all_writes_of_a_step() {
     let parameters = &[("size", "64KiB"), ("targets", "2"), ("repeat", "20"), ("by", "async")];
     small("one_rank_starts_all_writes_of_a_step", PARALLEL_WRITE, parameters);

@@ -77,3 +77,19 @@ fn a_striped_file_is_made_where_the_stripes_are_chosen_for_reads_as_for_writes()
         assert_eq!(trace.last().map(String::as_str), Some("rmdir(d/lastrank-striped)"), "{access}");
     }
 }
+
+#[test]
+fn the_stripes_of_one_target_are_written_by_one_rank() {
+    let text = include_str!("../../lastrank/experiments/parallel_write.ppl");
+    let parameters = [("size", "8MiB"), ("targets", "4"), ("striped", "targets"), ("repeat", "1")];
+    let trace = trace_of(text, &parameters);
+    let writes = trace.iter().filter(|line| line.starts_with("fwrite("));
+    let places: Vec<u64> =
+        writes.filter_map(|line| line.trim_end_matches(')').rsplit(", ").next()?.parse().ok()).collect();
+    // Stripes of 1 MiB on four targets: the first two of rank 0, then those of the others, as far as they have the file.
+    assert_eq!(places.get(..2), Some(&[0, 4 << 20][..]), "{trace:#?}");
+    // Reads are of ranks, whatever starts writes.
+    let read = [("by", "async"), ("access", "read"), ("size", "8MiB"), ("targets", "4"), ("repeat", "1")];
+    let trace = trace_of(text, &read);
+    assert_eq!(trace.iter().filter(|line| line.starts_with("fread(")).count(), 4, "{trace:#?}");
+}

@@ -355,7 +355,9 @@ fn crowded(planned: &Planned, options: &Options, ranks: u32, processors: usize) 
     if !options.backend.capabilities().local_files || processors == 0 || ranks <= processors {
         return;
     }
-    let has_async = planned.plan.parameters.iter().any(|(name, value)| name == "by" && value == "ranks");
+    let is_set =
+        |of: &str, to: &str| planned.plan.parameters.iter().any(|(name, value)| name == of && value == to);
+    let has_async = is_set("by", "ranks") && !is_set("access", "read") && !is_set("striped", "targets");
     let otherwise = match has_async {
         true => "; `--set by=async` has one rank start all and wait for the last",
         false => "; an `async` block starts several operations from one rank",
