@@ -65,6 +65,20 @@ def test_an_even_number_of_values_has_one_median(program: Path) -> None:
     assert "13 5" not in said(program, "b08_even.txt -v"), "the middle between two values is told as a median"
 
 
+def test_values_in_whole_milliseconds_are_compared(program: Path) -> None:
+    """300 values of four different durations a side, d02_b the slower ones: this was refused."""
+
+    def compared(*names: str) -> dict:
+        done = subprocess.run([program, "compare", *names, "--unit", "ms", "--json"], cwd=INPUTS, capture_output=True, check=True)
+        return json.loads(done.stdout)
+
+    found = compared("d02_a_ms.txt", "d02_b_ms.txt")
+    assert found["code"] == "slower" and found["p_equal"] < 1e-30 and "4.65% slower: k = 1.05 (1.04 to 1.05)" in found["text"], found["text"]
+    assert compared("d02_b_ms.txt", "d02_a_ms.txt")["code"] == "faster"
+    same = compared("d02_a_ms.txt", "d02_a_ms.txt")
+    assert same["identical"] and same["code"] == "no-difference" and "No difference" in same["text"], same["text"]
+
+
 def run_of(program: Path, tmp_path: Path, name: str, law: str, seed: int) -> str:
     words = ["--backend", f"simulate:{law}", "--seed", str(seed), "--report", "none", "-o", f"{seed}.parquet"]
     done = subprocess.run([program, "run", INPUTS / name, *words], cwd=tmp_path, capture_output=True, text=True)

@@ -68,7 +68,7 @@ mod tests {
                 .collect();
             let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
             let found = assess(&values, &options).unwrap();
-            (found.verdict.usability.is_law_shown(), fit_text(&found, Unit::NONE, "step"))
+            (found.verdict.is_law_shown(), fit_text(&found, Unit::NONE, "step"))
         };
         for (second, shown) in [(1.0, true), (3.0, false)] {
             let (is_shown, text) = text(second);

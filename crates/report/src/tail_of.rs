@@ -48,7 +48,7 @@ impl Tail {
     /// May the fitted law be used to say what was not measured? Not where the verdict is that it does
     /// not describe the values.
     pub fn is_usable(&self) -> bool {
-        self.assessment.as_ref().is_some_and(|found| found.verdict.usability.is_law_shown())
+        self.assessment.as_ref().is_some_and(|found| found.verdict.is_law_shown())
     }
 
     /// The verdict in words.

@@ -20,7 +20,7 @@ fn draw(law: usize, n: usize, random: &mut Xoshiro) -> Vec<f64> {
 }
 
 fn is_shown(values: &[f64]) -> bool {
-    assess(values, &AssessOptions::default()).unwrap().verdict.usability.is_law_shown()
+    assess(values, &AssessOptions::default()).unwrap().verdict.is_law_shown()
 }
 
 #[test]

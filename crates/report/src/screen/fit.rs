@@ -91,7 +91,7 @@ impl FitAnswer<'_> {
         for note in law::notes(found, self.what, show) {
             canvas.said("⚠", Tone::Caution, &note, 2);
         }
-        if !found.verdict.usability.is_law_shown() {
+        if !found.verdict.is_law_shown() {
             let stretches = Stretch::all(found, (self.values, self.takers), self.options);
             for line in &law::stretches(&stretches, MOST_STRETCHES, self.what, show) {
                 canvas.said(" ", Tone::Faint, line, 2);

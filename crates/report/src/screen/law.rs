@@ -20,23 +20,7 @@ pub(super) type Show<'a> = &'a dyn Fn(f64) -> String;
 
 /// What may be done with the values, in one or two sentences; `what` is what one value is called.
 pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
-    let changes = |question: Question| matches!(question, Question::Jump | Question::Trend | Question::Modes);
-    let reasons = found.diagnostics.independence.reasons();
-    let usability = match found.verdict.usability {
-        // So few are told as such, and not as fitting no law either: they were to be more. What they changed in is told.
-        other
-            if found.n < FEWEST_FOR_VERDICT
-                && !reasons.first().is_some_and(|test| changes(test.question)) =>
-        {
-            match other {
-                Usability::Natural => other,
-                _ if found.verdict.code == VerdictCode::Rounded => other,
-                Usability::InParts | Usability::NotUsable | Usability::TooFew => Usability::TooFew,
-            }
-        }
-        other => other,
-    };
-    match usability {
+    match found.verdict.usability {
         Usability::Natural => ("✔", Tone::Good, natural(found, what, show)),
         Usability::InParts => ("⚠", Tone::Caution, in_parts(found, what)),
         Usability::NotUsable => ("⚠", Tone::Caution, not_usable(found, what, show)),
@@ -296,6 +280,38 @@ mod tests {
         assert!(sign == "⚠" && tone == Tone::Caution && text.contains("the mean is infinite"), "{text}");
         let (sign, _, text) = told(0.2);
         assert!(sign == "✔" && text.contains("look natural"), "{text}");
+    }
+
+    #[test]
+    fn the_screen_and_the_json_have_one_word_for_few_values() {
+        let told = |n: usize, phi: f64, step: f64, tick: f64| {
+            let mut random = tail::Xoshiro::new(11);
+            let mut state = 0.0;
+            let values: Vec<f64> = (0..n)
+                .map(|at| {
+                    state = phi * state + random.normal();
+                    let value = 50.0 + state + if 2 * at >= n { step } else { 0.0 };
+                    if tick > 0.0 { (value / tick).round() * tick } else { value }
+                })
+                .collect();
+            let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
+            let found = assess(&values, &options).unwrap();
+            let word =
+                serde_json::to_value(&found.verdict).unwrap()["usability"].as_str().unwrap().to_owned();
+            (word, verdict(&found, "step", &three).2, found.verdict)
+        };
+        for (n, phi, step, tick, wanted, words) in [
+            (60, 0.9, 0.0, 0.0, "too-few", "60 steps are too few"),
+            (150, 0.9, 0.0, 0.0, "in-parts", "Usable in parts: "),
+            (60, 0.0, 9.0, 0.0, "in-parts", "Usable in parts: "),
+            (60, 0.0, 0.0, 1.3, "not-usable", "No verdict: "),
+            (60, 0.0, 0.0, 0.0, "too-few", "60 steps are too few"),
+        ] {
+            let (word, text, found) = told(n, phi, step, tick);
+            assert!(word == wanted && text.starts_with(words), "{n} {phi} {step}: {word}, {text}");
+            // Levels of correlated values are not shown because these are few.
+            assert_eq!(found.is_law_shown(), n < 100 && (phi, step, tick) == (0.0, 0.0, 0.0), "{n} {phi}");
+        }
     }
 
     #[test]

@@ -64,7 +64,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
         let beyond = if level.observed { "" } else { "extrapolated" };
         table.push(false, [name, value, lower, upper, beyond.into()]);
     }
-    if !found.verdict.usability.is_law_shown() {
+    if !found.verdict.is_law_shown() {
         table.note =
             "These levels come from a law that does not describe the values (see the verdict): do not rely \
                       on them."

@@ -27,6 +27,7 @@ pub use vuong::{Preference, Vuong, long_run_variance, vuong};
 use serde::{Deserialize, Serialize};
 
 use crate::Status;
+use crate::independence::Question;
 use crate::rivals::Family;
 
 /// The conclusion.
@@ -51,6 +52,11 @@ pub struct Verdict {
 }
 
 impl Verdict {
+    /// Whether levels of the law may be shown beside measured values: of few values, too, not where tests reject it.
+    pub fn is_law_shown(&self) -> bool {
+        self.code.usability().is_law_shown()
+    }
+
     /// By how much the quantiles of the law are off, as a share of their distance from the median, where tests reject it
     /// by less than matters.
     pub(crate) fn tolerated(&self, n: usize, found: &Diagnostics, rivals: &[Alternative]) -> Option<f64> {
@@ -108,13 +114,22 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     let not_distinguished: Vec<Family> = alike.iter().map(|(a, _)| a.model).chain(incomparable).collect();
     Verdict {
         code,
-        usability: code.usability(),
+        usability: usability_of(code, evidence),
         levels,
         findings: findings::of(code, evidence, &levels),
         advice: advice::of(code, evidence),
         not_distinguished,
         preferred: better.map(|a| a.model),
     }
+}
+
+/// What a verdict permits. Few values are told as such, and not as fitting no law either: they were to be more. What they
+/// changed in, or that they are rounded, is told of few, too.
+fn usability_of(code: VerdictCode, evidence: &Evidence) -> Usability {
+    let changes = |question: Question| matches!(question, Question::Jump | Question::Trend | Question::Modes);
+    let reasons = evidence.diagnostics.independence.reasons();
+    let is_told = code == VerdictCode::Rounded || reasons.first().is_some_and(|test| changes(test.question));
+    if evidence.n < FEWEST_FOR_VERDICT && !is_told { Usability::TooFew } else { code.usability() }
 }
 
 /// The rival that is most significantly better than the GEV, if any.
