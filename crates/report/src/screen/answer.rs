@@ -34,11 +34,29 @@ pub(super) fn title(report: &Report) -> String {
 /// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
 /// law was fitted to these.
 pub(crate) fn subject(report: &Report) -> Option<&Analysis> {
-    let parts = &report.numbers.parts;
-    let is_other = parts.len() > 1 || parts.iter().any(|part| part.value == AnswerValue::Safe);
-    let main = report.main.as_ref().filter(|_| report.brief.is_empty() && !is_other)?;
-    let asked = main.subject.share.is_none_or(|share| share >= 0.5);
+    judged(report).filter(|_| report.numbers.parts.len() <= 1)
+}
+
+/// Are times until writes are safe the answer?
+pub(super) fn is_of_safe(report: &Report) -> bool {
+    report.brief.is_empty() && report.numbers.parts.iter().any(|part| part.value == AnswerValue::Safe)
+}
+
+/// What the verdict is of: the subject or, of several operations, the one of them that was analysed.
+pub(super) fn judged(report: &Report) -> Option<&Analysis> {
+    let main = report.main.as_ref().filter(|_| report.brief.is_empty() && !is_of_safe(report))?;
+    let asked = main.subject.share.is_none_or(|share| share >= 0.5) || report.numbers.parts.len() > 1;
     asked.then_some(main)
+}
+
+/// The name of what the verdict is of where it is not all of the answer: an operation, with its label where others have
+/// other labels.
+pub(super) fn judged_name(report: &Report) -> Option<String> {
+    let name = &judged(report).filter(|_| subject(report).is_none())?.subject.name;
+    let labels = |part: &AnswerPart| part.label.clone();
+    let one = report.numbers.parts.iter().all(|part| labels(part) == labels(&report.numbers.parts[0]));
+    let operation = name.rsplit(" / ").next().unwrap_or(name);
+    Some(if one { operation.to_owned() } else { name.clone() })
 }
 
 /// The operation that the first part of the answer is about: of steps the one with the most of their time.
@@ -80,9 +98,18 @@ pub(crate) fn verified(report: &Report) -> Option<String> {
     told.filter(|(in_vain, _)| !in_vain).map(|(_, text)| text)
 }
 
-/// The same as a sentence.
+/// The same as a sentence, with what it means for the rates: the program checks between its operations, in the same block.
 pub(crate) fn verified_sentence(report: &Report) -> Option<String> {
-    verified(report).map(|text| format!("{}.", words::capital(&text)))
+    /// A rank that had an operation under way for this share of the time checked in next to none.
+    const BUSY: f64 = 0.9;
+    let has_rates = is_shown(report) && report.brief.is_empty();
+    let is_slowed = |part: &AnswerPart| {
+        let ranks = part.ranks.unwrap_or(1) as f64;
+        part.operations_per_second.is_some() && part.achieved_depth.is_some_and(|depth| depth < BUSY * ranks)
+    };
+    let slowed = has_rates && report.numbers.parts.iter().any(is_slowed);
+    let rates = if slowed { "; the rates below count the time that this took" } else { "" };
+    verified(report).map(|text| format!("{}{rates}.", words::capital(&text)))
 }
 
 /// How it went, and what it came to: the sign and its text. ✔ is for a run that did what it was asked to.

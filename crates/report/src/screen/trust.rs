@@ -15,7 +15,28 @@ const MOST_CAUSES: usize = 3;
 
 /// A sign, its tone, and what it says of the law in one sentence. None where curves or the table are the answer.
 pub(super) fn verdict(report: &Report) -> Option<Verdict> {
-    let main = answer::subject(report)?;
+    if answer::is_of_safe(report) {
+        let what = answer::slow_operation(report).map_or("one operation", |row| &row.operation);
+        let text = format!("No verdict on times until data are safe: `lastrank fit` judges {what} alone.");
+        return Some(("–", Tone::Faint, text));
+    }
+    let (mark, tone, text) = of_judged(report)?;
+    let text = match answer::judged_name(report) {
+        Some(name) => format!("Of {name}: {}", uncapital(&text)),
+        None => text,
+    };
+    Some((mark, tone, text))
+}
+
+/// With a small letter first: it follows a colon.
+fn uncapital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or(String::new(), |first| first.to_lowercase().chain(letters).collect())
+}
+
+/// The same without the name.
+fn of_judged(report: &Report) -> Option<Verdict> {
+    let main = answer::judged(report)?;
     let tail = main.tail.as_ref()?;
     let Some(found) = &tail.assessment else {
         let why = tail.refusal.as_deref().unwrap_or("there are no values");
@@ -26,18 +47,23 @@ pub(super) fn verdict(report: &Report) -> Option<Verdict> {
 
 /// The sign alone where all is well or nothing is said; a caution in two or three words, which stands for itself.
 pub(super) fn in_short(report: &Report) -> Option<String> {
-    let (sign, tone, text) = verdict(report)?;
+    if answer::is_of_safe(report) {
+        return Some("– no verdict".to_owned());
+    }
+    let (sign, tone, text) = of_judged(report)?;
+    let name = answer::judged_name(report).map_or(String::new(), |name| format!(" {name}"));
     Some(match tone {
         Tone::Caution => {
-            format!("{sign} {}", text.split([':', '.']).next().unwrap_or_default().to_lowercase())
+            let what = text.split([':', '.']).next().unwrap_or_default().to_lowercase();
+            format!("{sign}{name} {what}")
         }
-        _ => sign.to_owned(),
+        _ => format!("{sign}{name}"),
     })
 }
 
 /// What a reader must know of the numbers beside the verdict.
 pub(super) fn notes(report: &Report) -> Vec<String> {
-    let main = answer::subject(report);
+    let main = answer::judged(report);
     let found = main.and_then(|main| Some((main, main.tail.as_ref()?.assessment.as_ref()?)));
     found.map_or(Vec::new(), |(main, found)| law::notes(found, main.subject.value_name(), &time))
 }

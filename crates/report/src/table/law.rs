@@ -3,7 +3,7 @@
 use samples::units;
 use tail::assess::Assessment;
 use tail::independence::{Independence, Question};
-use tail::latency::Latency;
+use tail::latency::{Latency, LatencyLevel};
 use tail::verdict::Preference;
 
 use super::grid::Table;
@@ -140,15 +140,19 @@ pub(crate) fn models(found: &Assessment) -> Table {
     table
 }
 
-/// How rare values are in and beyond the sample, by the law beyond a threshold; `of` names what was measured in
-/// the title (`every write / fwrite`), empty where there is nothing to name.
+/// How rare values are by the law beyond a threshold; `of` names what was measured in the title (`every write / fwrite`),
+/// empty where there is nothing to name. What was measured often enough has its quantile and interval in other tables,
+/// where they need no law: one number for one quantity.
 pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     let level = far.levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
     let from = format!("{} from", confidence(level));
     let title = if of.is_empty() { "Far quantiles".into() } else { format!("Far quantiles of {of}") };
-    let mut table = Table::new(&title, &["<exceeded once in", "level", &from, "to", "<"]);
+    let is_given = |level: &&LatencyLevel| level.extrapolated && level.quantile.is_finite();
+    let columns: &[&str] = &["<exceeded once in", "level", &from, "to"];
+    // A table without rows is its note.
+    let mut table = Table::new(&title, if far.levels.iter().any(|level| is_given(&level)) { columns } else { &[] });
     // Between the sample's largest and what a law of its tail gives lies nothing.
-    for level in far.levels.iter().filter(|level| level.quantile.is_finite()) {
+    for level in far.levels.iter().filter(is_given) {
         let ends =
             level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));
         let known = ends.0.is_finite() && ends.1.is_finite();
@@ -158,8 +162,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
             [unit.that_suits(level.quantile).show(level.quantile), "–".into(), "–".into()]
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
-        let beyond = if level.extrapolated { "extrapolated" } else { "measured" };
-        table.push(false, [name, value, lower, upper, beyond.into()]);
+        table.push(false, [name, value, lower, upper]);
     }
     let clusters = words::slow_ones(far);
     table.note = match &far.fit {
@@ -179,7 +182,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
             )
         }
         None => format!(
-            "No threshold gives a tail that a Pareto law fits: only levels inside the sample are given; {clusters}."
+            "No threshold gives a tail that a Pareto law fits: nothing is said beyond the sample; {clusters}."
         ),
     };
     table

@@ -44,16 +44,14 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     first.extend(disk.iter().take(1).cloned());
     first.extend(disk.iter().skip(1).next_back().cloned());
     ladder.brief = format!("Typical times: {}.", first.join(", "));
-    ladder.on_page_only = true;
     let mut chapters = vec![ladder];
     if tour.curve.len() > 2 {
-        let mut memory = Chapter::new(
+        let memory = Chapter::new(
             "working-set",
             "Caches and memory",
             "How long one dependent load takes in ever more memory, and how fast memory streams.",
         )
         .with([curve_figure(run, tour)], bandwidth_table(tour));
-        memory.on_page_only = true;
         chapters.push(memory);
     }
     let mut tails = Chapter::new(

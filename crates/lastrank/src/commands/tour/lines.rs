@@ -85,14 +85,13 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
         }
     }
     text += "\n";
-    text += &without_the_wait(found);
     // Whoever compares a disk with another asks for size and way first; of the others the names say enough.
     let on_disk: Vec<&RungFacts> = found.rungs.iter().filter(|rung| rung.group == RungGroup::Disk).collect();
+    for alike in on_disk.chunk_by(|a, b| a.what == b.what) {
+        let names: Vec<&str> = alike.iter().map(|rung| rung.name.as_str()).collect();
+        text += &format!("{:24} {}\n", names.join(", "), alike[0].what);
+    }
     if !on_disk.is_empty() {
-        text += "One operation is:\n";
-        for rung in on_disk {
-            text += &format!("{:18} {}\n", rung.name, rung.what);
-        }
         text += "\n";
     }
     for skipped in &found.skipped {
@@ -112,44 +111,12 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
         );
     }
     text += &format!(
-        "{:.0} s in all. Times are less the clock's own; of those with * some was a wait for a processor.\n\
+        "{:.0} s in all. Times are less the clock's own; of those with * some was a wait for a processor (`lastrank report -v` has both).\n\
          Typical: the median of blocks of a millisecond. Tail: what one in 2, 8, 32 … 32,768 exceeds,\n\
          ▁ about the median, █ 3,000 times as much or more; `--json` has every number.\n",
         found.elapsed_s
     );
     text
-}
-
-/// The rungs marked with `*` without the wait for a processor, where that made a difference.
-fn without_the_wait(found: &TourFacts) -> String {
-    let mut text = String::new();
-    let show = |ps: Option<f64>| ps.map_or("–".into(), |ps| duration(ps.max(0.0) * 1e-12));
-    for rung in &found.rungs {
-        let (raw, Some(less)) = (&rung.raw, &rung.corrected) else { continue };
-        let moved = |with: f64, without: f64| with > 1.05 * without;
-        let optional = |with: Option<f64>, without: Option<f64>| {
-            with.zip(without).is_some_and(|(with, without)| moved(with, without))
-        };
-        if !optional(raw.p99_ps, less.p99_ps)
-            && !optional(raw.p999_ps, less.p999_ps)
-            && !moved(raw.max_ps, less.max_ps)
-        {
-            continue;
-        }
-        if text.is_empty() {
-            text += "Without the wait for a processor (above: with it):\n";
-        }
-        text += &format!(
-            "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}\n",
-            rung.name,
-            "",
-            show(Some(less.median_ps)),
-            show(less.p99_ps),
-            show(less.p999_ps),
-            show(Some(less.max_ps))
-        );
-    }
-    if text.is_empty() { text } else { text + "\n" }
 }
 
 /// `l1` as `L1 cache`.
@@ -178,8 +145,6 @@ mod tests {
         };
         let row = rung(&of);
         assert!(row.contains("4.00 ms") && row.contains("6.00 ms*") && !row.contains("600"), "{row}");
-        let below = without_the_wait(&TourFacts { rungs: vec![of], ..TourFacts::default() });
-        assert!(below.contains("Without the wait") && below.contains("600"), "{below}");
     }
 
     #[test]
