@@ -46,7 +46,8 @@ class Comparison:
     @property
     def verdict(self) -> Verdict:
         """The answer: ``code`` (``no-difference``, ``slower``, ``faster``, ``other-difference``, ``not-independent``,
-        ``single-runs``; ``unsound`` where a run has wrong data or failed operations or is incomplete, see ``unsound``),
+        ``single-runs``; ``unsound`` where a run has wrong data or failed operations or is incomplete, see
+        ``unsound``; ``other-work`` where the two did not do the same work),
         ``text``, ``advice``."""
         advice = self.document.get("advice", [])
         text = self.document.get("text") or repr(self)

@@ -249,3 +249,42 @@ fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
     let k = format!("{:.4}", found["factor"]["value"].as_f64().unwrap());
     assert!(!done.out[verdict..table].contains(&k), "{}", done.out);
 }
+
+#[test]
+fn runs_of_other_sizes_are_not_called_faster_or_slower() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str, size: &str| {
+        let text = format!("repeat $i 400 {{ write(\"x\", {size}); }}\n");
+        run(folder.path(), &format!("{name}.parquet"), &text);
+    };
+    at("small", "4k");
+    at("large", "64k");
+    at("again", "64k");
+    let said = |more: &[&str]| {
+        common::lastrank(folder.path(), &[&["compare", "small.parquet", "large.parquet"], more].concat())
+    };
+    let screen = said(&[]).out;
+    assert!(screen.contains("⚠ Not the same work (other sizes): one write takes p50 "), "{screen}");
+    assert!(!screen.contains(" faster") && !screen.contains(" slower"), "{screen}");
+    // Bytes a second, which differ where operations a second do not.
+    assert!(screen.lines().any(|line| line.contains("iB/s ")), "{screen}");
+    let line = said(&["-q"]).out;
+    assert!(line.starts_with("Not the same work") && line.trim_end().ends_with('⚠'), "{line}");
+    for text in [said(&["-v"]).out, said(&["--markdown"]).out] {
+        assert!(text.contains("Not the same work (other sizes)"), "{text}");
+    }
+    let found: serde_json::Value = serde_json::from_str(&said(&["--json"]).out).unwrap();
+    assert_eq!(found["code"], "other-work");
+    assert_eq!(found["text"], found["other_work"]);
+    // What is relative to the old run is not judged; what the new run must keep is.
+    for (condition, status) in [("factor > 1.05", 3), ("iops < -5%", 3), ("p99 > 10s", 0), ("p99 > 1ns", 1)] {
+        let done = said(&["-q", "--fail-if", condition]);
+        assert_eq!(done.status, Some(status), "{condition}: {}{}", done.out, done.err);
+        assert_eq!(done.err.contains("is not judged: Not the same work"), status == 3, "{}", done.err);
+    }
+    let several =
+        common::lastrank(folder.path(), &["compare", "small.parquet", "large.parquet", "again.parquet"]).out;
+    assert!(several.contains("not the same work, and not judged"), "{several}");
+    let alike = common::lastrank(folder.path(), &["compare", "-q", "large.parquet", "again.parquet"]).out;
+    assert!(!alike.contains("Not the same work"), "{alike}");
+}

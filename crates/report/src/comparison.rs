@@ -40,6 +40,8 @@ pub struct ComparisonReport {
     pub chapters: Vec<Chapter>,
     /// Runs whose times are not those of the work that they were to do.
     unsound: Vec<Unsound>,
+    /// Of runs of other work: why their times are no comparison of systems.
+    other_work: Option<String>,
     /// Lines for the head of the page.
     place: Vec<String>,
     #[serde(skip)]
@@ -86,6 +88,7 @@ impl ComparisonReport {
             comparison: found.clone(),
             chapters: vec![factor, samples],
             unsound: Vec::new(),
+            other_work: None,
             place: vec![format!("quiet: {}", quiet.name), format!("new: {}", new.name)],
             unit,
         }
@@ -94,6 +97,11 @@ impl ComparisonReport {
     /// With what is said of runs that are not sound, before any verdict.
     pub fn with_unsound(self, unsound: Vec<Unsound>) -> ComparisonReport {
         ComparisonReport { unsound, ..self }
+    }
+
+    /// With why the two did other work, in place of the verdict.
+    pub fn with_other_work(self, other_work: Option<String>) -> ComparisonReport {
+        ComparisonReport { other_work, ..self }
     }
 
     /// The page.
@@ -133,10 +141,13 @@ impl ComparisonReport {
             ),
         ]);
         let warnings: Vec<_> = unsound::warning(&self.unsound).into_iter().collect();
-        let code = match warnings.is_empty() {
-            true => serde_json::to_value(found.code).ok(),
-            false => Some(unsound::CODE.into()),
+        let code = match (warnings.is_empty(), &self.other_work) {
+            (true, None) => serde_json::to_value(found.code).ok(),
+            (true, Some(_)) => Some(words::comparison::OTHER_WORK.into()),
+            (false, _) => Some(unsound::CODE.into()),
         };
+        let answer = self.other_work.as_ref().map(|text| format!("{text}."));
+        let answer = answer.unwrap_or_else(|| words::comparison::text(found));
         let lead = if warnings.is_empty() { "" } else { "Measured all the same: " };
         Document {
             answer: None,
@@ -145,9 +156,13 @@ impl ComparisonReport {
             place: self.place.clone(),
             warnings: &warnings,
             verdict: Some(VerdictCard {
-                label: if warnings.is_empty() { "Verdict" } else { "No verdict" },
+                label: if warnings.is_empty() && self.other_work.is_none() {
+                    "Verdict"
+                } else {
+                    "No verdict"
+                },
                 code: code.as_ref().and_then(Value::as_str).unwrap_or_default().into(),
-                text: format!("{lead}{}", words::comparison::text(found)),
+                text: format!("{lead}{answer}"),
                 advice: words::comparison::advice(found),
                 findings: Vec::new(),
             }),

@@ -108,8 +108,21 @@ impl SeveralRuns {
                 row.runs.iter().enumerate().filter_map(of)
             })
             .collect();
-        if all.is_empty() {
+        // Rows of other work are in the table, and no change.
+        let is_other =
+            |run: &RowOfRun| run.against_first.as_ref().is_some_and(|one| !one.other_work.is_empty());
+        let other =
+            self.operations().flat_map(|row| row.runs.iter().flatten()).filter(|run| is_other(run)).count();
+        let left_out = match other {
+            0 => String::new(),
+            1 => " 1 pair is not the same work, and not judged.".to_owned(),
+            other => format!(" {other} pairs are not the same work, and not judged."),
+        };
+        if all.is_empty() && other == 0 {
             return format!("{n} runs that have no operation in common.");
+        }
+        if all.is_empty() {
+            return format!("{n} runs:{left_out}");
         }
         let shown = || all.iter().filter(|one| one.p50.is_shown_among(all.len()));
         let by = |a: &&Changed, b: &&Changed| a.p50.value.total_cmp(&b.p50.value);
@@ -125,9 +138,12 @@ impl SeveralRuns {
             .collect();
         match parts.is_empty() {
             true => {
-                format!("{n} runs, by the medians of {} pairs: none differs by more than chance.", all.len())
+                format!(
+                    "{n} runs, by the medians of {} pairs: none differs by more than chance.{left_out}",
+                    all.len()
+                )
             }
-            false => format!("{n} runs. Largest changes of a median: {}.", parts.join("; ")),
+            false => format!("{n} runs. Largest changes of a median: {}.{left_out}", parts.join("; ")),
         }
     }
 

@@ -27,6 +27,8 @@ pub struct RowRatio {
     pub operations_per_second: Option<[f64; 2]>,
     /// Operations a second, new by old; `None` where they are not known.
     pub rate: Option<f64>,
+    /// Bytes a second of the old and of the new run; `None` of operations that move none.
+    pub bytes_per_second: Option<[f64; 2]>,
     /// The differences in the work; empty if it is the same.
     pub other_work: Vec<OtherWork>,
 }
@@ -43,6 +45,17 @@ pub enum OtherWork {
     Depth,
     /// Another rate was asked for.
     Rate,
+}
+
+impl OtherWork {
+    /// Whether it was asked for, so that times of the two are no comparison of systems. The depth that is reached may be what
+    /// a slower system comes to.
+    pub fn is_asked(self) -> bool {
+        match self {
+            OtherWork::Ranks | OtherWork::Sizes | OtherWork::Rate => true,
+            OtherWork::Depth => false,
+        }
+    }
 }
 
 /// Two runs, row by row.
@@ -106,6 +119,7 @@ impl RowRatio {
             p99: ratio(0.99),
             operations_per_second: rate.map(|(old, new)| [old, new]),
             rate: rate.filter(|(old, _)| *old > 0.0).map(|(old, new)| new / old),
+            bytes_per_second: old.bytes_per_second.zip(new.bytes_per_second).map(|(old, new)| [old, new]),
             other_work: other_work(old, new),
         })
     }
@@ -164,6 +178,7 @@ mod tests {
             p99: None,
             operations_per_second: None,
             rate: None,
+            bytes_per_second: None,
             other_work: Vec::new(),
         };
         let names = |rows: &[RowRatio]| {

@@ -5,7 +5,7 @@ use samples::SiteKind;
 use tail::congestion::{Comparison, SeveralRuns};
 
 use super::ScreenOptions;
-use super::number::{three, time};
+use super::number::{three, time, unit_of_rates};
 use super::paint::{Canvas, Tone, cut};
 use crate::table::width;
 use crate::words;
@@ -50,10 +50,15 @@ impl CompareAnswer<'_> {
             );
             canvas.said("⚠", Tone::Caution, &text, 3);
         }
-        let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
-        let text = format!("{}{tail}.", words::comparison::headline(found));
-        answer(&mut canvas, words::comparison::outcome(found), (self.tripped, self.unsound), &text);
-        canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
+        let judged = (self.tripped, self.unsound);
+        if let Some(text) = words::comparison::of_other_work(self.rows, found) {
+            answer(&mut canvas, Outcome::Caution, judged, &format!("{text}."));
+        } else {
+            let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
+            let text = format!("{}{tail}.", words::comparison::headline(found));
+            answer(&mut canvas, words::comparison::outcome(found), judged, &text);
+            canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
+        }
         self.largest(&mut canvas);
         for (what, name, arm) in [("quiet", self.names[0], &found.quiet), ("new", self.names[1], &found.new)]
         {
@@ -206,10 +211,20 @@ fn cells(row: &RowRatio) -> [String; 5] {
     ]
 }
 
-/// Operations a second of the row above, and their ratio.
-fn rate_cells(row: &RowRatio) -> Option<[String; 5]> {
-    let [quiet, new] = row.operations_per_second?;
-    Some(["  ops/s".into(), three(quiet), three(new), three(row.rate?), String::new()])
+/// Operations a second of the row above, and their ratio; of operations of other sizes bytes a second as well.
+fn rate_cells(row: &RowRatio) -> Vec<[String; 5]> {
+    let cells = |name: &str, [quiet, new]: [String; 2], ratio: f64| {
+        [name.to_owned(), quiet, new, three(ratio), String::new()]
+    };
+    let operations = row.operations_per_second.zip(row.rate);
+    let bytes =
+        row.bytes_per_second.filter(|rates| rates[0] > 0.0 && row.other_work.contains(&OtherWork::Sizes));
+    let operations = operations.map(|(rates, ratio)| cells("  ops/s", rates.map(three), ratio));
+    let bytes = bytes.map(|rates| {
+        let (unit, factor) = unit_of_rates(rates[0].max(rates[1]));
+        cells(&format!("  {unit}"), rates.map(|rate| three(rate / factor)), rates[1] / rates[0])
+    });
+    operations.into_iter().chain(bytes).collect()
 }
 
 /// The line of the answer: what a condition of the user failed is bad, whatever it is.

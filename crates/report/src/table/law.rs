@@ -150,7 +150,8 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     let is_given = |level: &&LatencyLevel| level.extrapolated && level.quantile.is_finite();
     let columns: &[&str] = &["<exceeded once in", "level", &from, "to"];
     // A table without rows is its note.
-    let mut table = Table::new(&title, if far.levels.iter().any(|level| is_given(&level)) { columns } else { &[] });
+    let mut table =
+        Table::new(&title, if far.levels.iter().any(|level| is_given(&level)) { columns } else { &[] });
     // Between the sample's largest and what a law of its tail gives lies nothing.
     for level in far.levels.iter().filter(is_given) {
         let ends =

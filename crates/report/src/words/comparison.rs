@@ -6,8 +6,11 @@ use tail::congestion::{
     SeveralRuns, Slowdown,
 };
 
+use results::RowRatios;
+
 use super::capital;
 use crate::number::{three, times};
+use crate::screen::other_work_words;
 use crate::unit::{probability, significant};
 
 /// The finding, in two to four sentences.
@@ -117,6 +120,35 @@ pub fn headline(found: &Comparison) -> String {
             format!("{}, too little to matter: k = {k} {ends}", capital(&times(value)))
         }
         ComparisonCode::Slower | ComparisonCode::Faster | ComparisonCode::OtherDifference => change(),
+    }
+}
+
+/// The code of an answer of runs of other work.
+pub const OTHER_WORK: &str = "other-work";
+
+/// Where two runs did other work: why, and how the times of what is compared stand to each other; no word of faster or slower.
+/// None of the same work. Without a full stop.
+pub fn of_other_work(rows: Option<&RowRatios>, found: &Comparison) -> Option<String> {
+    let compared = [found.quiet.median, found.new.median];
+    let row = rows?.rows.iter().find(|row| row.p50_seconds == compared)?;
+    let asked = row.other_work.iter().filter(|what| what.is_asked());
+    let why: Vec<&str> = asked.map(|what| other_work_words(*what)).collect();
+    (!why.is_empty()).then(|| {
+        let p99 = row.p99.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)));
+        format!(
+            "Not the same work ({}): one {} takes p50 {} times as long{p99}",
+            why.join(", "),
+            row.name,
+            ratio(&row.p50)
+        )
+    })
+}
+
+/// The answer in one line and how it reads, without a full stop: of the same work the headline.
+pub fn answer(rows: Option<&RowRatios>, found: &Comparison) -> (Outcome, String) {
+    match of_other_work(rows, found) {
+        Some(text) => (Outcome::Caution, text),
+        None => (outcome(found), headline(found)),
     }
 }
 

@@ -54,6 +54,14 @@ impl FailIf {
         }
     }
 
+    /// Whether it is judged against the old run.
+    pub fn is_relative(&self) -> bool {
+        match self {
+            FailIf::Factor(_) => true,
+            FailIf::OfNew(condition) => matches!(condition.bound, Bound::Change(_)),
+        }
+    }
+
     /// The factor, if that is what is judged.
     pub fn factor(&self) -> Option<f64> {
         match self {

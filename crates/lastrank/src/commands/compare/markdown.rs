@@ -1,6 +1,7 @@
 //! `compare --markdown`: the answer as a table for the summary of a CI job.
 
 use report::{confidence, fixed, words};
+use results::RowRatios;
 use tail::Interval;
 use tail::congestion::{Comparison, QuantileRatio};
 use words::comparison::Outcome;
@@ -17,6 +18,8 @@ pub(super) struct Summary<'a> {
     pub quiet: &'a Values,
     pub new: &'a Values,
     pub warnings: &'a [String],
+    /// Of two runs: all rows beside each other.
+    pub rows: Option<&'a RowRatios>,
     /// The condition of `--fail-if`, and whether it failed.
     pub judged: Option<(&'a str, bool)>,
 }
@@ -25,7 +28,8 @@ impl Summary<'_> {
     /// Of two samples.
     pub fn of_samples(&self, found: &Comparison) -> String {
         let headline = found.headline();
-        let mut text = self.head(words::comparison::outcome(found), &words::comparison::headline(found));
+        let (outcome, answer) = words::comparison::answer(self.rows, found);
+        let mut text = self.head(outcome, &answer);
         text += &format!("|  | old | new | new / old ({} CI) |\n", confidence(headline.interval.level));
         text += "|:--|--:|--:|--:|\n";
         text += &self.files();

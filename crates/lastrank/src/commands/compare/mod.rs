@@ -12,10 +12,12 @@ use anyhow::{Context, anyhow, bail};
 use fail_if::FailIf;
 use markdown::Summary;
 use report::comparison::{ComparedSample, ComparisonReport};
+use report::words::comparison::{OTHER_WORK, Outcome};
 use report::words::unsound::headline;
 use report::{
     AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
 };
+use results::RowRatios;
 use serde_json::{Value, json};
 use single::Single;
 use tail::congestion::{
@@ -84,7 +86,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         let why = anyhow!("{} has no value that could be compared", empty.name);
         return Err(soundness::blamed_on(&values::unsound([&quiet, &new]), why));
     }
-    let lower = if new.numbers.len() < FEWEST {
+    let compared = if new.numbers.len() < FEWEST {
         if args.one_line {
             bail!("-q: {} values are judged one by one, each in a line of its own", new.numbers.len());
         }
@@ -95,20 +97,24 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
                 new.numbers.len()
             );
         }
-        single_runs(args, &quiet, &new, (&warnings, limit))
+        single_runs(args, &quiet, &new, (&warnings, limit)).map(|lower| Compared { lower, other_work: None })
     } else {
         samples(args, &quiet, &new, (&warnings, limit))
     };
-    let lower = lower.map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
+    let compared = compared.map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let unsound = values::unsound([&quiet, &new]);
-    match (asked, headline(&unsound)) {
+    // Times of other work are no reason to fail or to pass; what the new run must keep by itself is judged.
+    let is_relative = asked.as_ref().is_some_and(FailIf::is_relative);
+    let other_work = compared.other_work.filter(|_| is_relative);
+    match (asked, headline(&unsound).or(other_work)) {
         (Some(_), Some(why)) => {
             eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
             Ok(Status::Incomplete)
         }
         (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&quiet, &new]),
         _ => {
-            let status = judged(args, limit, lower, "these two runs alone, not what differs from run to run");
+            let status =
+                judged(args, limit, compared.lower, "these two runs alone, not what differs from run to run");
             Ok(status.unless(&unsound))
         }
     }
@@ -133,13 +139,13 @@ fn condition_and_outcome(args: &CompareArgs, limit: Option<f64>, lower: f64) -> 
     Some((args.fail_if.as_deref()?, lower > limit))
 }
 
-/// Compare two samples; the lower end of the factor that is quoted.
+/// Compare two samples.
 fn samples(
     args: &CompareArgs,
     quiet: &Values,
     new: &Values,
     (warnings, limit): (&[String], Option<f64>),
-) -> anyhow::Result<f64> {
+) -> anyhow::Result<Compared> {
     let unsound = values::unsound([quiet, new]);
     let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
@@ -156,18 +162,26 @@ fn samples(
         add_source(&mut object, quiet, new, warnings);
         soundness::add_unsound(&mut object, &unsound);
         object["unlike_settings"] = json!(unlike(quiet, new));
+        let other_work =
+            words::comparison::of_other_work(rows.as_ref(), &found).map(|text| format!("{text}."));
+        if let Some(text) = &other_work {
+            object["code"] = OTHER_WORK.into();
+            object["text"] = text.as_str().into();
+        }
+        object["other_work"] = json!(other_work);
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
     } else if args.markdown {
         let judged = condition_and_outcome(args, limit, lower);
-        output::print_whole(&Summary { quiet, new, warnings, judged }.of_samples(&found))?;
+        let summary = Summary { quiet, new, warnings, rows: rows.as_ref(), judged };
+        output::print_whole(&summary.of_samples(&found))?;
     } else if args.one_line {
-        let answer =
-            headline(&unsound).unwrap_or_else(|| format!("{}.", words::comparison::headline(&found)));
-        output::print_whole(&format!("{answer}\n"))?;
+        output::print_whole(&in_one_line([quiet, new], rows.as_ref(), &found))?;
     } else if args.verbose {
-        output::print(&(took(quiet, new) + &text(quiet, new, &found, single.as_ref(), warnings)))?;
+        output::print(
+            &(took(quiet, new) + &text([quiet, new], (&found, rows.as_ref()), single.as_ref(), warnings)),
+        )?;
     } else {
         let unlike = unlike(quiet, new);
         let answer = CompareAnswer {
@@ -185,12 +199,37 @@ fn samples(
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
         let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
-        write_html(&ComparisonReport::of(&quiet, &new, &found, unit).with_unsound(unsound).html(), page)?;
+        let other_work = words::comparison::of_other_work(rows.as_ref(), &found);
+        let report = ComparisonReport::of(&quiet, &new, &found, unit);
+        write_html(&report.with_unsound(unsound).with_other_work(other_work).html(), page)?;
         if !args.json && !args.one_line && !args.markdown {
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
-    Ok(lower)
+    let other_work = words::comparison::of_other_work(rows.as_ref(), &found);
+    Ok(Compared { lower, other_work })
+}
+
+/// `3.77 times faster: k = 0.265 (0.216–0.319). ⚠ set unlike: quiet bs=4 KiB; new bs=64 KiB`
+fn in_one_line([quiet, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Comparison) -> String {
+    if let Some(wrong) = headline(&values::unsound([quiet, new])) {
+        return format!("{wrong} ✖\n");
+    }
+    let (outcome, answer) = words::comparison::answer(rows, found);
+    let sign = match (outcome, unlike(quiet, new).as_slice()) {
+        (_, [old, other]) => format!("⚠ set unlike: quiet {old}; new {other}"),
+        (Outcome::Caution, _) => "⚠".to_owned(),
+        (Outcome::Good, _) => "✔".to_owned(),
+    };
+    format!("{answer}. {sign}\n")
+}
+
+/// What a comparison came to.
+struct Compared {
+    /// The lower end of the factor that is quoted.
+    lower: f64,
+    /// Of runs of other work: why their times are no comparison of systems.
+    other_work: Option<String>,
 }
 
 /// In which settings two runs differ, each side in its own words; empty where they do not.
@@ -204,7 +243,7 @@ fn unlike(quiet: &Values, new: &Values) -> Vec<String> {
     if found.iter().all(Vec::is_empty) { Vec::new() } else { found.iter().map(words).collect() }
 }
 
-/// Judge each of a few new runs by itself; the smallest lower end of k.
+/// Judge each of a few new runs alone; the smallest lower end of k.
 fn single_runs(
     args: &CompareArgs,
     quiet: &Values,
@@ -234,7 +273,7 @@ fn single_runs(
     }
     if args.markdown {
         let judged = condition_and_outcome(args, limit, lower);
-        let summary = Summary { quiet, new, warnings, judged };
+        let summary = Summary { quiet, new, warnings, rows: None, judged };
         output::print_whole(&summary.of_singles(&found, law.quantile(0.5), args.level))?;
         return Ok(lower);
     }
@@ -311,9 +350,8 @@ fn said(warnings: &[String]) -> String {
 }
 
 fn text(
-    quiet: &Values,
-    new: &Values,
-    found: &Comparison,
+    [quiet, new]: [&Values; 2],
+    (found, rows): (&Comparison, Option<&RowRatios>),
     single: Option<&Single>,
     warnings: &[String],
 ) -> String {
@@ -327,7 +365,8 @@ fn text(
     text.push('\n');
     let is_sound = quiet.unsound.is_empty() && new.unsound.is_empty();
     let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
-    text += &sentence(lead, &words::comparison::text(found));
+    let other_work = words::comparison::of_other_work(rows, found).map(|text| format!("{text}."));
+    text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
     for advice in words::comparison::advice(found) {
         text += &sentence("       → ", &advice);
     }

@@ -6,11 +6,24 @@ use anyhow::bail;
 use report::many::{NamedRun, SeveralRuns};
 use report::words::unsound::Unsound;
 use results::{Columns, ResultRow};
+use samples::Facts;
 
 use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
+
+/// In which settings the runs differ, each in its own words; none where they do not.
+fn unlike(runs: &[NamedRun], facts: &[Facts]) -> Option<String> {
+    let found = results::differing_settings(&facts.iter().collect::<Vec<_>>());
+    let told = |(run, settings): (&NamedRun, &Vec<String>)| match settings.is_empty() {
+        true => format!("{} as the program has it", run.file),
+        false => format!("{} {}", run.file, settings.join(", ")),
+    };
+    let all: Vec<String> = runs.iter().zip(&found).map(told).collect();
+    let differ = found.iter().any(|settings| !settings.is_empty());
+    differ.then(|| format!("The runs were set unlike: {}. Differences may come from that", all.join("; ")))
+}
 
 /// Compares all runs of the command line with the first.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
@@ -64,6 +77,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             runs[0].file, runs[0].program, other.file, other.program
         ));
     }
+    warnings.extend(unlike(&runs, &facts));
     let of_each: Vec<&[ResultRow]> = rows.iter().map(Vec::as_slice).collect();
     let by_phase = results::phases_of_runs(&of_each);
     let found = SeveralRuns { rows: results::compare_runs(&of_each), by_phase, runs, warnings, unsound };

@@ -114,9 +114,10 @@ fn single_against_many(found: &TourFacts) -> Option<Warning> {
     (!all.is_empty()).then(|| Warning {
         code: "single-against-amortised".into(),
         text: format!("one operation alone takes longer than one of many in a row: {}", all.join(", ")),
-        advice: "either many in a row overlap, which only the processor knows, or something else was at work: \
+        advice:
+            "either many in a row overlap, which only the processor knows, or something else was at work: \
                  try again on a quieter machine"
-            .into(),
+                .into(),
     })
 }
 
