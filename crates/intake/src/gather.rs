@@ -6,7 +6,7 @@ use crate::error::{LineError, listed, shown};
 use crate::lines::finite;
 use crate::row::{Fate, Row};
 use crate::value::Value;
-use crate::{Unit, Wanted};
+use crate::{Filter, Unit, Wanted};
 
 /// Most values that are taken: 2 GiB of them.
 const MOST_VALUES: usize = 1 << 28;
@@ -31,6 +31,8 @@ pub struct Taken {
     pub rows: u64,
     /// One line that says what was taken, and what was left out; none where a file holds plain numbers and all were.
     pub told: Option<String>,
+    /// Of values that a condition about themselves left out: what that means for their tail.
+    pub cut: Option<String>,
 }
 
 /// Gathers rows.
@@ -199,7 +201,19 @@ impl<'w> Gather<'w> {
         self.taken.format = format;
         self.taken.series = self.chosen.clone().filter(|_| self.by_series).unwrap_or_else(|| column.into());
         self.taken.told = self.told();
+        self.taken.cut = self.cut();
         Ok(self.taken)
+    }
+
+    /// A sample that ends where its user cut it has no tail that could be judged.
+    fn cut(&self) -> Option<String> {
+        let is_cut = |filter: &&Filter| filter.how.has_upper_end() && filter.column == self.taken.series;
+        let filter = self.wanted.filters.iter().filter(|_| self.filtered > 0).find(is_cut)?;
+        let left_out = samples::units::count(self.filtered);
+        let (column, sign, value) = (&filter.column, filter.how.sign(), &filter.value);
+        Some(format!(
+            "--where {column}{sign}{value} cut {left_out} values off: how rare slow ones are cannot be told from the rest"
+        ))
     }
 
     fn left_out(&self) -> String {

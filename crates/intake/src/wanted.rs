@@ -83,6 +83,11 @@ const SIGNS: [(&str, How); 6] = [
 ];
 
 impl How {
+    /// Whether it leaves out all above a value.
+    pub(crate) fn has_upper_end(self) -> bool {
+        matches!(self, How::Below | How::AtMost)
+    }
+
     /// As it is written.
     pub(crate) fn sign(self) -> &'static str {
         SIGNS.iter().find(|(_, how)| *how == self).map_or("", |(sign, _)| sign)

@@ -34,6 +34,8 @@ pub struct Values {
     pub unsound: Vec<Unsound>,
     /// One line that says what was taken of a file that another tool made.
     pub took: Option<String>,
+    /// Of values that a condition about themselves left out: what that means for their tail.
+    pub cut: Option<String>,
 }
 
 /// Whether a file is a run, and no Parquet of another tool.
@@ -344,13 +346,14 @@ impl Values {
             facts: Some(facts),
             rows: None,
             took: None,
+            cut: None,
             unsound,
         }
     }
 
     fn plain(taken: Taken, name: String, choice: &Choice) -> anyhow::Result<Self> {
         let unit = unit_of(taken.unit, &name, choice)?;
-        let Taken { values: mut numbers, told: took, series, .. } = taken;
+        let Taken { values: mut numbers, told: took, series, cut, .. } = taken;
         let negative = unit.and_then(|_| numbers.iter().position(|number| *number < 0.0));
         if let Some(at) = negative {
             let value = numbers[at];
@@ -372,6 +375,7 @@ impl Values {
             facts: None,
             rows: None,
             took,
+            cut,
             unsound: Vec::new(),
         })
     }
@@ -408,6 +412,7 @@ impl Values {
         for one in found.flat_map(report::words::judgement::warnings) {
             warnings.push(format!("{}: {}", self.name, one.text.trim_end_matches('.')));
         }
+        warnings.extend(self.cut.clone());
         if let Some(subject) = &self.subject {
             let what = subject.value_name();
             let are = |count: usize| if count == 1 { "is" } else { "are" };
@@ -466,6 +471,7 @@ mod tests {
                 facts,
                 rows: None,
                 took: None,
+                cut: None,
                 unsound,
             }
         };

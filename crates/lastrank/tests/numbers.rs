@@ -94,3 +94,28 @@ fn levels_at_a_covariate_above_a_threshold_are_those_that_there_are() {
     assert_eq!(periods, [100.0, 1000.0]);
     assert!(levels[0]["level"].as_f64() < levels[1]["level"].as_f64());
 }
+
+#[test]
+fn a_column_that_its_own_condition_cut_gets_no_good_word_of_its_tail() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = tail::Xoshiro::new(3);
+    let law = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
+    let rows: String = (0..300).map(|_| format!("{:.4},a\n", law.sample(&mut random))).collect();
+    std::fs::write(folder.path().join("t.csv"), format!("lat,host\n{rows}")).unwrap();
+    let fit = |condition: &str, more: &[&str]| {
+        let arguments = ["fit", "t.csv", "--column", "lat", "--where", condition];
+        lastrank(folder.path(), &[&arguments[..], more].concat()).out
+    };
+    const CUT: &str = "values off: how rare slow ones are cannot be told from the rest";
+    // All that is above a value went: the law fits what is left, and says nothing of what went.
+    let screen = fit("lat<18", &[]);
+    assert!(screen.replace("\n ", "").contains(CUT) && !screen.contains('✔'), "{screen}");
+    assert!(fit("lat<18", &["-q"]).starts_with("⚠ --where lat<18 cut "));
+    let found: Value = serde_json::from_str(&fit("lat<18", &["--json"])).unwrap();
+    assert!(found["warnings"][0].as_str().is_some_and(|text| text.ends_with(CUT)), "{}", found["warnings"]);
+    // A condition of another column, one that takes all, and one that leaves out what means no value.
+    for condition in ["host=a", "lat<900", "lat!=-1"] {
+        let screen = fit(condition, &[]);
+        assert!(screen.contains('✔') && !screen.contains("values off"), "{screen}");
+    }
+}

@@ -85,7 +85,11 @@ fn one_line(found: &FitResult) -> anyhow::Result<String> {
     let (Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _)) = &found.fitted else {
         bail!("-q is for laws that have a verdict, gev and gumbel; leave it out to see the fit");
     };
-    Ok(report::fit_line(assessed, text::what(found), found.values.seconds))
+    let line = report::fit_line(assessed, text::what(found), found.values.seconds);
+    Ok(match &found.values.cut {
+        Some(cut) => format!("⚠ {}. Fitted all the same: {line}", words::capital(cut)),
+        None => line,
+    })
 }
 
 /// The answer for a terminal: the first screen of a fit of maxima without covariates, else all tables.
@@ -115,7 +119,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         again: &part::again(args),
         found: assessed,
         options: &options(args),
-        is_sound: found.values.unsound.is_empty(),
+        is_sound: found.values.unsound.is_empty() && found.values.cut.is_none(),
     };
     let warnings = found.values.cautions();
     let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
