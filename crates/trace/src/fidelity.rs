@@ -101,6 +101,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
     for side in std::iter::once(&mut *application).chain(replays.iter_mut()) {
         for tally in side.operations.values_mut() {
             tally.durations.sort_unstable();
+            tally.at_end.sort_unstable();
         }
     }
     let none = Tally::default();
@@ -130,22 +131,22 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         if let Some(one) = theirs.first() {
             found.failed_as_recorded += one.failed.values().sum::<u64>() - excess(&one.failed, &own.failed);
         }
-        let first = theirs.first().map_or(&[][..], |one| one.durations.as_slice());
-        let medians = quantile(&own.durations, 0.5).zip(quantile(first, 0.5));
+        let first = theirs.first().map_or(&[][..], |one| one.typical());
+        let medians = quantile(own.typical(), 0.5).zip(quantile(first, 0.5));
         let unusable = medians.is_some_and(|(own, theirs)| own < cost_ns || own.min(theirs) == 0);
         found.rows.push(Compared {
             calls: (own.calls, theirs.iter().map(|one| one.calls).collect()),
             bytes: (own.bytes, theirs.iter().map(|one| one.bytes).collect()),
             medians,
-            median: if unusable { None } else { ratio(&own.durations, first, 0.5) },
-            p99: if unusable { None } else { ratio(&own.durations, first, 0.99) },
+            median: if unusable { None } else { ratio(own.typical(), first, 0.5) },
+            p99: if unusable { None } else { ratio(own.typical(), first, 0.99) },
             unusable,
             command: name,
         });
     }
     let total = |name: &String| -> f64 {
         let tally = application.operations.get(name);
-        tally.map_or(0.0, |tally| tally.durations.iter().map(|one| *one as f64).sum())
+        tally.map_or(0.0, |tally| tally.total() as f64)
     };
     let all: f64 = found.rows.iter().map(|row| total(&row.command)).sum();
     let unusable: f64 = found.rows.iter().filter(|row| row.unusable).map(|row| total(&row.command)).sum();
@@ -248,6 +249,25 @@ mod tests {
         let (low, high) = median.interval.unwrap();
         assert!(median.value == 1.0 && low <= 1.0 && high >= 1.0 && low > 0.9 && high < 1.1);
         assert_eq!(found.deviance, None);
+    }
+
+    #[test]
+    fn reads_at_the_end_of_a_file_do_not_set_the_median() {
+        // Each file is read once, and once more to find its end, which is ten times as quick; the replay finds it slowly.
+        let of = |at_end: u64| {
+            let mut side = side(100, 5_000);
+            for at in 0..100 {
+                let duration = Some(at_end);
+                let start = 1_000_000 + at * 10_000;
+                side.add(&Done { command: "fread", start, duration, bytes: 0, errno: 0, rank: 0 });
+            }
+            side
+        };
+        let found = compare(&mut of(500), &mut [of(9_000)], Known { cost_ns: 100, ..Known::default() });
+        assert_eq!(found.rows[0].calls, (200, vec![200]));
+        assert_eq!(found.rows[0].median.map(|ratio| ratio.value), Some(1.0));
+        // Their time is in the sum all the same.
+        assert!(found.excess[0].by_operation[0].1 >= 100 * 8_000, "{:?}", found.excess[0].by_operation);
     }
 
     #[test]

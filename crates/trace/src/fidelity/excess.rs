@@ -75,10 +75,7 @@ impl Excess {
     pub(super) fn of(application: &Side, replay: &Side, overlapping: &[u32], is_known: bool) -> Self {
         let less = |one: u64, other: u64| one.cast_signed().saturating_sub(other.cast_signed());
         let operations = less(replay.busy(), application.busy());
-        let total = |side: &Side, name: &str| {
-            let durations = side.operations.get(name).map(|tally: &Tally| tally.durations.as_slice());
-            durations.unwrap_or_default().iter().fold(0, |sum: u64, one| sum.saturating_add(*one))
-        };
+        let total = |side: &Side, name: &str| side.operations.get(name).map_or(0, Tally::total);
         let names = application.operations.keys();
         let further = replay.operations.keys().filter(|name| !application.operations.contains_key(*name));
         let mut by_operation: Vec<(String, i64)> = names

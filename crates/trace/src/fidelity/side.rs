@@ -19,6 +19,20 @@ pub struct Tally {
     pub bytes: u64,
     /// How long each took, in nanoseconds; sorted when it is compared.
     pub durations: Vec<u64>,
+    /// The same of reads and copies that found the end of the file and moved nothing: they say nothing of how long one takes.
+    pub at_end: Vec<u64>,
+}
+
+impl Tally {
+    /// The durations that are compared, sorted.
+    pub(super) fn typical(&self) -> &[u64] {
+        if self.durations.is_empty() { &self.at_end } else { &self.durations }
+    }
+
+    /// All of them together, in nanoseconds.
+    pub(super) fn total(&self) -> u64 {
+        self.durations.iter().chain(&self.at_end).fold(0, |sum: u64, one| sum.saturating_add(*one))
+    }
 }
 
 /// The operations of one side: the application or a replay.
@@ -83,7 +97,8 @@ impl Side {
             *tally.failed.entry(done.errno).or_default() += 1;
         }
         tally.bytes += done.bytes;
-        tally.durations.extend(done.duration);
+        let is_at_end = done.bytes == 0 && done.errno == 0 && matches!(done.command, "fread" | "fcopy");
+        if is_at_end { &mut tally.at_end } else { &mut tally.durations }.extend(done.duration);
         let end = done.start.saturating_add(done.duration.unwrap_or(0));
         let first = self.first.map_or(done.start, |first| first.min(done.start));
         self.first = Some(first);
