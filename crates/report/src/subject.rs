@@ -376,7 +376,15 @@ fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds_each()));
     }
     let failed = reached - steps.len();
+    not_below_the_quickest(&mut steps);
     Subject { steps, of_rank: durations, failed, unfinished: longest - reached, ..whole }
+}
+
+/// The kernel's clock of waits may tell a wait as longer than it was, so that next to nothing is left of a short operation.
+/// Without its wait none takes less than the quickest of all with it.
+fn not_below_the_quickest(steps: &mut [Step]) {
+    let quickest = steps.iter().map(|step| step.seconds).fold(f64::INFINITY, f64::min);
+    steps.iter_mut().for_each(|step| step.corrected = step.corrected.max(quickest));
 }
 
 fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
@@ -384,7 +392,7 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         of_rank.values().flat_map(|samples| samples.iter().copied().enumerate()).collect();
     all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
     let total = all.len();
-    let steps: Vec<Step> = all
+    let mut steps: Vec<Step> = all
         .into_iter()
         .filter(|(_, sample)| !sample.failed())
         .map(|(iteration, sample)| Step {
@@ -396,6 +404,7 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         })
         .collect();
     let failed = total - steps.len();
+    not_below_the_quickest(&mut steps);
     Subject { steps, failed, ..whole }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use samples::{
     ClockFacts, ClockOffset, Counted, Coverage, FACTS_SCHEMA, Facts, HintsOfFile, JudgementKind, Judgements,
-    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, VerifiedFacts, Warning, histogram,
+    MpiFacts, MpiHints, RankSpan, Run, Sample, Site, VerifiedFacts, Warning, histogram, units,
 };
 
 use super::claims::Claimed;
@@ -347,7 +347,7 @@ impl Together {
             Some(site) => format!("in or after {} at line {}", site.operation, site.line),
             None => "before its first operation".into(),
         };
-        Some(format!("{comma} {place}; its {} samples are kept", last.samples))
+        Some(format!("{comma} {place}; its {} samples are kept", units::count(last.samples as u64)))
     }
 
     /// What was found, of the run with ranks that ended so; `lost`: records that cannot be read.

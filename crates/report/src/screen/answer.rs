@@ -169,7 +169,7 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
             format!("{} in line {}{rank}. Trust neither this file nor its storage.", one.operation, one.line),
         ];
     }
-    let told = words::judgement::lines(&report.judgements).into_iter().filter(|one| !one.is_outcome);
+    let told = words::judgement::parts(&report.judgements).into_iter().filter(|one| !one.is_outcome);
     told.map(|one| one.examples.into_iter().next().unwrap_or(one.head)).take(most).collect()
 }
 

@@ -33,6 +33,20 @@ const MOST_IN_A_WARNING: usize = 3;
 
 /// All that was found and makes a run less than well, the worst first.
 pub fn lines(found: &Judgements) -> Vec<Told> {
+    let mut told = parts(found);
+    let of_end = |one: &&mut Told| {
+        matches!(one.kind, JudgementKind::RankLost | JudgementKind::CutShort | JudgementKind::ProgramAtFault)
+    };
+    if let (Some(one), Some(far)) = (told.iter_mut().find(of_end), so_far(found)) {
+        let is_one = found.progress.is_some_and(|far| far.done == 1 || far.planned == 1);
+        let were = if is_one { "was" } else { "were" };
+        one.head += &format!("; {far} {were} done");
+    }
+    told
+}
+
+/// The same without how far the run came, below a line that says it.
+pub(crate) fn parts(found: &Judgements) -> Vec<Told> {
     let mut told = Vec::new();
     let was_cut = found.count(JudgementKind::CutShort) > 0;
     for kind in found.kinds() {
@@ -58,14 +72,6 @@ pub fn lines(found: &Judgements) -> Vec<Told> {
         if let Some(more) = found.unlisted.get(&kind).filter(|_| kind.status() > 0) {
             told.push(plain(kind, &format!("{} at further places", units::count(*more))));
         }
-    }
-    let of_end = |one: &&mut Told| {
-        matches!(one.kind, JudgementKind::RankLost | JudgementKind::CutShort | JudgementKind::ProgramAtFault)
-    };
-    if let (Some(one), Some(far)) = (told.iter_mut().find(of_end), so_far(found)) {
-        let is_one = found.progress.is_some_and(|far| far.done == 1 || far.planned == 1);
-        let were = if is_one { "was" } else { "were" };
-        one.head += &format!("; {far} {were} done");
     }
     told
 }
