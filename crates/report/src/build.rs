@@ -129,6 +129,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     chapters.extend(assumptions::chapter(&assumptions, about_curves));
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
+    if !about_curves && let Some(main) = &main {
+        in_order_of_reading(&mut chapters, main, &numbers, &results);
+    }
     // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
@@ -149,6 +152,24 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// First what changed over time, with the picture of what the headline counts, then how slow, why, who, the tail, and the rest.
+/// A rate that leaves pauses out has no picture over time: that of the steps shows them.
+fn in_order_of_reading(chapters: &mut [Chapter], main: &Analysis, numbers: &AnswerNumbers, rows: &[ResultRow]) {
+    const ORDER: [&str; 8] =
+        ["measured", throughput::ID, "durations", "causes", "ranks", "law", "threshold", "operation-threshold"];
+    let counts_pauses = numbers.parts.first().is_some_and(|part| rows[part.row].series_counts_pauses());
+    let find = |chapters: &[Chapter], id: &str| chapters.iter().position(|chapter| chapter.id == id);
+    if let (Some(first), Some(rates)) = (find(chapters, "measured"), find(chapters, throughput::ID)) {
+        let rates = std::mem::take(&mut chapters[rates].figures);
+        let is_step = main.subject.gate && main.subject.ranks.len() > 1;
+        if !is_step && !counts_pauses {
+            chapters[first].figures.splice(0..0, rates);
+        }
+    }
+    // Others keep their place behind these.
+    chapters.sort_by_key(|chapter| ORDER.iter().position(|id| *id == chapter.id).unwrap_or(ORDER.len()));
 }
 
 /// What is analysed first has more than others: the clock of its steps and the stretches between changes.

@@ -131,7 +131,7 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
     let watched = found.iter().filter(|one| one.watched);
     let figure = stacks(watched.map(row).collect(), "the slowest hundredth of every operation");
     let chapter =
-        Chapter::new("causes", "Why slow operations were slow", lead).with(figure, tables).repeating();
+        Chapter::new("causes", "Why were slow operations slow?", lead).with(figure, tables).repeating();
     (!found.is_empty()).then_some(chapter)
 }
 

@@ -23,8 +23,8 @@ impl Analysis {
     fn measured(&self, prefix: &str) -> Chapter {
         Chapter::new(
             &format!("{prefix}measured"),
-            "What was measured",
-            "Every value in time order: the laws below assume that time plays no part.",
+            "What changed over time?",
+            "Every value in time order.",
         )
         .with(self.figures(prefix, MEASURED), self.tail.as_ref().and_then(table::independence))
     }
@@ -33,7 +33,7 @@ impl Analysis {
         let unit = self.unit;
         let chapter = Chapter::new(
             &format!("{prefix}law"),
-            "Does the law fit, and what does it predict?",
+            "Is the tail natural, and what does it predict?",
             "The maximum of many parts follows an extreme-value law (GEV). Four views of the same comparison, the \
              first three as in Henwood et al. 2016, Figure 2.",
         );
@@ -66,7 +66,7 @@ impl Analysis {
         let subject = &self.subject;
         let chapter = Chapter::new(
             &format!("{prefix}ranks"),
-            "Who is slow?",
+            "Is one rank slow?",
             &format!("S is what one rank took for {}, T what the step took: the slowest S.", subject.name),
         );
         if !subject.gate || subject.ranks.len() < 2 {

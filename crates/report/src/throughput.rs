@@ -26,8 +26,8 @@ pub(crate) fn chapter(rows: &[ResultRow], main: Option<&ResultRow>) -> Option<Ch
     tables.extend(main.and_then(of_passes));
     let chapter = Chapter::new(
         ID,
-        "Throughput",
-        "Successful operations and bytes by wall time, over all ranks together; latencies beside them.",
+        "How fast, and how slow are the slow ones?",
+        "Successful operations and bytes by wall time, over all ranks together, with how long one takes.",
     );
     Some(chapter.with(main.and_then(rates::figure), tables).repeating())
 }

@@ -109,7 +109,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
     };
     let mut chapter = Chapter::new(
         "time-use",
-        "Where the time went",
+        "Where did the time go?",
         "The wall time of every rank from its first statement to its last.",
     )
     .with([figure], [table(&sorted)])

@@ -73,7 +73,7 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
     if let Some(figure) = stacks(rows, "the slowest hundredth of every rung") {
         let lead = "What was seen while an operation ran slow; nothing is guessed.";
         let mut causes =
-            Chapter::new("rung-causes", "Why slow operations were slow", lead).with([figure], []);
+            Chapter::new("rung-causes", "Why were slow operations slow?", lead).with([figure], []);
         causes.on_page_only = true;
         chapters.push(causes);
     }
