@@ -1,4 +1,4 @@
-"""Tests `lastrank fit` of files that count their values in bins: bounds of percentiles, and the law that the counts tell."""
+"""Tests `lastrank fit` of files that count their values in bins: bounds of percentiles, and the distribution that the counts tell."""
 
 import json
 import math

@@ -265,7 +265,7 @@ FOUND = {
 
 @pytest.fixture(scope="module")
 def judged(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Runs whose times are of one law, and in which something else was found."""
+    """Runs whose times are of one distribution, and in which something else was found."""
     folder = tmp_path_factory.mktemp("judged")
     for name, (further, _, status) in FOUND.items():
         (folder / f"{name}.ppl").write_text(STEPS + further)

@@ -39,13 +39,13 @@ def test_rounded_values_are_fitted_as_rounded_and_have_no_verdict(program: Path)
 
 def test_a_gumbel_law_that_its_test_rejects_is_rejected_before_its_levels(program: Path) -> None:
     text = said(program, "b05_gumbelwrong.txt --model gumbel")
-    rejected = text.index("Rejected: a Gumbel law does not describe these values (p 0.005")
+    rejected = text.index("Rejected: a Gumbel distribution does not describe these values (p 0.005")
     assert rejected < text.index("Return levels") and "Use --model gev." in text, text
     # The true level of 1,000.
     done = subprocess.run([program, "fit", INPUTS / "b05_gumbelwrong.txt", "--json"], capture_output=True, check=True)
     level = json.loads(done.stdout)["return_levels"][2]
     assert level["lower"] < 684 < level["upper"], level
-    assert "Rejected" not in said(program, "ar06.txt --model gumbel"), "rejects a law that was drawn from"
+    assert "Rejected" not in said(program, "ar06.txt --model gumbel"), "rejects a distribution that was drawn from"
 
 
 def test_negative_durations_are_refused(program: Path) -> None:
@@ -87,7 +87,7 @@ def run_of(program: Path, tmp_path: Path, name: str, law: str, seed: int) -> str
 
 
 def test_equal_ranks_are_not_called_slow(program: Path, tmp_path: Path) -> None:
-    """Eight ranks of one law, five operations each: one was called slow in 85% of runs."""
+    """Eight ranks of one distribution, five operations each: one was called slow in 85% of runs."""
     slow = [seed for seed in range(12) if "is slow" in run_of(program, tmp_path, "one-law-8-ranks.ppl", "lognormal(1ms,1)", seed)]
     assert len(slow) <= 1, slow
 

@@ -1,6 +1,6 @@
 """Tests that lastrank measures the injected delays, quantile by quantile, and fits the injected tail.
 
-Each write is held for a draw from a known law, one light, one exponential, one heavy. The file system writes down
+Each write is held for a draw from a known distribution, one light, one exponential, one heavy. The file system writes down
 how long it really held each one on its own clock, from the arrival of the request to just before the reply, its own
 oversleeping included: so only lastrank can be wrong, and both clocks are compared operation by operation.
 

@@ -15,7 +15,7 @@ import pytest
 
 
 def maxima(count: int, scale: float = 1.0, seed: int = 1) -> list[float]:
-    """Maxima of exponential draws: their law is a GEV with shape near 0."""
+    """Maxima of exponential draws: their distribution is a GEV with shape near 0."""
     draw = random.Random(seed)
     return [scale * (10 + max(draw.expovariate(1.0) for _ in range(50))) for _ in range(count)]
 

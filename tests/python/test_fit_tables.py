@@ -43,7 +43,7 @@ def test_levels_at_covariates_are_those_levels_and_say_so(lr: ModuleType, frame:
 
 
 def test_levels_that_take_no_account_of_covariates_say_so(lr: ModuleType, frame: pandas.DataFrame) -> None:
-    """Without `at` they are of the law of all values."""
+    """Without `at` they are of the distribution of all values."""
     fit = lr.fit(frame, value="seconds", covariates=["load"])
     levels = fit.return_levels()
     assert [one.level for one in levels] == [one["level"] for one in fit.document["return_levels"]]

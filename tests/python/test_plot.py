@@ -40,7 +40,7 @@ def lastrank(program: Path, folder: Path, *arguments: str) -> str:
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
-    """A folder with a run that was drawn from a law, its document, and that of its fit."""
+    """A folder with a run that was drawn from a distribution, its document, and that of its fit."""
     folder = tmp_path_factory.mktemp("plot")
     law = "simulate:gev(10ms,300us,0.05)"
     run = ["run", "parallel_write", "--backend", law, "--set", "targets=4", "--set", "repeat=260", "--report", "none"]

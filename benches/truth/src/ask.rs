@@ -156,7 +156,7 @@ pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
     let pilot = pilot_of(values, tests.test(Question::Autocorrelation).is_some_and(|test| test.rejected))?;
     let mut plan = plan_of(&pilot.fit.law(), pilot.inflation(quantity).unwrap_or(1.0))?;
     plan.runs_interval = pilot.runs_interval(&plan);
-    let Base::Gev(shape) = law.base else { return Err("a law of maxima is planned with".into()) };
+    let Base::Gev(shape) = law.base else { return Err("a distribution of maxima is planned with".into()) };
     // What dependence costs is that of very many values of the law.
     let cost = match law.phi > 0.0 {
         true => pilot_of(&law.draw(100_000, &mut tail::Xoshiro::new(1)), true)?.inflation(quantity),

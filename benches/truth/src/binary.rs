@@ -91,7 +91,7 @@ pub fn check_limits(binary: &Path, folder: &Path, pairs: u64) -> Result<String, 
             other => return Err(format!("{words:?} ended with {other} for pair {pair}")),
         });
     }
-    let told = format!("{tripped} of {pairs} pairs of one law trip `--fail-if 'factor > 1'`");
+    let told = format!("{tripped} of {pairs} pairs of one distribution trip `--fail-if 'factor > 1'`");
     match tail::special::clopper_pearson(tripped, pairs, CHANCE).0 <= STATED {
         true => Ok(told),
         false => Err(format!("{told}: more than the stated {:.1}%", 100.0 * STATED)),
@@ -126,7 +126,7 @@ pub fn check_arms(binary: &Path, folder: &Path, pairs: u64) -> Result<String, St
         pairs.map(|pair| tripped(pair, factor).map(u64::from)).sum()
     };
     let equal = count(0..pairs, 1.0)?;
-    let told = format!("{equal} of {pairs} pairs of commands of one law trip `ab --fail-if-slower`");
+    let told = format!("{equal} of {pairs} pairs of commands of one distribution trip `ab --fail-if-slower`");
     let apart = count(pairs..pairs + APART, SLOWER)?;
     if apart < APART {
         return Err(format!(
@@ -179,9 +179,10 @@ pub fn check_many(binary: &Path, folder: &Path) -> Result<(), String> {
     if let Some(one) = said.iter().find(is_false) {
         return Err(format!("{}: {} is false", cell.name(), one.text));
     }
-    match said.iter().any(|one| one.name == "no law of maxima" || one.name == "another law") {
+    match said.iter().any(|one| one.name == "no distribution of maxima" || one.name == "another distribution")
+    {
         true => Ok(()),
-        false => Err(format!("{} is taken for a law of maxima:\n{shown}", cell.name())),
+        false => Err(format!("{} is taken for a distribution of maxima:\n{shown}", cell.name())),
     }
 }
 

@@ -166,7 +166,7 @@ impl Cell {
             Course::Periodic { .. } => {
                 &["slow values periodic", "values apart resemble", "slow values even", "several clumps"]
             }
-            Course::Modes { .. } => &["several clumps", "no law of maxima", "another law"],
+            Course::Modes { .. } => &["several clumps", "no distribution of maxima", "another distribution"],
             Course::Steady if self.law.phi > 0.0 => &[
                 "neighbours resemble",
                 "slow values together",

@@ -113,7 +113,9 @@ mod tests {
         };
         assert!((value(0) - 9.95e-3).abs() < 1e-12 && (value(2) - 10.7e-3).abs() < 1e-12);
         assert!(Template::new("p99 {}").matched("median 1").is_none());
-        let (_, found) = Template::new("a {*} law fits").matched("a log-normal law fits better").unwrap();
+        let (_, found) = Template::new("a {*} distribution fits")
+            .matched("a log-normal distribution fits better")
+            .unwrap();
         assert_eq!(found, [Found::Words("log-normal".into())]);
     }
 }

@@ -18,7 +18,7 @@ fn plan(text: &str, ranks: u32) -> Plan {
 }
 
 fn simulated(text: &str, ranks: u32, keep: Keep) -> RunOutcome {
-    let law = "gev(1ms,200us,0.2)".parse().expect("a law");
+    let law = "gev(1ms,200us,0.2)".parse().expect("a distribution");
     let options = Options { keep, backend: BackendKind::Simulate(law), ..Options::new(ranks) };
     engine::run(&plan(text, ranks), &options, |_| ()).expect("a run")
 }

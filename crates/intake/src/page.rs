@@ -23,7 +23,7 @@ pub fn page() -> String {
         };
         page += &format!("| {} | `{}` | {what} | {out} |\n", format.name, format.made_by);
     }
-    page += "\n## Formats without single values\n\nA law is fitted to single values. These files hold summaries:\n\n";
+    page += "\n## Formats without single values\n\nA distribution is fitted to single values. These files hold summaries:\n\n";
     page += "| format | made by | way out |\n|---|---|---|\n";
     for format in formats::all() {
         if let Take::Refused(why) = format.take {

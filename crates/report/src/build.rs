@@ -156,9 +156,22 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
 
 /// First what changed over time, with the picture of what the headline counts, then how slow, why, who, the tail, and the rest.
 /// A rate that leaves pauses out has no picture over time: that of the steps shows them.
-fn in_order_of_reading(chapters: &mut [Chapter], main: &Analysis, numbers: &AnswerNumbers, rows: &[ResultRow]) {
-    const ORDER: [&str; 8] =
-        ["measured", throughput::ID, "durations", "causes", "ranks", "law", "threshold", "operation-threshold"];
+fn in_order_of_reading(
+    chapters: &mut [Chapter],
+    main: &Analysis,
+    numbers: &AnswerNumbers,
+    rows: &[ResultRow],
+) {
+    const ORDER: [&str; 8] = [
+        "measured",
+        throughput::ID,
+        "durations",
+        "causes",
+        "ranks",
+        "law",
+        "threshold",
+        "operation-threshold",
+    ];
     let counts_pauses = numbers.parts.first().is_some_and(|part| rows[part.row].series_counts_pauses());
     let find = |chapters: &[Chapter], id: &str| chapters.iter().position(|chapter| chapter.id == id);
     if let (Some(first), Some(rates)) = (find(chapters, "measured"), find(chapters, throughput::ID)) {
@@ -168,8 +181,10 @@ fn in_order_of_reading(chapters: &mut [Chapter], main: &Analysis, numbers: &Answ
             chapters[first].figures.splice(0..0, rates);
         }
     }
-    // Others keep their place behind these.
-    chapters.sort_by_key(|chapter| ORDER.iter().position(|id| *id == chapter.id).unwrap_or(ORDER.len()));
+    // What the program asks to show stands before these, all else behind.
+    let asked = chapters.iter().position(|chapter| ORDER.contains(&chapter.id.as_str())).unwrap_or(0);
+    chapters[asked..]
+        .sort_by_key(|chapter| ORDER.iter().position(|id| *id == chapter.id).unwrap_or(ORDER.len()));
 }
 
 /// What is analysed first has more than others: the clock of its steps and the stretches between changes.

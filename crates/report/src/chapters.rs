@@ -21,12 +21,8 @@ impl Analysis {
     }
 
     fn measured(&self, prefix: &str) -> Chapter {
-        Chapter::new(
-            &format!("{prefix}measured"),
-            "What changed over time?",
-            "Every value in time order.",
-        )
-        .with(self.figures(prefix, MEASURED), self.tail.as_ref().and_then(table::independence))
+        Chapter::new(&format!("{prefix}measured"), "What changed over time?", "Every value in time order.")
+            .with(self.figures(prefix, MEASURED), self.tail.as_ref().and_then(table::independence))
     }
 
     fn law(&self, prefix: &str) -> Chapter {
@@ -34,7 +30,7 @@ impl Analysis {
         let chapter = Chapter::new(
             &format!("{prefix}law"),
             "Is the tail natural, and what does it predict?",
-            "The maximum of many parts follows an extreme-value law (GEV). Four views of the same comparison, the \
+            "The maximum of many parts follows an extreme-value distribution (GEV). Four views of the same comparison, the \
              first three as in Henwood et al. 2016, Figure 2.",
         );
         let Some(tail) = &self.tail else { return chapter };
@@ -53,7 +49,7 @@ impl Analysis {
             &format!("{prefix}threshold"),
             title,
             "Among very many values the largest say more than maxima: what lies beyond a high threshold follows a \
-             Pareto law (GPD), if the threshold is high enough.",
+             Pareto distribution (GPD), if the threshold is high enough.",
         );
         let Some(far) = &self.far else { return chapter };
         chapter.with(

@@ -117,8 +117,8 @@ impl ComparisonReport {
         };
         let title = match headline.by {
             Basis::Law => "Congestion factor k",
-            Basis::Pairs => "Without a law, by all pairs",
-            Basis::Means => "Without a law, by the mean logarithms",
+            Basis::Pairs => "Without a distribution, by all pairs",
+            Basis::Means => "Without a distribution, by the mean logarithms",
             Basis::Medians => "At the median; not one factor",
         };
         let (value, ends) = shown(headline.value, &headline.interval);
@@ -126,7 +126,7 @@ impl ComparisonReport {
         let robust = &found.robust.hodges_lehmann;
         if headline.by_law {
             let (value, ends) = shown(robust.value, &robust.interval);
-            tiles.push(Tile::new("Without a law, by all pairs", &value, &ends));
+            tiles.push(Tile::new("Without a distribution, by all pairs", &value, &ends));
         }
         tiles.extend([
             Tile::new(
@@ -333,16 +333,18 @@ fn estimates(found: &Comparison) -> Table {
         );
     }
     table.note = match found.law.as_ref().map(|law| law.agrees) {
-        Some(true) => "With and without a law the answer is the same.".into(),
-        Some(false) => "With and without a law the answers differ: trust the ones without.".into(),
-        None => "There are too few different values for a law.".into(),
+        Some(true) => "With and without a distribution the answer is the same.".into(),
+        Some(false) => "With and without a distribution the answers differ: trust the ones without.".into(),
+        None => "There are too few different values for a distribution.".into(),
     };
     table
 }
 
 fn arms(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Table {
-    let mut table =
-        Table::new("Both samples", &["<sample", "<what", "n", "median", "<independent draws of one law?"]);
+    let mut table = Table::new(
+        "Both samples",
+        &["<sample", "<what", "n", "median", "<independent draws of one distribution?"],
+    );
     for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {
         let words = if arm.independent {
             "as far as tested".into()

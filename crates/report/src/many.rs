@@ -254,7 +254,7 @@ impl SeveralRuns {
             }
         }
         table.note =
-            "Each run stands against the first that has the operation. Intervals need no law and allow for \
+            "Each run stands against the first that has the operation. Intervals need no distribution and allow for \
                       slow operations that come together; strong: the interval of the median leaves 1 out."
                 .into();
         table

@@ -60,7 +60,9 @@ impl Tail {
                 let word = words::capital(words::verdict::usability(found.verdict.usability));
                 format!("{word}. {}{outlier}", words::verdict::text(found))
             }
-            (None, why) => format!("No law was fitted: {}.", why.as_deref().unwrap_or("there are no values")),
+            (None, why) => {
+                format!("No distribution was fitted: {}.", why.as_deref().unwrap_or("there are no values"))
+            }
         }
     }
 

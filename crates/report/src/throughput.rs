@@ -78,7 +78,7 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
     }
     table.note = "Wall time is that inside the timed block around an operation, from its first begin to its last end over all \
                   ranks, without such a block that between the first operation and the end of the last; pauses between \
-                  passes do not count. Intervals need no law and allow for slow \
+                  passes do not count. Intervals need no distribution and allow for slow \
                   operations that come together."
         .into();
     table

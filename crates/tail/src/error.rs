@@ -27,7 +27,7 @@ pub enum Error {
         needed: usize,
     },
     /// All values are equal: there is no distribution to fit.
-    #[error("all {count} values equal {value}: nothing varies, so nothing can be fitted")]
+    #[error("all {count} values equal {}: nothing varies, so nothing can be fitted", shown(*value))]
     Constant {
         /// Number of values.
         count: usize,
@@ -102,4 +102,9 @@ impl Error {
 /// The word for so many.
 fn values(count: &usize) -> &'static str {
     if *count == 1 { "value" } else { "values" }
+}
+
+/// A number with at most six digits: not the last bits of a conversion.
+fn shown(value: f64) -> f64 {
+    format!("{value:.5e}").parse().unwrap_or(value)
 }

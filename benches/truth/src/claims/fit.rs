@@ -28,12 +28,12 @@ fn changes(_: &Read, asked: &Asked) -> Judged {
 pub(super) fn clauses() -> Vec<Clause> {
     let mut all = vec![
         neutral("title", "the values"),
-        neutral("law", "The law: location {}, scale {}, shape {}"),
+        neutral("law", "GEV fit: location {}, scale {}, shape {}"),
         Clause { name: "level", words: "Once in {} {what}: {} ({} to {}, 95%)", judge: level },
         neutral("level", "Once in {} {what}: {}"),
-        neutral("law", "The law: location {}, scale {}, shape {} ± {}"),
-        neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {} ± {}"),
-        neutral("law", "The law, fitted to steps of that width: location {}, scale {}, shape {}"),
+        neutral("law", "GEV fit: location {}, scale {}, shape {} ± {}"),
+        neutral("law", "GEV fit to steps of that width: location {}, scale {}, shape {} ± {}"),
+        neutral("law", "GEV fit to steps of that width: location {}, scale {}, shape {}"),
         neutral("extrapolated", "extrapolated"),
         neutral("all tables", "All tables: -v"),
         neutral(
@@ -104,7 +104,7 @@ fn advice() -> Vec<Clause> {
         neutral("measure more", "Measure at least {} more values"),
         neutral(
             "vary the parts",
-            "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one number alone \
+            "Show that the distribution is that of a maximum by measuring with several numbers of parallel parts: one number alone \
              does not test it",
         ),
         neutral(

@@ -59,10 +59,10 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("number of values", "{} {what}"),
         neutral("stretch", "Since {what} {}"),
         neutral("stretch", "From {what} {} to {}"),
-        neutral("stretch", "its law may be used"),
+        neutral("stretch", "its fit may be used"),
         neutral("stretch", "too few for a verdict"),
         neutral("stretch", "do not extrapolate"),
-        neutral("stretch", "no law may be used"),
+        neutral("stretch", "no fit may be used"),
         neutral("stretch", "The other {} {what} are in shorter parts"),
         sentence("stretch", "The other {} {what} are where the level still moves", |_, asked| {
             Sentence(asked.law().changes())
@@ -96,13 +96,15 @@ fn rounded(read: &Read, asked: &Asked) -> Judged {
 fn verdicts() -> Vec<Clause> {
     vec![
         neutral("do not extrapolate", "Do not extrapolate"),
-        sentence("no law of maxima", "no GEV distribution describes these values", |_, asked| {
+        sentence("no distribution of maxima", "no GEV distribution describes these values", |_, asked| {
             Sentence(!asked.is_gev())
         }),
-        sentence("no law of maxima", "the GEV distribution does not fit these values", |_, asked| {
-            Sentence(!asked.is_gev())
-        }),
-        sentence("another law", "a {*} distribution fits better than the GEV", |_, asked| {
+        sentence(
+            "no distribution of maxima",
+            "the GEV distribution does not fit these values",
+            |_, asked| Sentence(!asked.is_gev()),
+        ),
+        sentence("another distribution", "a {*} distribution fits better than the GEV", |_, asked| {
             Sentence(!asked.is_gev())
         }),
         sentence(
@@ -136,10 +138,10 @@ fn verdicts() -> Vec<Clause> {
         neutral("quote", "What was measured holds, rarer {what} cannot be predicted"),
         neutral("too few", "{} {what} are too few to tell whether the level changed"),
         neutral("not usable", "Not usable to predict rarer {what}"),
-        sentence("no law of maxima", "no GEV distribution describes these", |_, asked| {
+        sentence("no distribution of maxima", "no GEV distribution describes these", |_, asked| {
             Sentence(!asked.is_gev())
         }),
-        sentence("no law of maxima", "the GEV distribution does not fit these", |_, asked| {
+        sentence("no distribution of maxima", "the GEV distribution does not fit these", |_, asked| {
             Sentence(!asked.is_gev())
         }),
         sentence(
@@ -160,7 +162,7 @@ fn verdicts() -> Vec<Clause> {
 
 fn intervals() -> Vec<Clause> {
     vec![
-        neutral("without a law", "Measured"),
+        neutral("without a distribution", "Measured"),
         Clause {
             name: "median",
             words: "median {} (95%: {} to {})",

@@ -17,7 +17,7 @@ fn judged_elsewhere(estimate: Estimate) -> Option<&'static str> {
     match estimate {
         Estimate::Factor => Some("it is of two runs: `lastrank compare OLD NEW --fail-if 'factor > 1.05'`"),
         Estimate::Location | Estimate::Scale | Estimate::Shape | Estimate::ReturnLevel(_) => Some(
-            "it is of a law that is fitted afterwards: `lastrank fit RUN`, or a quantile such as `p99.9 < 5ms`",
+            "it is of a distribution that is fitted afterwards: `lastrank fit RUN`, or a quantile such as `p99.9 < 5ms`",
         ),
         _ => None,
     }

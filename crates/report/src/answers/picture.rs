@@ -126,7 +126,7 @@ pub(super) fn against_normal(places: &[(String, &Place)], logarithmic: bool) -> 
     (!curves.is_empty()).then(|| Figure {
         id: id.into(),
         title: title.into(),
-        caption: "Solid (M): memory; dashed (F): file; dotted: the normal law of the same mean and deviation, which falls \
+        caption: "Solid (M): memory; dashed (F): file; dotted: the normal distribution of the same mean and deviation, which falls \
                   off like a cliff."
             .into(),
         alternative: format!(

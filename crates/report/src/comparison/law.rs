@@ -109,7 +109,7 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
         Curve { name: "quiet".into(), x: middles.clone(), y: bars(&quiet) },
         Curve { name: "new".into(), x: middles, y: bars(&new) },
         Curve {
-            name: "law of the quiet".into(),
+            name: "distribution of the quiet".into(),
             x: grid.clone(),
             y: grid.iter().map(|x| law.pdf(*x)).collect(),
         },
@@ -148,14 +148,14 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
     let words = if by_law.factor.p < 0.05 {
         "the lines do not describe both samples (see the test of one factor): the shape has changed, not only the scale"
     } else {
-        "one law, stretched by k, describes both"
+        "one distribution, stretched by k, describes both"
     };
     Figure {
         id: "pair-density".into(),
         caption: format!(
             "Bars that do not follow their line: k alone does not explain the difference. Here {words}."
         ),
-        alternative: format!("Histograms of both samples with one law stretched by k; {words}."),
+        alternative: format!("Histograms of both samples with one distribution stretched by k; {words}."),
         wide: false,
         plot,
         title,
@@ -164,8 +164,10 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
 }
 
 pub(super) fn models(law: &ByLaw, unit: Unit) -> Table {
-    let mut table =
-        Table::new("A factor, a shift, or two laws?", &["<model", "value", "p against two laws", "<"]);
+    let mut table = Table::new(
+        "A factor, a shift, or two distributions?",
+        &["<model", "value", "p against two distributions", "<"],
+    );
     let weight = |weight: f64| format!("weight {}", probability(weight));
     table.push(
         law.factor_weight >= 0.5,

@@ -81,7 +81,7 @@ impl Points {
     fn draw(&self, envelope: (&[f64], &[f64], &[f64]), unit: Unit, hover: &str) -> (Vec<Value>, usize) {
         let (x, lower, upper) = envelope;
         let x = unit.scale_all(x);
-        let name = "95% of samples of the law";
+        let name = "95% of samples of the distribution";
         let mut traces: Vec<_> =
             draw::band(name, &x, unit.scale_all(lower), unit.scale_all(upper), draw::BAND).into();
         let ends: Vec<f64> = [x.first(), x.last()].into_iter().flatten().copied().collect();
@@ -120,13 +120,13 @@ fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
     let n = tail.assessment.as_ref()?.n;
     let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
     let (traces, outside) =
-        numbers.draw(envelope, Unit::NONE, "sample %{x:.3f}, law %{y:.3f}<extra></extra>");
+        numbers.draw(envelope, Unit::NONE, "sample %{x:.3f}, distribution %{y:.3f}<extra></extra>");
     let title = "Probability plot".to_string();
     let range = json!({"range": [-0.02, 1.02], "dtick": 0.2});
     Some(Figure {
         id: format!("{prefix}probability"),
         caption: format!(
-            "Points on the diagonal: the fitted law describes the bulk of the values. The largest gap is {worst:.3}; \
+            "Points on the diagonal: the fitted distribution describes the bulk of the values. The largest gap is {worst:.3}; \
              {outside} of {} points leave the band.",
             numbers.x.len()
         ),
@@ -147,14 +147,14 @@ fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
 
 fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
     let numbers = Points::of(&tail.panels.as_ref()?.quantile);
-    let hover = format!("measured %{{y}}, law %{{x}} {}<extra></extra>", unit.name);
+    let hover = format!("measured %{{y}}, distribution %{{x}} {}<extra></extra>", unit.name);
     let envelope = (numbers.x.as_slice(), numbers.lower.as_slice(), numbers.upper.as_slice());
     let (traces, outside) = numbers.draw(envelope, unit, &hover);
     let title = "Quantile plot".to_string();
     Some(Figure {
         id: format!("{prefix}quantiles"),
         caption: format!(
-            "The band is where the points of 95 of 100 samples of the fitted law lie, position by position. {outside} \
+            "The band is where the points of 95 of 100 samples of the fitted distribution lie, position by position. {outside} \
              of {} points are outside{}",
             numbers.x.len(),
             if outside == 0 { "." } else { " (red); neighbours go together, so judge groups, not counts." }
@@ -241,7 +241,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let mut traces = Vec::new();
     if !x.is_empty() {
         let (lower, upper) = (unit.scale_all(&lower), unit.scale_all(&upper));
-        traces.extend(draw::band("95% band of the law", &x, lower, upper, draw::BAND));
+        traces.extend(draw::band("95% band of the distribution", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
     let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
@@ -273,7 +273,9 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
              is the uncertainty of the line, so single points next to it are no alarm; a run of them at the right end \
              is. {found}"
         ),
-        alternative: format!("Return levels of the fitted law with a 95% band and {n} values. {found}"),
+        alternative: format!(
+            "Return levels of the fitted distribution with a 95% band and {n} values. {found}"
+        ),
         wide: false,
         plot: draw::figure(
             &title,
@@ -365,7 +367,7 @@ fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) ->
     Some(Figure {
         id: format!("{prefix}density"),
         caption: "Twenty bins of equal width. Two humps, or a wall on one side, mean that more than one process is at \
-                  work, and one law for all of it describes neither."
+                  work, and one distribution for all of it describes neither."
             .into(),
         alternative: format!("Histogram of {} values in 20 bins with the fitted density.", values.len()),
         wide: false,

@@ -79,7 +79,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     }
     let y = draw::axis_with("share that takes longer", draw::shares());
     let compared = if numbers.laws.len() > 1 {
-        " A normal law bends away where the tail is longer than chance around a mean would make it."
+        " A normal distribution bends away where the tail is longer than chance around a mean would make it."
     } else {
         ""
     };
@@ -97,7 +97,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
              {corrected}"
         ),
         alternative: format!(
-            "Empirical share of {} values above each duration, with the fitted laws.",
+            "Empirical share of {} values above each duration, with the fitted distributions.",
             numbers.of
         ),
         wide: false,

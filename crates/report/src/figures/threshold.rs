@@ -290,7 +290,7 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
     Figure {
         id: format!("{prefix}far-tail"),
         caption: format!(
-            "Points that leave the line at the right end are slower than the law predicts. {found}"
+            "Points that leave the line at the right end are slower than the distribution predicts. {found}"
         ),
         alternative: format!("Share of {} values above each duration in the tail. {found}", numbers.of),
         wide: false,

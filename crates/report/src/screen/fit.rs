@@ -99,7 +99,7 @@ impl FitAnswer<'_> {
             self.parts(&mut canvas, &stretches);
             if found.verdict.code == VerdictCode::Rounded {
                 let law = law::parameters(found, show);
-                canvas.said(" ", Tone::Faint, &format!("The law, fitted to steps of that width: {law}."), 2);
+                canvas.said(" ", Tone::Faint, &format!("GEV fit to steps of that width: {law}."), 2);
             }
         } else if found.verdict.usability != Usability::TooFew {
             self.levels(&mut canvas, show);
@@ -134,7 +134,7 @@ impl FitAnswer<'_> {
 
     fn levels(&self, canvas: &mut Canvas, show: Show) {
         let found = self.found;
-        canvas.said(" ", Tone::Faint, &format!("The law: {}.", law::parameters(found, show)), 2);
+        canvas.said(" ", Tone::Faint, &format!("GEV fit: {}.", law::parameters(found, show)), 2);
         for level in &found.return_levels {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
             let ends = ends.map_or(String::new(), |ends| {

@@ -230,9 +230,9 @@ fn stretch(one: &Stretch, is_newest: bool, what: &str, show: Show) -> String {
     let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
     let law = match one.verdict.map(VerdictCode::usability) {
         None => "",
-        Some(Usability::Natural) => "; its law may be used",
+        Some(Usability::Natural) => "; its fit may be used",
         Some(Usability::TooFew) => "; too few for a verdict",
-        Some(Usability::InParts | Usability::NotUsable) => "; no law may be used",
+        Some(Usability::InParts | Usability::NotUsable) => "; no fit may be used",
     };
     format!("{when}: {}{law}.", held.unwrap_or_default())
 }

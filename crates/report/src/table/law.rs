@@ -16,7 +16,7 @@ pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
     let law = &found.gev;
     let from = format!("{} from", confidence(found.level));
     let mut table = Table::new(
-        "Extreme-value law (GEV)",
+        "Extreme-value distribution (GEV)",
         &["<parameter", "estimate", "standard error", &from, "to", "<meaning"],
     );
     let (errors, intervals) = (law.standard_errors, law.intervals);
@@ -44,7 +44,8 @@ pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
             "The shape is below -1/2: standard errors do not hold there and are left out.".into()
         }
         tail::Status::Boundary => {
-            "The likelihood has no maximum inside its range: the law ends at the largest value.".into()
+            "The likelihood has no maximum inside its range: the distribution ends at the largest value."
+                .into()
         }
         tail::Status::Degenerate => "There are too few distinct values for a fit.".into(),
         tail::Status::NotConverged => {
@@ -66,7 +67,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
     }
     if !found.verdict.is_law_shown() {
         table.note =
-            "These levels come from a law that does not describe the values (see the verdict): do not rely \
+            "These levels come from a distribution that does not describe the values (see the verdict): do not rely \
                       on them."
                 .into();
     }
@@ -101,7 +102,7 @@ pub(crate) fn tests(found: &Independence) -> Table {
 /// The GEV and its rivals by AIC.
 pub(crate) fn models(found: &Assessment) -> Table {
     let mut table = Table::new(
-        "Which law describes the values best",
+        "Which distribution describes the values best",
         &["<law", "parameters", "AIC above the best", "weight", "<against the GEV (Vuong)"],
     );
     let best = found.alternatives.first().map_or(f64::INFINITY, |rival| rival.aic).min(found.gev.aic);
@@ -176,14 +177,14 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
                 None => significant(fit.shape, 2),
             };
             format!(
-                "Beyond {}: {} of {} values, Pareto law of shape {shape}; {clusters}.",
+                "Beyond {}: {} of {} values, Pareto distribution of shape {shape}; {clusters}.",
                 unit.show(fit.threshold),
                 units::count(fit.exceedances as u64),
                 units::count(far.n as u64)
             )
         }
         None => format!(
-            "No threshold gives a tail that a Pareto law fits: nothing is said beyond the sample; {clusters}."
+            "No threshold gives a tail that a Pareto distribution fits: nothing is said beyond the sample; {clusters}."
         ),
     };
     table

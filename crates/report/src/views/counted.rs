@@ -175,7 +175,9 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
     for (place, tail) in tails {
         let (kept, cells) = match tail {
             FarTail::Few => continue,
-            FarTail::NoLaw(kept) => (*kept, ["–".into(), "–".into(), "no law fits".into(), "–".into()]),
+            FarTail::NoLaw(kept) => {
+                (*kept, ["–".into(), "–".into(), "no distribution fits".into(), "–".into()])
+            }
             FarTail::ParetoTail(law) => {
                 let cells = [
                     duration(law.fit.threshold),
@@ -192,12 +194,12 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
         let kept = units::count(kept as u64);
         table.push(false, [site_name(run, place.site as usize), line, kept, beyond, fitted, shape, once]);
     }
-    table.note = "A generalised Pareto law beyond the lowest threshold above which one fits (Pickands 1975; \
+    table.note = "A generalised Pareto distribution beyond the lowest threshold above which one fits (Pickands 1975; \
                   Anderson-Darling tests, ForwardStop), as if operations did not depend on each other; ± 1.96 \
                   standard errors. Shape above 0: heavy tail, the slowest grows like a power of n."
         .into();
     if table.rows.is_empty() {
-        table.note = "Nowhere are there enough slow operations to fit a law.".into();
+        table.note = "Nowhere are there enough slow operations to fit a distribution.".into();
     }
     table
 }
@@ -214,13 +216,13 @@ fn brief(row: &ResultRow, tail: &FarTail) -> String {
     let heavy = match tail {
         FarTail::Few => String::new(),
         FarTail::NoLaw(_) => {
-            " No Pareto law fits its slowest beyond any threshold: more than one thing makes it slow, and what \
+            " No Pareto distribution fits its slowest beyond any threshold: more than one thing makes it slow, and what \
              more operations would bring cannot be predicted."
                 .into()
         }
         // A law that the slowest value contradicts makes no predictions.
         FarTail::ParetoTail(law) if law.beyond_s < found.max => {
-            " The slowest lies beyond what the law of its far tail expects of ten times as many: more than one \
+            " The slowest lies beyond what the distribution of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
         }

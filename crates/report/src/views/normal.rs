@@ -141,9 +141,9 @@ pub(super) fn chapters(places: &[Place]) -> Vec<Chapter> {
     if parts.is_empty() {
         return parts;
     }
-    let lead = "Body, tail and survival of every operation against the normal law of the same mean and standard \
+    let lead = "Body, tail and survival of every operation against the normal distribution of the same mean and standard \
                 deviation. Each opens with its figures.";
-    let mut heading = Chapter::new("normal", "Against the normal law", lead);
+    let mut heading = Chapter::new("normal", "Against the normal distribution", lead);
     heading.on_page_only = true;
     std::iter::once(heading).chain(parts).collect()
 }
@@ -157,7 +157,7 @@ fn chapter(place: &Place) -> Option<Chapter> {
     let beyond = place.sorted.len() - place.sorted.partition_point(|value| *value <= far);
     let expected = place.sorted.len() as f64 * normal_cdf(-4.0);
     let found = format!(
-        "{} values lie more than four standard deviations above the mean; a normal law would put {} there.",
+        "{} values lie more than four standard deviations above the mean; a normal distribution would put {} there.",
         samples::units::count(beyond as u64),
         significant(expected, 2)
     );
@@ -191,7 +191,7 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
             "hovertemplate": format!("%{{y}} values around %{{x}} {}<extra></extra>", unit.name)
         }),
         draw::line(
-            "normal law of the same moments",
+            "normal distribution of the same moments",
             x.clone(),
             numbers.body_normal.iter().map(|y| rounded(*y)).collect(),
             (draw::OTHER, "dash"),
@@ -201,13 +201,13 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
     Some(Figure {
         id: format!("{id}-body"),
         caption: format!(
-            "Bars that do not follow the dashed line are not normal. The normal law of mean {} and standard deviation {} \
+            "Bars that do not follow the dashed line are not normal. The normal distribution of mean {} and standard deviation {} \
              puts {} of all values in this range, instead of 99%.",
             unit.show(numbers.mean),
             unit.show(numbers.deviation),
             percent(inside / n.max(1) as f64)
         ),
-        alternative: "Histogram of the body with the normal law of the same moments.".into(),
+        alternative: "Histogram of the body with the normal distribution of the same moments.".into(),
         wide: false,
         plot: draw::figure(&title, traces, draw::axis(&unit.axis("time")), draw::axis("values")),
         title,
@@ -238,7 +238,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
         let (x, y): (Vec<f64>, Vec<f64>) = shown.into_iter().unzip();
         let y = y.into_iter().map(rounded).collect();
         traces.push(draw::line(
-            "normal law",
+            "normal distribution",
             unit.scale_all(&x),
             y,
             (draw::OTHER, "dash"),
@@ -270,7 +270,7 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
     let traces = vec![
         measured,
         draw::line(
-            "normal law",
+            "normal distribution",
             unit.scale_all(&numbers.normal_seconds),
             shares(&numbers.normal_share),
             (draw::OTHER, "dash"),
@@ -303,7 +303,7 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
         id: format!("{id}-{}", if logarithmic { "log" } else { "linear" }),
         caption: if logarithmic {
             format!(
-                "A normal law falls off like a cliff; a tail that goes on beyond it is not chance around a mean. {found}"
+                "A normal distribution falls off like a cliff; a tail that goes on beyond it is not chance around a mean. {found}"
             )
         } else {
             "Vertical: the mean; horizontal: one standard deviation. Where the lines differ here, even the bulk is not \

@@ -23,9 +23,9 @@ fn no_law(why: &NoLaw) -> String {
             format!("no GEV describes the baseline (test of fit, p {})", probability(*p))
         }
         NoLaw::OtherLaw { model } => {
-            format!("the {} law describes the quiet runs better than a GEV", model.name())
+            format!("the {} distribution describes the quiet runs better than a GEV", model.name())
         }
-        NoLaw::Rounded => "the quiet runs are few different values, which show no law".into(),
+        NoLaw::Rounded => "the quiet runs are few different values, which show no distribution".into(),
         NoLaw::SeveralModes { finding } => {
             format!("one distribution does not describe the baseline ({})", super::finding(finding))
         }

@@ -211,7 +211,7 @@ fn details(found: &Comparison) -> String {
     }
     if found.code == ComparisonCode::NoDifference && is_undecided(found) && !found.level_moves() {
         parts.push(format!(
-            "That 1 lies outside the interval is not enough: p of equal laws is {}, and below {} counts.",
+            "That 1 lies outside the interval is not enough: p of equal distributions is {}, and below {} counts.",
             probability(found.p_equal),
             significant(EQUALITY_SHARE * found.error, 2)
         ));

@@ -42,7 +42,7 @@ fn conclusion(found: &Assessment) -> String {
     let verdict = &found.verdict;
     match verdict.code {
         VerdictCode::NotIndependent => format!(
-            "These values are not independent draws of one law: {}. A fit to all of them describes a mixture, and \
+            "These values are not independent draws of one distribution: {}. A fit to all of them describes a mixture, and \
              its intervals are too narrow.",
             super::against(&found.diagnostics.independence).join("; ")
         ),
@@ -59,16 +59,16 @@ fn conclusion(found: &Assessment) -> String {
             )
         }
         VerdictCode::RivalPreferred => {
-            let name = verdict.preferred.map_or("another law", Family::name);
+            let name = verdict.preferred.map_or("another distribution", Family::name);
             format!(
-                "A {name} law describes these values better than the GEV (Vuong's z below {:.2}): do not \
+                "A {name} distribution describes these values better than the GEV (Vuong's z below {:.2}): do not \
                  extrapolate with the GEV. What shapes them this does not tell: maxima of few parts, or of parts \
-                 that depend on each other, can also be closer to another law.",
+                 that depend on each other, can also be closer to another distribution.",
                 verdict.levels.better
             )
         }
         VerdictCode::GevConsistent if found.alternatives.is_empty() => {
-            format!("Consistent with a GEV ({}), but no other law could be compared.", shape(found))
+            format!("Consistent with a GEV ({}), but no other distribution could be compared.", shape(found))
         }
         VerdictCode::GevConsistent => {
             let names: Vec<&str> = verdict.not_distinguished.iter().map(|family| family.name()).collect();
@@ -76,15 +76,15 @@ fn conclusion(found: &Assessment) -> String {
                 "Consistent with a GEV ({}), but {} values do not distinguish it from {}.",
                 shape(found),
                 count(found.n),
-                any_of(&names, "any other law")
+                any_of(&names, "any other distribution")
             )
         }
         VerdictCode::GevPreferred => {
             let names: Vec<&str> = found.alternatives.iter().map(|rival| rival.name.as_str()).collect();
             format!(
-                "A GEV ({}) fits and is preferred to every law it was compared with: {}. Not every law was compared.",
+                "A GEV ({}) fits and is preferred to every distribution it was compared with: {}. Not every distribution was compared.",
                 shape(found),
-                any_of(&names, "any other law")
+                any_of(&names, "any other distribution")
             )
         }
         VerdictCode::NoMean => format!(
@@ -93,7 +93,7 @@ fn conclusion(found: &Assessment) -> String {
             shape(found)
         ),
         VerdictCode::Rounded => format!(
-            "{} values have {} different ones: they are rounded, so that no law can be told from another. A verdict \
+            "{} values have {} different ones: they are rounded, so that no distribution can be told from another. A verdict \
              needs at least {FEWEST_DISTINCT} different ones.",
             count(found.n),
             count(found.distinct)
@@ -147,7 +147,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
             let mark = if test.rejected { "Against" } else { "For" };
             let small = if test.negligible { "; what it shows is too small to matter" } else { "" };
             format!(
-                "{mark} independent draws of one law: {} ({}, adjusted p {}{small}).",
+                "{mark} independent draws of one distribution: {} ({}, adjusted p {}{small}).",
                 super::finding(&test.finding),
                 test.name,
                 probability(test.p_adjusted)
@@ -200,7 +200,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
         ),
         Finding::GumbelLaw { suffices, p } => {
             let words = if *suffices { "would do as well" } else { "is not enough" };
-            format!("A Gumbel law, shape 0, {words} (p {}).", probability(*p))
+            format!("A Gumbel distribution, shape 0, {words} (p {}).", probability(*p))
         }
         Finding::Rival { family, preference, z, aic_weight } => {
             let words = match preference {
@@ -288,7 +288,7 @@ fn one_advice(advice: &Advice) -> String {
         }
         Advice::MeasureMore { runs } => format!("Measure at least {runs} more values."),
         Advice::VaryParts => {
-            "Show that the law is that of a maximum by measuring with several numbers of parallel parts: one \
+            "Show that the distribution is that of a maximum by measuring with several numbers of parallel parts: one \
              number alone does not test it."
                 .into()
         }
@@ -343,7 +343,7 @@ mod tests {
         let undefined = text(&judged(|all| all.iter_mut().for_each(|rival| rival.vuong = None)));
         assert!(!undefined.contains("preferred"), "{undefined}");
         let none = text(&judged(Vec::clear));
-        assert!(none.contains("no other law"), "{none}");
+        assert!(none.contains("no other distribution"), "{none}");
     }
 
     #[test]

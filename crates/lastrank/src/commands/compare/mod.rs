@@ -374,8 +374,11 @@ fn text(
     let from = format!("{} from", confidence(headline.interval.level));
     let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
     let ratio = &found.robust;
-    let without_law =
-        if ratio.bootstrap { "no law, bootstrap" } else { "no law, order statistics and moments" };
+    let without_law = if ratio.bootstrap {
+        "no distribution, bootstrap"
+    } else {
+        "no distribution, order statistics and moments"
+    };
     let mut row = |name: &str, value: f64, interval: &Interval, note: &str| {
         let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
         table.push(false, cells.into_iter().chain([note.to_string()]));
@@ -386,7 +389,12 @@ fn text(
         row("by the GEV fit", law.factor.value, &law.factor.interval, note);
     }
     row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
-    row("by the medians", ratio.median_ratio.value, &ratio.median_ratio.interval, "no law, order statistics");
+    row(
+        "by the medians",
+        ratio.median_ratio.value,
+        &ratio.median_ratio.interval,
+        "no distribution, order statistics",
+    );
     let mean = &ratio.mean_ln_k;
     let natural =
         Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };
@@ -438,7 +446,7 @@ fn tests(found: &Comparison, unit: Unit) -> String {
     table.push(
         false,
         [
-            "one law for both, whatever it is".into(),
+            "one distribution for both, whatever it is".into(),
             format!("normal scores of level and spread{worth}"),
             probability(found.p_equal),
         ],
@@ -454,7 +462,7 @@ fn tests_by_law(table: &mut Table, law: &ByLaw, unit: Unit) {
     table.push(
         false,
         [
-            "one factor, against two laws of their own".into(),
+            "one factor, against two distributions of their own".into(),
             format!("likelihood ratio {}, 2 df", fixed(law.factor.statistic, 2)),
             probability(law.factor.p),
         ],
@@ -464,7 +472,7 @@ fn tests_by_law(table: &mut Table, law: &ByLaw, unit: Unit) {
     table.push(
         false,
         [
-            "one shift, against two laws of their own".into(),
+            "one shift, against two distributions of their own".into(),
             format!(
                 "{} ({lower} to {}), likelihood ratio {}, 2 df",
                 unit.named(&value),

@@ -38,7 +38,7 @@ impl BinnedLaw {
         if fit.status != Status::Ok {
             return Err("the likelihood of the bins has no maximum inside of the parameters".into());
         }
-        let test = likelihood.test(&fit.law()).ok_or("too few bins are left to test a law by")?;
+        let test = likelihood.test(&fit.law()).ok_or("too few bins are left to test a distribution by")?;
         let interval = |target| {
             likelihood.profile(&fit, target, level).map_err(|why| format!("no interval is found: {why}"))
         };

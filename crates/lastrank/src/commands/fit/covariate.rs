@@ -259,7 +259,7 @@ fn requested_term(
             bail!("--covariate {text}: above a threshold there is no location; use scale:{name}")
         }
         (Part::Shape, RegressionLaw::Gumbel) => {
-            bail!("--covariate {text}: the shape of a Gumbel law is 0; use --model gev")
+            bail!("--covariate {text}: the shape of a Gumbel distribution is 0; use --model gev")
         }
         _ => {}
     }

@@ -83,7 +83,7 @@ fn one_line(found: &FitResult) -> anyhow::Result<String> {
         return Ok(wrong);
     }
     let (Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _)) = &found.fitted else {
-        bail!("-q is for laws that have a verdict, gev and gumbel; leave it out to see the fit");
+        bail!("-q is for distributions that have a verdict, gev and gumbel; leave it out to see the fit");
     };
     let line = report::fit_line(assessed, text::what(found), found.values.seconds);
     Ok(match &found.values.cut {

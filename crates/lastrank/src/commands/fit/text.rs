@@ -35,15 +35,15 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
     text += &match &found.fitted {
         Fitted::Gev(assessed) => report::fit_text(assessed, unit, what(found)),
         Fitted::Gumbel(assessed, gumbel) => {
-            let mut table = parameters("Gumbel law, shape 0", args.level);
+            let mut table = parameters("Gumbel distribution, shape 0", args.level);
             let errors = gumbel.standard_errors.map(Some);
             row(&mut table, "location", unit, Estimate(gumbel.location, errors[0], gumbel.intervals[0]));
             row(&mut table, "scale", unit, Estimate(gumbel.scale, errors[1], gumbel.intervals[1]));
             if let Some(test) = assessed.diagnostics.gumbel {
-                table.note = format!("Against a law with any shape: p {}.", probability(test.p));
+                table.note = format!("Against a distribution with any shape: p {}.", probability(test.p));
             }
             let mut levels = levels(&gumbel.return_levels, unit, found);
-            levels.title = "Return levels of the Gumbel law".into();
+            levels.title = "Return levels of the Gumbel distribution".into();
             format!("{}\n{}\n{}", report::fit_text(assessed, unit, what(found)), table.text(), levels.text())
         }
         Fitted::Gpd(pareto) => pareto_text(pareto, unit, found, args.level),
@@ -73,7 +73,7 @@ fn rejected(fitted: &Fitted, unit: Unit, level: f64, what: &str) -> String {
             let far = found.return_levels.last().zip(gumbel.return_levels.last());
             let far = far.map_or(String::new(), |(own, asked)| {
                 format!(
-                    " Once in {} {what}s it gives {}, the law with its own shape {}.",
+                    " Once in {} {what}s it gives {}, the distribution with its own shape {}.",
                     count(own.period as u64),
                     ends(asked),
                     ends(own)
@@ -82,7 +82,7 @@ fn rejected(fitted: &Fitted, unit: Unit, level: f64, what: &str) -> String {
             sentence(
                 "Rejected: ",
                 &format!(
-                    "a Gumbel law does not describe these values (p {} of shape 0; the shape is {}).{far} Use --model gev.",
+                    "a Gumbel distribution does not describe these values (p {} of shape 0; the shape is {}).{far} Use --model gev.",
                     probability(test.p),
                     fixed(found.gev.shape, 3)
                 ),
@@ -95,7 +95,7 @@ fn rejected(fitted: &Fitted, unit: Unit, level: f64, what: &str) -> String {
             sentence(
                 "Rejected: ",
                 &format!(
-                    "a Pareto law does not describe what exceeds the threshold (Anderson-Darling p {}): do not use its \
+                    "a Pareto distribution does not describe what exceeds the threshold (Anderson-Darling p {}): do not use its \
                      levels beyond the sample. Try a higher threshold, for example --threshold 99%.",
                     probability(test.p)
                 ),
@@ -174,7 +174,7 @@ fn levels(levels: &[ReturnLevel], unit: Unit, found: &FitResult) -> Table {
 fn where_from(threshold: &Threshold, unit: Unit) -> String {
     let share = (threshold.share * 1e4).round() / 100.0;
     let how = match threshold.chosen {
-        Chosen::Auto => "; the lowest beyond which a Pareto law fits",
+        Chosen::Auto => "; the lowest beyond which a Pareto distribution fits",
         Chosen::Share | Chosen::Value => "",
     };
     format!("{} ({share}% of the values lie below it{how})", unit.show(threshold.value))
@@ -185,7 +185,7 @@ fn status_note(status: Status) -> &'static str {
         Status::Ok => "",
         Status::Irregular => " The shape is below -1/2: standard errors do not hold there and are left out.",
         Status::Boundary => {
-            " The likelihood has no maximum inside its range: the law ends at the largest value."
+            " The likelihood has no maximum inside its range: the distribution ends at the largest value."
         }
         Status::Degenerate | Status::NotConverged => {
             " No maximum of the likelihood was found: do not use it."
@@ -194,7 +194,7 @@ fn status_note(status: Status) -> &'static str {
 }
 
 fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> String {
-    let mut table = parameters("Pareto law (GPD) of what exceeds the threshold", level);
+    let mut table = parameters("Pareto distribution (GPD) of what exceeds the threshold", level);
     let errors = found.standard_errors.map_or([None; 2], |errors| errors.map(Some));
     row(&mut table, "scale", unit, Estimate(found.scale, errors[0], found.intervals[0]));
     row(&mut table, "shape", Unit::NONE, Estimate(found.shape, errors[1], found.intervals[1]));
@@ -225,8 +225,8 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> Strin
 
 fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> String {
     let title = match found.r {
-        Some(r) => format!("Law of the block maximum, from the {r} largest of each block"),
-        None => "Law of the block maximum, from all values above the threshold".into(),
+        Some(r) => format!("Distribution of the block maximum, from the {r} largest of each block"),
+        None => "Distribution of the block maximum, from all values above the threshold".into(),
     };
     let mut table = parameters(&title, level);
     let errors = found.standard_errors;
@@ -274,14 +274,14 @@ fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> Strin
 fn independent(values: &[f64]) -> String {
     match independence::check(values, 0.05) {
         Ok(checked) if checked.passed => {
-            sentence("Independence: ", "nothing speaks against independent draws of one law.")
+            sentence("Independence: ", "nothing speaks against independent draws of one distribution.")
         }
         Ok(checked) => {
             let against = words::against(&checked).join("; ");
             sentence(
                 "Independence: ",
                 &format!(
-                    "the values are not independent draws of one law, so the intervals are too narrow: {against}."
+                    "the values are not independent draws of one distribution, so the intervals are too narrow: {against}."
                 ),
             )
         }
@@ -332,9 +332,12 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
         );
     }
     let residuals = match found.residuals_pass {
-        true => "what is left are independent draws of one law".into(),
+        true => "what is left are independent draws of one distribution".into(),
         false => {
-            format!("what is left is still not independent draws of one law: {}", found.residuals.join("; "))
+            format!(
+                "what is left is still not independent draws of one distribution: {}",
+                found.residuals.join("; ")
+            )
         }
     };
     text += &sentence(

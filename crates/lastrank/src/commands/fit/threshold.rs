@@ -68,7 +68,7 @@ fn auto(far: Option<&Latency>, values: &Values) -> anyhow::Result<Threshold> {
     };
     let Some(candidate) = far.chosen.and_then(|at| far.candidates.get(at)) else {
         bail!(
-            "no threshold gives {} a tail that a Pareto law fits (steps of interrupts or timers, for instance); \
+            "no threshold gives {} a tail that a Pareto distribution fits (steps of interrupts or timers, for instance); \
              --threshold VALUE forces one",
             values.name
         );
