@@ -129,9 +129,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     chapters.extend(assumptions::chapter(&assumptions, about_curves));
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
-    if !about_curves && let Some(main) = &main {
-        in_order_of_reading(&mut chapters, main, &numbers, &results);
-    }
+    main.iter()
+        .filter(|_| !about_curves)
+        .for_each(|main| in_order_of_reading(&mut chapters, main, &numbers, &results));
     // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);

@@ -8,9 +8,10 @@ use serde_json::{Value, json};
 use crate::figures::{Figure, Numbers, draw};
 use crate::page::Document;
 use crate::screen::number::{three, time, times, unit_of_rates};
-use crate::screen::{Cells, ScreenCanvas, ScreenOptions, Tone, other_work_words, ratio_text};
+use crate::screen::{Cells, ScreenCanvas, ScreenOptions, Tone, ratio_text};
 use crate::side_by_side::SideBySide;
 use crate::text::sentence;
+use crate::words::comparison::other_work_words;
 use crate::words::unsound::{self, Unsound};
 use crate::{Chapter, Table};
 

@@ -42,21 +42,21 @@ pub(super) fn is_of_safe(report: &Report) -> bool {
     report.brief.is_empty() && report.numbers.parts.iter().any(|part| part.value == AnswerValue::Safe)
 }
 
-/// What the verdict is of: the subject or, of several operations, the one of them that was analysed.
+/// What the verdict is of: the subject or, of a mix, the operation of it that was analysed. Phases one after another have none:
+/// no one of them is what was asked.
 pub(super) fn judged(report: &Report) -> Option<&Analysis> {
     let main = report.main.as_ref().filter(|_| report.brief.is_empty() && !is_of_safe(report))?;
-    let asked = main.subject.share.is_none_or(|share| share >= 0.5) || report.numbers.parts.len() > 1;
-    asked.then_some(main)
+    match report.numbers.parts.len() {
+        0 | 1 => main.subject.share.is_none_or(|share| share >= 0.5),
+        _ => report.numbers.operations_per_second.is_some(),
+    }
+    .then_some(main)
 }
 
-/// The name of what the verdict is of where it is not all of the answer: an operation, with its label where others have
-/// other labels.
+/// The operation of a mix that the verdict is of.
 pub(super) fn judged_name(report: &Report) -> Option<String> {
-    let name = &judged(report).filter(|_| subject(report).is_none())?.subject.name;
-    let labels = |part: &AnswerPart| part.label.clone();
-    let one = report.numbers.parts.iter().all(|part| labels(part) == labels(&report.numbers.parts[0]));
-    let operation = name.rsplit(" / ").next().unwrap_or(name);
-    Some(if one { operation.to_owned() } else { name.clone() })
+    let name = &judged(report).filter(|_| report.numbers.parts.len() > 1)?.subject.name;
+    Some(name.rsplit(" / ").next().unwrap_or(name).to_owned())
 }
 
 /// The operation that the first part of the answer is about: of steps the one with the most of their time.
@@ -406,40 +406,8 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
 }
 
 /// A quantile with `?` where its interval has no upper end, as in the table of the screen.
-fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> String {
+pub(super) fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> String {
     in_doubt(seconds, part.interval(probability))
-}
-
-/// Operations a second, throughput, median and p99 of an answer as cells of a list of runs, with the digits and marks of its
-/// screen; none of a run with wrong data.
-pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 4] {
-    /// Parts that a cell names.
-    const MOST: usize = 2;
-    if !are_shown(found) {
-        return std::array::from_fn(|_| "–".into());
-    }
-    let joined = |cell: &dyn Fn(&AnswerPart) -> String| {
-        let mut cells: Vec<String> = numbers.parts.iter().take(MOST).map(cell).collect();
-        if numbers.parts.len() > MOST {
-            cells.push("…".into());
-        }
-        if cells.is_empty() { "–".into() } else { cells.join(" + ") }
-    };
-    let until = |part: &AnswerPart| if part.value == AnswerValue::Safe { " until safe" } else { "" };
-    let p50 = |part: &AnswerPart| {
-        part.quantiles_seconds.as_ref().map(|found| format!("{}{}", time(found.p50), until(part)))
-    };
-    let p99 = |part: &AnswerPart| {
-        let p99 = part.quantiles_seconds.as_ref().and_then(|found| found.p99)?;
-        Some(format!("{}{}", doubted(part, 0.99, p99), until(part)))
-    };
-    let optional = |cell: Option<String>| cell.unwrap_or_else(|| "–".into());
-    [
-        joined(&|part| optional(part.operations_per_second.map(three))),
-        joined(&|part| optional(part.bytes_per_second.map(bandwidth))),
-        joined(&|part| optional(p50(part))),
-        joined(&|part| optional(p99(part))),
-    ]
 }
 
 /// `but p99 is uncertain (at least 11.3 ms): slow values cluster; about 520 steps would give p99 an upper limit`.

@@ -9,7 +9,7 @@ use super::number::{three, time, unit_of_rates};
 use super::paint::{Canvas, Tone, cut};
 use crate::table::width;
 use crate::words;
-use crate::words::comparison::{Outcome, ratio};
+use crate::words::comparison::{Outcome, other_work_words, ratio};
 use crate::words::unsound::Unsound;
 
 /// Rows that a screen has room for.
@@ -188,16 +188,6 @@ fn rated(rows: &[&RowRatio]) -> Vec<usize> {
     };
     let Some(first) = (0..rows.len()).find(moves) else { return vec![0] };
     (first..rows.len()).filter(moves).filter(|at| parts(*at).0 == parts(first).0).collect()
-}
-
-/// Why it is not the same work.
-pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
-    match what {
-        OtherWork::Ranks => "other ranks",
-        OtherWork::Sizes => "other sizes",
-        OtherWork::Depth => "another depth reached",
-        OtherWork::Rate => "another rate",
-    }
 }
 
 fn cells(row: &RowRatio) -> [String; 5] {

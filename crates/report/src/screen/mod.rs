@@ -3,6 +3,7 @@
 //! Every number on it is one of [`results`] or of the analysis; tables and figures of the report have the rest.
 
 pub(crate) mod answer;
+mod answer_cells;
 mod answer_line;
 mod compare;
 mod fit;
@@ -20,9 +21,9 @@ use samples::Warning;
 
 pub(crate) use crate::number;
 pub(crate) use crate::words::comparison::ratio as ratio_text;
-pub use answer::{answer_cells, are_shown};
+pub use answer::are_shown;
+pub use answer_cells::answer_cells;
 pub use answer_line::{AnswerSign, answer_line};
-pub(crate) use compare::other_work_words;
 pub use compare::{CompareAnswer, RunsAnswer};
 pub use fit::{FitAnswer, fit_line};
 pub use fit_width::fit_width;

@@ -6,11 +6,10 @@ use tail::congestion::{
     SeveralRuns, Slowdown,
 };
 
-use results::RowRatios;
+use results::{OtherWork, RowRatios};
 
 use super::capital;
 use crate::number::{three, times};
-use crate::screen::other_work_words;
 use crate::unit::{probability, significant};
 
 /// The finding, in two to four sentences.
@@ -120,6 +119,16 @@ pub fn headline(found: &Comparison) -> String {
             format!("{}, too little to matter: k = {k} {ends}", capital(&times(value)))
         }
         ComparisonCode::Slower | ComparisonCode::Faster | ComparisonCode::OtherDifference => change(),
+    }
+}
+
+/// Why it is not the same work.
+pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
+    match what {
+        OtherWork::Ranks => "other ranks",
+        OtherWork::Sizes => "other sizes",
+        OtherWork::Depth => "another depth reached",
+        OtherWork::Rate => "another rate",
     }
 }
 
