@@ -129,9 +129,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     chapters.extend(assumptions::chapter(&assumptions, about_curves));
     chapters.extend(causes::chapter(run, &causes));
     chapters.extend(further_gates(run, main.as_ref(), options));
-    main.iter()
-        .filter(|_| !about_curves)
-        .for_each(|main| in_order_of_reading(&mut chapters, main, &numbers, &results));
+    in_order_of_reading(&mut chapters, main.as_ref().filter(|_| !about_curves), &numbers, &results);
     // Folded parts come last.
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
@@ -158,10 +156,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
 /// A rate that leaves pauses out has no picture over time: that of the steps shows them.
 fn in_order_of_reading(
     chapters: &mut [Chapter],
-    main: &Analysis,
+    main: Option<&Analysis>,
     numbers: &AnswerNumbers,
     rows: &[ResultRow],
 ) {
+    let Some(main) = main else { return };
     const ORDER: [&str; 8] = [
         "measured",
         throughput::ID,
