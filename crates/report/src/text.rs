@@ -30,9 +30,10 @@ pub(crate) fn of(report: &Report) -> String {
         }
     }
     // The verdict says whether what follows may be used.
-    if let Some(tail) = report.tail().filter(|_| report.brief.is_empty()) {
+    if let Some(tail) = answer::judged(report).and_then(|main| main.tail.as_ref()) {
         out.push('\n');
-        out.push_str(&sentence("Verdict: ", &tail.text()));
+        let of = answer::judged_name(report).map_or(String::new(), |name| format!(" on {name}"));
+        out.push_str(&sentence(&format!("Verdict{of}: "), &tail.text()));
         for advice in tail.advice() {
             out.push_str(&sentence("       → ", &advice));
         }

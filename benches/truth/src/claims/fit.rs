@@ -109,7 +109,7 @@ fn advice() -> Vec<Clause> {
         ),
         neutral(
             "do not extrapolate",
-            "Rarer values cannot be predicted from these; `lastrank fit --model gpd` fits the tail alone",
+            "Rarer values cannot be predicted from these; `--model gpd` fits the tail alone",
         ),
     ]
 }

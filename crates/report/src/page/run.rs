@@ -24,10 +24,13 @@ pub(crate) fn of_report(report: &Report, details: bool) -> String {
         true => Vec::new(),
         false => report.chapters.iter().map(fold).collect(),
     };
-    let verdict = report.tail().filter(|_| report.brief.is_empty() && is_shown).map(|tail| VerdictCard {
+    // What the screen judges, and by what name.
+    let judged = answer::judged(report).filter(|_| is_shown).and_then(|main| main.tail.as_ref());
+    let of = answer::judged_name(report).map_or(String::new(), |name| format!("Of {name}. "));
+    let verdict = judged.map(|tail| VerdictCard {
         label: "Verdict",
         code: tail.code(),
-        text: tail.text(),
+        text: format!("{of}{}", tail.text()),
         advice: tail.advice(),
         findings: tail.findings(),
     });

@@ -44,7 +44,7 @@ pub(super) fn is_of_safe(report: &Report) -> bool {
 
 /// What the verdict is of: the subject or, of a mix, the operation of it that was analysed. Phases one after another have none:
 /// no one of them is what was asked.
-pub(super) fn judged(report: &Report) -> Option<&Analysis> {
+pub(crate) fn judged(report: &Report) -> Option<&Analysis> {
     let main = report.main.as_ref().filter(|_| report.brief.is_empty() && !is_of_safe(report))?;
     match report.numbers.parts.len() {
         0 | 1 => main.subject.share.is_none_or(|share| share >= 0.5),
@@ -54,7 +54,7 @@ pub(super) fn judged(report: &Report) -> Option<&Analysis> {
 }
 
 /// The operation of a mix that the verdict is of.
-pub(super) fn judged_name(report: &Report) -> Option<String> {
+pub(crate) fn judged_name(report: &Report) -> Option<String> {
     let name = &judged(report).filter(|_| report.numbers.parts.len() > 1)?.subject.name;
     Some(name.rsplit(" / ").next().unwrap_or(name).to_owned())
 }
@@ -162,7 +162,7 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
         && let Some(byte) = words::judgement::wrong_byte(example)
     {
         let more = report.judgements.count(JudgementKind::WrongContent).saturating_sub(1);
-        let more = words::judgement::and_more(more).map_or(String::new(), |more| format!("; {more}: -v"));
+        let more = words::judgement::and_more(more).map_or(String::new(), |more| format!("; {more}"));
         let rank = example.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
         return vec![
             format!("{byte}{more}"),

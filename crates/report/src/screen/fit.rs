@@ -1,7 +1,7 @@
 //! The first screen of a fit.
 
 use results::{QuantileInterval, Quantiles, of_values_taken_by};
-use tail::assess::{AssessOptions, Assessment, FEWEST};
+use tail::assess::{AssessOptions, Assessment};
 use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
 use super::ScreenOptions;
@@ -58,6 +58,12 @@ pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
     let plain = |value: f64| three(value);
     let show: Show = if seconds { &time } else { &plain };
     law::verdict(found, what, show).2
+}
+
+/// Whether a fit of a part alone may say more than that of all: not of one whose own fit is known to be of no use.
+fn is_worth_a_fit(part: &Stretch) -> bool {
+    let useless = |code: VerdictCode| matches!(code.usability(), Usability::InParts | Usability::NotUsable);
+    part.n >= FEWEST_FOR_VERDICT && !part.verdict.is_some_and(useless)
 }
 
 impl FitAnswer<'_> {
@@ -122,7 +128,7 @@ impl FitAnswer<'_> {
         if self.again.is_empty() {
             return;
         }
-        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| part.n >= FEWEST).collect();
+        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| is_worth_a_fit(part)).collect();
         longest.sort_by_key(|part| std::cmp::Reverse(part.n));
         longest.truncate(law::MOST_PARTS);
         longest.sort_by_key(|part| part.from);

@@ -16,9 +16,8 @@ const MOST_CAUSES: usize = 3;
 /// A sign, its tone, and what it says of the law in one sentence. None where curves or the table are the answer.
 pub(super) fn verdict(report: &Report) -> Option<Verdict> {
     if answer::is_of_safe(report) {
-        let what = answer::slow_operation(report).map_or("one operation", |row| &row.operation);
-        let text = format!("No verdict on times until data are safe: `lastrank fit` judges {what} alone.");
-        return Some(("–", Tone::Faint, text));
+        let text = "No verdict on times until data are safe: the command below judges one operation alone.";
+        return Some(("–", Tone::Faint, text.to_owned()));
     }
     let (mark, tone, text) = of_judged(report)?;
     let text = match answer::judged_name(report) {

@@ -293,7 +293,7 @@ fn one_advice(advice: &Advice) -> String {
                 .into()
         }
         Advice::DoNotExtrapolate => {
-            "Rarer values cannot be predicted from these; `lastrank fit --model gpd` fits the tail alone.".into()
+            "Rarer values cannot be predicted from these; `--model gpd` fits the tail alone.".into()
         }
         Advice::RecordMoreDigits => "Record the values with more digits, then fit again.".into(),
         Advice::KeepTheOrder => {

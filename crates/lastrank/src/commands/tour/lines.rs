@@ -3,6 +3,9 @@
 use samples::units::duration;
 use samples::{RungFacts, RungGroup, TourFacts, Warning};
 
+/// Of fewer observations their number is told.
+const FEW: usize = 20;
+
 /// Names of the columns.
 pub fn heading() -> String {
     format!(
@@ -23,6 +26,9 @@ pub fn rung(rung: &RungFacts) -> String {
         .take(3)
         .map(|(cause, share)| format!("{} {:.0}%", report::words_of_cause(cause), 100.0 * share))
         .collect();
+    // So few are no distribution, and their median is hardly typical.
+    let few = (rung.n < FEW).then(|| format!("of {}", rung.n));
+    let causes: Vec<String> = few.into_iter().chain(causes).collect();
     let mark = if rung.corrected.is_some() { "*" } else { " " };
     format!(
         "{:18} {:>9} {:>9} {:>9} {:>9} {:>9}{mark} {:8}  {}",
@@ -80,7 +86,10 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
             format!("{:>7} read {:>7} write {:>7} copy GB/s", of("read"), of("write"), of("copy"))
         };
         text += &format!("{:10} 1 thread   {}\n", level(&bandwidth.level), rates(1));
-        if threads > 1 {
+        let is_known = |threads: u32| {
+            found.bandwidths.iter().any(|one| one.level == bandwidth.level && one.threads == threads)
+        };
+        if threads > 1 && is_known(threads) {
             text += &format!("{:10} {threads:<2} threads {}\n", "", rates(threads));
         }
     }

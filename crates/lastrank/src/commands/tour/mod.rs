@@ -97,8 +97,18 @@ fn warnings(before: &MachineFacts, after: &MachineFacts, found: &TourFacts) -> V
     let mut all: Vec<Warning> =
         findings.filter(|one| one.severity > machine::Severity::Note).map(Warning::from).collect();
     all.extend(machine::compare(before, after));
+    all.extend(shared_processor(found));
     all.extend(single_against_many(found));
     all
+}
+
+/// That the quietest processor was not there for the measurement alone.
+fn shared_processor(found: &TourFacts) -> Option<Warning> {
+    const MUCH: f64 = 0.05;
+    let quiet = found.noise.first().filter(|quiet| quiet.lost > MUCH)?;
+    let text =
+        format!("processor {} gave {:.0}% of its time to something else", quiet.cpu, 100.0 * quiet.lost);
+    Some(Warning { code: "shared-processor".into(), text, advice: "try again on a quieter machine".into() })
 }
 
 /// Rungs of which one operation alone takes a quarter longer than one of many, in one warning. A smaller difference is in
