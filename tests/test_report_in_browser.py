@@ -48,7 +48,7 @@ def pages(tmp_path_factory) -> dict[str, Path]:
 # The smallest number of figures of each page.
 EXPECTED = {
     "gate": {
-        "rate", "series", "survival", "autocorrelation", "probability", "return-levels", "density", "quantiles",
+        "series", "survival", "autocorrelation", "probability", "return-levels", "density", "quantiles",
         "last", "targets", "shared", "spread", "operation-far-tail", "operation-mean-excess",
         "operation-shape-stability", "operation-scale-stability", "distributions", "ranges",
     },

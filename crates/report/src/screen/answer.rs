@@ -162,7 +162,7 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
         && let Some(byte) = words::judgement::wrong_byte(example)
     {
         let more = report.judgements.count(JudgementKind::WrongContent).saturating_sub(1);
-        let more = words::judgement::and_more(more).map_or(String::new(), |more| format!("; {more}"));
+        let more = words::judgement::and_more(more).map_or(String::new(), |more| format!("; {more}: -v"));
         let rank = example.rank.map_or(String::new(), |rank| format!(", rank {rank}"));
         return vec![
             format!("{byte}{more}"),
