@@ -27,11 +27,14 @@ parts! {
     Unrepeated
     /// How many calls are left out for a reason.
     LeftOut
+    /// The words of operations in the order of their numbers, which another version of the program may have otherwise.
+    Operations
 }
 
 /// What of a trace was written.
 #[derive(Debug, Default)]
 pub struct Journal {
+    has_operations: bool,
     names: usize,
     threads: usize,
     calls: usize,
@@ -43,6 +46,11 @@ pub struct Journal {
 impl Journal {
     /// The bytes of what a trace has since it was asked for last. `again`: what its threads are called may have changed.
     pub fn since(&mut self, trace: &Trace, again: bool) -> &[u8] {
+        if !std::mem::replace(&mut self.has_operations, true) {
+            self.part(Part::Operations);
+            let words: Vec<&str> = Op::ALL.iter().map(|op| op.word()).collect();
+            self.text(words.join(",").as_bytes());
+        }
         if again {
             self.threads = 0;
         }
@@ -143,13 +151,16 @@ impl Journal {
 pub fn read(format: &str, bytes: &[u8]) -> Trace {
     let mut trace = Trace { format: format.to_owned(), ..Trace::default() };
     let mut rest = bytes;
-    while read_part(&mut rest, &mut trace).is_some() {}
+    // Of a journal that does not tell them: as they were.
+    let mut operations: Vec<Option<Op>> =
+        Op::ALL.iter().copied().filter(|op| *op != Op::Create).map(Some).collect();
+    while read_part(&mut rest, &mut trace, &mut operations).is_some() {}
     let threads = trace.threads.len() as u32;
     trace.threads.iter_mut().for_each(|thread| thread.process = thread.process.min(threads - 1));
     trace
 }
 
-fn read_part(rest: &mut &[u8], trace: &mut Trace) -> Option<()> {
+fn read_part(rest: &mut &[u8], trace: &mut Trace, operations: &mut Vec<Option<Op>>) -> Option<()> {
     let (first, behind) = rest.split_first()?;
     *rest = behind;
     match PARTS.get(usize::from(*first))? {
@@ -167,7 +178,7 @@ fn read_part(rest: &mut &[u8], trace: &mut Trace) -> Option<()> {
             }
         }
         Part::Call => {
-            let call = call(numbers(rest)?, trace)?;
+            let call = call(numbers(rest)?, trace, operations)?;
             trace.calls.push(call);
         }
         Part::Sighting => {
@@ -190,18 +201,22 @@ fn read_part(rest: &mut &[u8], trace: &mut Trace) -> Option<()> {
             let [count] = numbers(rest)?;
             trace.left_out.insert(String::from_utf8_lossy(text(rest)?).into_owned(), count);
         }
+        Part::Operations => {
+            let of = |word: &[u8]| Op::ALL.iter().copied().find(|op| op.word().as_bytes() == word);
+            *operations = text(rest)?.split(|byte| *byte == b',').map(of).collect();
+        }
     }
     Some(())
 }
 
 /// A call that a recording may hold; none of a thread, a name or a reason that was not told.
-fn call(numbers: [u64; 12], trace: &Trace) -> Option<Call> {
+fn call(numbers: [u64; 12], trace: &Trace, operations: &[Option<Op>]) -> Option<Call> {
     let back = |number: u64| (number as u32).wrapping_sub(1);
     let call = Call {
         start: numbers[0],
         duration: numbers[1],
         thread: numbers[2] as u32,
-        op: *Op::ALL.get(usize::try_from(numbers[3]).ok()?)?,
+        op: (*operations.get(usize::try_from(numbers[3]).ok()?)?)?,
         errno: numbers[4] as u16,
         flags: numbers[5] as u32,
         file: back(numbers[6]),
@@ -299,6 +314,28 @@ mod tests {
     fn a_trace_comes_back_as_it_was() {
         let (trace, steps) = grown();
         assert!(same(&read("a recorder", &steps.concat()), &trace));
+    }
+
+    #[test]
+    fn operations_that_another_version_numbered_otherwise_are_what_they_were() {
+        let (trace, steps) = grown();
+        let bytes = steps.concat();
+        let part = bytes.iter().position(|byte| *byte == b',').unwrap();
+        let begin = part - Op::ALL[0].word().len();
+        let words = Op::ALL.iter().map(|op| op.word()).collect::<Vec<_>>().join(",");
+        // The first word changes its place with another of the same length.
+        let other = Op::ALL.iter().position(|op| *op == Op::Stat).unwrap();
+        let mut moved: Vec<&str> = words.split(',').collect();
+        moved.swap(0, other);
+        let mut journal = bytes.clone();
+        journal[begin..begin + words.len()].copy_from_slice(moved.join(",").as_bytes());
+        assert_eq!(read("a recorder", &journal).calls.get(0).op, Op::ALL[other]);
+        assert_eq!(read("a recorder", &bytes).calls.get(0).op, trace.calls.get(0).op);
+        // Journals were without them once, and knew no `create`.
+        let before = &bytes[begin + words.len()..];
+        let number = |op: Op| Op::ALL.iter().filter(|one| **one != Op::Create).position(|one| *one == op);
+        let found = read("a recorder", before);
+        assert_eq!(number(found.calls.get(0).op), Some(Op::Open as usize));
     }
 
     #[test]
