@@ -49,6 +49,14 @@ impl Spread {
     }
 }
 
+/// Whether most passes begin before the one before them ended: their ranks do not wait for each other, and what lies between the
+/// first begin and the last end of a pass is no time of its own.
+fn do_not_meet(mut passes: Vec<Interval>) -> bool {
+    passes.sort_unstable_by_key(|pass| pass.begin());
+    let overlap = passes.windows(2).filter(|pair| pair[1].begin() < pair[0].end()).count();
+    2 * overlap > passes.len()
+}
+
 impl Iterations {
     /// Of the passes of a row that so many ranks took part in; `None` of fewer than two complete ones.
     pub(crate) fn of(passes: &Passes, ranks: usize) -> Option<Iterations> {
@@ -65,7 +73,7 @@ impl Iterations {
                 .filter(|(seconds, _)| *seconds > 0.0)
         };
         let count = timed().count();
-        if count < 2 {
+        if count < 2 || do_not_meet(passes.numbered().map(|(around, _)| around).collect()) {
             return None;
         }
         Some(Iterations {
@@ -75,5 +83,32 @@ impl Iterations {
             bytes_per_second: Spread::of(timed().map(|(s, one)| one.bytes as f64 / s).collect())?,
             seconds: Spread::of(timed().map(|(seconds, _)| seconds).collect())?,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    /// A row of two ranks, of passes that begin `apart_ns` apart on the two and take 1 ms on each.
+    fn has_passes(apart_ns: u64) -> bool {
+        let mut run = samples::example::parallel_write(2, 60, 3);
+        let sites: Vec<bool> =
+            run.sites.iter().map(|site| site.labels.iter().any(|label| label == "write")).collect();
+        run.samples.retain(|sample| sites[sample.site as usize]);
+        let mut seen = [[0u64; 64]; 2];
+        for sample in &mut run.samples {
+            let at = &mut seen[sample.rank as usize][sample.site as usize];
+            sample.start_ns = 1_000_000 * *at + u64::from(sample.rank) * apart_ns;
+            sample.duration_ps = 900_000_000;
+            *at += 1;
+        }
+        let rows = crate::of_run(&run);
+        rows.iter().find(|row| row.operation == "fwrite").unwrap().iterations.is_some()
+    }
+
+    #[test]
+    fn passes_of_ranks_that_do_not_meet_are_none() {
+        assert!(has_passes(0));
+        // Rank 1 is three passes behind: each pass of both begins before the one before it ended.
+        assert!(!has_passes(3_000_000));
     }
 }

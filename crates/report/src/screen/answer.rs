@@ -170,7 +170,13 @@ pub(super) fn found(report: &Report, most: usize) -> Vec<String> {
         ];
     }
     let told = words::judgement::parts(&report.judgements).into_iter().filter(|one| !one.is_outcome);
-    told.map(|one| one.examples.into_iter().next().unwrap_or(one.head)).take(most).collect()
+    // Of an operation its first example says all; of a rank it says which others were lost with it.
+    let line = |one: words::judgement::Told| match (one.kind, one.examples.first()) {
+        (_, None) => one.head,
+        (JudgementKind::RankLost, Some(others)) => format!("{}; {others}", one.head),
+        (_, Some(example)) => example.clone(),
+    };
+    told.map(line).take(most).collect()
 }
 
 /// Is what was measured the answer? Not of a run with wrong data.

@@ -188,7 +188,7 @@ impl<W: Fn(f64) -> String> FoundNumber<W> {
         let interval = if self.is_interval {
             format!(" (95% CI {} to {})", end(self.ends[0]), end(self.ends[1]))
         } else {
-            String::new()
+            " (without an interval: of these runs alone)".to_owned()
         };
         let how = match word {
             "not certain" => {
