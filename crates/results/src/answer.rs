@@ -13,7 +13,7 @@ use crate::row::ResultRow;
 const MOST_PARTS: usize = 8;
 
 /// The label of what fills files before they are measured, in programs that this project makes.
-const LAYING_OUT: &str = "lay out";
+pub(crate) const LAYING_OUT: &str = "lay out";
 
 /// A block that fills less of the elapsed time is said to be what its rate is of.
 const FILLED: f64 = 0.9;

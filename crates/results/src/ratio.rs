@@ -4,6 +4,7 @@ use samples::SiteKind;
 use serde::Serialize;
 pub use tail::congestion::QuantileRatio;
 
+use crate::answer::LAYING_OUT;
 use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
 
@@ -29,6 +30,9 @@ pub struct RowRatio {
     pub rate: Option<f64>,
     /// Bytes a second of the old and of the new run; `None` of operations that move none.
     pub bytes_per_second: Option<[f64; 2]>,
+    /// Whether it makes the files that the load is on, which nobody asked to compare.
+    #[serde(skip)]
+    pub is_aside: bool,
     /// The differences in the work; empty if it is the same.
     pub other_work: Vec<OtherWork>,
 }
@@ -120,6 +124,7 @@ impl RowRatio {
             operations_per_second: rate.map(|(old, new)| [old, new]),
             rate: rate.filter(|(old, _)| *old > 0.0).map(|(old, new)| new / old),
             bytes_per_second: old.bytes_per_second.zip(new.bytes_per_second).map(|(old, new)| [old, new]),
+            is_aside: old.label.as_deref() == Some(LAYING_OUT),
             other_work: other_work(old, new),
         })
     }
@@ -179,6 +184,7 @@ mod tests {
             operations_per_second: None,
             rate: None,
             bytes_per_second: None,
+            is_aside: false,
             other_work: Vec::new(),
         };
         let names = |rows: &[RowRatio]| {

@@ -113,8 +113,14 @@ impl CompareAnswer<'_> {
 
     fn table(&self, canvas: &mut Canvas) {
         let Some(rows) = self.rows else { return };
-        let operations: Vec<&RowRatio> =
-            rows.rows.iter().filter(|row| row.kind == SiteKind::Operation).collect();
+        let every = || rows.rows.iter().filter(|row| row.kind == SiteKind::Operation);
+        // Files made and removed, and what was done too seldom to compare, stand in the tables.
+        let is_asked =
+            |row: &&RowRatio| !row.is_aside && (row.p50.lower.is_some() || row.p50.upper.is_some());
+        let mut operations: Vec<&RowRatio> = every().filter(is_asked).collect();
+        if operations.is_empty() {
+            operations = every().collect();
+        }
         if operations.is_empty() {
             return;
         }
@@ -147,9 +153,10 @@ impl CompareAnswer<'_> {
         }
         canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95% interval");
         other_work(canvas, shown);
-        let left = operations.len() - shown.len();
+        let left = every().count() - shown.len();
         if left > 0 {
-            canvas.line(format!("  and {left} more with less of the time"));
+            let plural = if left == 1 { "" } else { "s" };
+            canvas.line(format!("  and {left} more row{plural}: --json"));
         }
         for (names, where_from) in [(&rows.only_old, "quiet"), (&rows.only_new, "new")] {
             if !names.is_empty() {
