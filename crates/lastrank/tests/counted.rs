@@ -33,6 +33,19 @@ fn a_run_of_histograms_reads_well_and_can_be_reported_again() {
 }
 
 #[test]
+fn a_tail_without_a_mean_predicts_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |law: &str| {
+        let done = program(folder.path(), PROGRAM, &["--backend", law, "--record", "histogram", "-v"]);
+        all(&done).replace('\n', " ")
+    };
+    let endless = said("simulate:gev(1ms,200us,1.5)");
+    assert!(endless.contains("no limit in sight") && !endless.contains("is expected near"), "{endless}");
+    let heavy = said(LAW);
+    assert!(heavy.contains("is expected near") && !heavy.contains("no limit in sight"), "{heavy}");
+}
+
+#[test]
 fn its_json_holds_the_histograms_and_their_quantiles_are_those_of_all_samples() {
     let folder = tempfile::tempdir().unwrap();
     let json = |record: &str| -> serde_json::Value {

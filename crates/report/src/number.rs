@@ -120,6 +120,12 @@ pub(crate) fn times(factor: f64) -> String {
     }
 }
 
+/// A positive number rounded to two digits.
+pub(crate) fn two_digits(value: f64) -> f64 {
+    let place = 10f64.powi(value.log10().floor() as i32 - 1);
+    (value / place).round() * place
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -4,7 +4,7 @@ use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRo
 use samples::{EndedBy, JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::AnswerSign;
-use super::number::{bandwidth, in_doubt, three, time};
+use super::number::{bandwidth, in_doubt, three, time, two_digits};
 use crate::how_many::how_many;
 use crate::{Analysis, Report, percent, words};
 
@@ -281,7 +281,8 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let keeps_up = parts.iter().all(|part| part.rate.is_some_and(|rate| rate.keeps_up));
     let asked = asked.map_or(String::new(), |asked| match keeps_up {
         true => ", as many as requested".to_owned(),
-        false => format!(" of {} requested", three(asked)),
+        // Each part is known by when its own were due: their sum is not exact to a third digit.
+        false => format!(" of about {} requested", three(two_digits(asked))),
     });
     let mut text = vec![format!("{}/s total{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
     let response = parts.iter().any(|part| part.value == AnswerValue::Response);

@@ -162,6 +162,11 @@ impl ParetoTail {
     }
 
     /// The lower end of the shape's 95% interval is above 0.
+    /// As the GEV of a run: nothing is extrapolated with a tail that has no mean.
+    fn has_no_mean(&self) -> bool {
+        self.fit.shape >= 1.0
+    }
+
     fn is_heavy(&self) -> bool {
         self.fit.standard_errors.is_some_and(|[_, error]| self.fit.shape - 1.96 * error > 0.0)
     }
@@ -183,7 +188,7 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
                     duration(law.fit.threshold),
                     units::count(law.fit.exceedances as u64),
                     law.shape(),
-                    duration(law.beyond_s),
+                    if law.has_no_mean() { "–".into() } else { duration(law.beyond_s) },
                 ];
                 (law.kept, cells)
             }
@@ -226,6 +231,11 @@ fn brief(row: &ResultRow, tail: &FarTail) -> String {
              thing makes it slow."
                 .into()
         }
+        FarTail::ParetoTail(law) if law.has_no_mean() => format!(
+            " Its tail has no limit in sight (shape {}, so that the mean is infinite): how slow the slowest of more \
+             operations would be cannot be told.",
+            law.shape()
+        ),
         FarTail::ParetoTail(law) => format!(
             " Its tail {} (shape {}): of ten times as many, the slowest is expected near {}.",
             if law.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
