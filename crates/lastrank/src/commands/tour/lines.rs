@@ -1,7 +1,11 @@
 //! Renders the rungs of the tour, one line each, and the notes below them.
 
+use report::words;
 use samples::units::duration;
 use samples::{RungFacts, RungGroup, TourFacts, Warning};
+
+/// A processor that gave a larger share of its time to something else is warned of.
+pub const MUCH_LOST: f64 = 0.05;
 
 /// Of fewer observations their number is told.
 const FEW: usize = 20;
@@ -110,9 +114,11 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
         text += &format!("not seen: {blind}\n");
     }
     for warning in warnings {
-        text += &format!("warning: {}\n  {}\n", warning.text, warning.advice);
+        let said = |text: &str| words::capital(text);
+        text += &format!("⚠ {}\n  {}\n", said(&warning.text), said(&warning.advice));
     }
-    if let Some(quiet) = found.noise.first() {
+    // More of it is a warning.
+    if let Some(quiet) = found.noise.first().filter(|quiet| quiet.lost <= MUCH_LOST) {
         text += &format!(
             "Measured on processor {}, which gave {:.2}% of its time to something else.\n",
             quiet.cpu,

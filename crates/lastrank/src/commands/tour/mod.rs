@@ -104,8 +104,7 @@ fn warnings(before: &MachineFacts, after: &MachineFacts, found: &TourFacts) -> V
 
 /// That the quietest processor was not there for the measurement alone.
 fn shared_processor(found: &TourFacts) -> Option<Warning> {
-    const MUCH: f64 = 0.05;
-    let quiet = found.noise.first().filter(|quiet| quiet.lost > MUCH)?;
+    let quiet = found.noise.first().filter(|quiet| quiet.lost > lines::MUCH_LOST)?;
     let text =
         format!("processor {} gave {:.0}% of its time to something else", quiet.cpu, 100.0 * quiet.lost);
     Some(Warning { code: "shared-processor".into(), text, advice: "try again on a quieter machine".into() })
