@@ -47,7 +47,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
                     rounded(100.0 * found.map_or(0.0, |(_, share)| *share))
                 })
                 .collect();
-            let name = cause.replace('_', " ");
+            let name = style_of(cause).words;
             json!({
                 "type": "bar", "orientation": "h", "name": name, "x": shares, "y": labels,
                 "marker": {"color": style_of(cause).colour},
@@ -68,7 +68,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
         .filter(|name| *name != "unattributed")
         .max_by(|a, b| mean(a).total_cmp(&mean(b)))
         .map_or("No cause was seen".into(), |name| {
-            format!("The largest cause is {} ({} on average)", name.replace('_', " "), percent(mean(name)))
+            format!("The largest cause is {} ({} on average)", style_of(name).words, percent(mean(name)))
         });
     let found = format!("{most}; no cause was seen for {}.", percent(mean("unattributed")));
     let title = "What slow operations waited for".to_string();
@@ -84,7 +84,7 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
     Some(Figure {
         id: "causes".into(),
         caption: format!(
-            "Of {of}: red is the wait for a processor, which a quieter machine would not show; blue is the wait for a \
+            "Of {of}: red is the wait for a CPU, which a quieter machine would not show; blue is the wait for a \
              device or another process; grey was not seen, and is not guessed. {found}"
         ),
         alternative: format!("Stacked bars of the causes of slow operations in {count} rows. {found}"),

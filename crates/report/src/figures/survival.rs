@@ -63,7 +63,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     let mut traces = Vec::new();
     if !numbers.corrected_seconds.is_empty() {
         let x = unit.scale_all(&numbers.corrected_seconds);
-        let name = "without run-queue wait";
+        let name = "without CPU wait";
         traces.push(draw::points(name, x, numbers.corrected_share.clone(), (draw::SECOND, 4.0), &hover));
     }
     let x = unit.scale_all(&numbers.seconds);
@@ -86,8 +86,7 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     let corrected = if numbers.corrected_seconds.is_empty() {
         ""
     } else {
-        " Green is what is left without the time the process stood in the run queue: the machine's part, not the \
-         storage's."
+        " Green is what is left without the wait for a CPU, which is the machine's part and not the storage's."
     };
     let title = "How often it takes longer".to_string();
     vec![Figure {

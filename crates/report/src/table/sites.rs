@@ -70,13 +70,7 @@ pub(crate) fn sites(run: &Run, rows: &[ResultRow], main: Option<&Analysis>) -> T
         push(true, [name, line.clone()], longest, intervals, subject.failed);
         if subject.has_correction() {
             let corrected: Vec<f64> = subject.steps.iter().map(|step| step.corrected).collect();
-            push(
-                false,
-                ["T without run-queue wait".into(), line.clone()],
-                Summary::of(&corrected),
-                intervals,
-                0,
-            );
+            push(false, ["T without CPU wait".into(), line.clone()], Summary::of(&corrected), intervals, 0);
         }
         let by_clock = main.and_then(|main| main.by_clock.as_ref());
         if let Some(steps) = by_clock.filter(|steps| steps.whole.median > APART * median) {

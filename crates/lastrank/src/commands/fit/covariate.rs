@@ -312,7 +312,7 @@ fn columns(name: &str, args: &FitArgs, values: &Values) -> anyhow::Result<Vec<(S
         "load" => {
             let subject = of_run()?;
             if !subject.has_correction() {
-                bail!("no wait on the run queue was read in {}", values.name);
+                bail!("no CPU wait was read in {}", values.name);
             }
             let wait = subject.steps.iter().map(|step| step.seconds - step.corrected).collect();
             Ok(vec![("load".into(), wait)])
