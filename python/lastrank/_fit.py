@@ -1,4 +1,4 @@
-"""Fits laws of extreme values, and what a fit gives."""
+"""Fits distributions of extreme values, and what a fit gives."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ class Fit:
     def _estimate(self, name: str) -> Estimate:
         law = self._law
         if name not in law:
-            raise AttributeError(f"the law `{self.model}` has no {name}")
+            raise AttributeError(f"the distribution `{self.model}` has no {name}")
         interval = (law.get("intervals") or {}).get(name) or {}
         return Estimate(
             value=law[name],
@@ -244,8 +244,8 @@ def _levels_of(document: Mapping[str, Any]) -> tuple[dict[str, float] | None, li
 
 
 class ReturnLevels(list[ReturnLevel]):
-    """A list of return levels that shows itself as a table, below what they are of and the verdict where the law must not
-    be used.
+    """A list of return levels that shows itself as a table, below what they are of and the verdict where the
+    distribution must not be used.
 
     :ivar caution: that verdict; empty where the distribution may be used.
     :ivar at: the values at which the covariates stay; empty where the levels take no account of the fit's covariates, None

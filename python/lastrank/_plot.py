@@ -36,7 +36,7 @@ KINDS = {
     "survival": "the share that takes longer, on logarithmic axes",
     "series": "every value in time order",
     "autocorrelation": "whether a value resembles those before it",
-    "far_tail": "the tail beyond a threshold with its Pareto law",
+    "far_tail": "the tail beyond a threshold with its Pareto distribution",
     "mean_excess": "mean residual life by threshold",
     "shape_stability": "the shape by threshold",
     "scale_stability": "the modified scale by threshold",

@@ -93,7 +93,7 @@ class Source:
             kept = [at for at in kept if at not in gone]
         infinite = next((at for at in kept if math.isinf(numbers[at])), None)
         if infinite is not None:
-            raise Error(f"value {infinite} is infinite: a law of extremes needs finite values")
+            raise Error(f"value {infinite} is infinite: a distribution of extremes needs finite values")
         own = name or getattr(data, "name", None) or "values"
         source = _written(str(own), [numbers[at] for at in kept], {key: _picked(key, all_, kept, len(numbers)) for key, all_ in (columns or {}).items()})
         source.options = [*options, *of_unit, *source.options]

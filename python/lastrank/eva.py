@@ -196,7 +196,7 @@ class EVA:
     def _fit(self, level: float) -> Fit:
         """The fit whose intervals cover this."""
         if self._law is None:
-            raise Error("there is no law yet: call fit_model()")
+            raise Error("there is no fit yet: call fit_model()")
         if level not in self._fits:
             if self._law == "gpd":
                 how: dict[str, Any] = {"model": "gpd", "threshold": repr(self._threshold)}
