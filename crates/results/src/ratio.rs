@@ -71,9 +71,18 @@ pub struct RowRatios {
     pub only_old: Vec<String>,
     /// Names of rows that only the new run has.
     pub only_new: Vec<String>,
+    /// The name of the row whose values are compared, where somebody said it.
+    #[serde(skip)]
+    pub subject: Option<String>,
 }
 
 impl RowRatios {
+    /// The row whose values are compared.
+    pub fn of_subject(&self) -> Option<&RowRatio> {
+        let name = self.subject.as_ref()?;
+        self.rows.iter().find(|row| row.name == *name && row.kind != SiteKind::Barrier)
+    }
+
     /// Of the operations with the same work, the one that became slower most, and the one that became faster most, by the
     /// median, each only where it is shown among so many.
     pub fn largest(&self) -> [Option<&RowRatio>; 2] {
@@ -108,6 +117,7 @@ pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
         rows: pairs.into_iter().filter_map(|(a, b)| RowRatio::of(a, b)).collect(),
         only_old: without(old, new),
         only_new: without(new, old),
+        subject: None,
     }
 }
 

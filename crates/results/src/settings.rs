@@ -17,6 +17,7 @@ pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
     };
     let said = |facts: &Facts| settings(facts).join(", ");
     let is_said_unlike = differs(&|facts| Some(said(facts)));
+    let are_programs_unlike = differs(&|facts| Some(facts.name.clone()));
     let are_ranks_unlike = differs(&|facts| Some(facts.ranks.to_string()));
     let mut keys: Vec<&String> = runs.iter().flat_map(|facts| facts.parameters.keys()).collect();
     keys.sort();
@@ -24,6 +25,9 @@ pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
     keys.retain(|key| differs(&|facts| facts.parameters.get(*key).cloned()));
     let of_run = |facts: &Facts| {
         let mut found = if is_said_unlike { settings(facts) } else { Vec::new() };
+        if are_programs_unlike {
+            found.insert(0, format!("program {}", facts.name));
+        }
         if are_ranks_unlike {
             found.push(format!("{} rank{}", facts.ranks, if facts.ranks == 1 { "" } else { "s" }));
         }

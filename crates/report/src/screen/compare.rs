@@ -51,7 +51,7 @@ impl CompareAnswer<'_> {
             canvas.said("⚠", Tone::Caution, &text, 3);
         }
         let judged = (self.tripped, self.unsound);
-        if let Some(text) = words::comparison::of_other_work(self.rows, found) {
+        if let Some(text) = words::comparison::of_other_work(self.rows) {
             answer(&mut canvas, Outcome::Caution, judged, &format!("{text}."));
         } else {
             let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
@@ -90,10 +90,10 @@ impl CompareAnswer<'_> {
     fn largest(&self, canvas: &mut Canvas) {
         let Some(rows) = self.rows.filter(|rows| rows.rows.len() > 1) else { return };
         let headline = self.found.headline();
-        let compared = [self.found.quiet.median, self.found.new.median];
+        let subject = rows.of_subject();
         let is_known = |row: &RowRatio| {
             // The row of the headline itself.
-            if row.p50_seconds == compared {
+            if subject.is_some_and(|subject| std::ptr::eq(subject, row)) {
                 return true;
             }
             let (own, of_row) = (headline.value.ln(), row.p50.value.ln());
@@ -317,7 +317,8 @@ mod tests {
             Series::taken_by(&values, &of.iter().map(|sample| sample.rank).collect::<Vec<_>>())
         });
         let found = compare_series([&quiet, &other], &CompareOptions::default()).unwrap();
-        let rows = results::compare_rows(&results::of_run(&old), &results::of_run(&new));
+        let mut rows = results::compare_rows(&results::of_run(&old), &results::of_run(&new));
+        rows.subject = Some("write / fwrite".to_owned());
         let screen = CompareAnswer {
             names: ["a", "b"],
             seconds: true,

@@ -137,9 +137,8 @@ pub const OTHER_WORK: &str = "other-work";
 
 /// Where two runs did other work: why, and how the times of what is compared stand to each other; no word of faster or slower.
 /// None of the same work. Without a full stop.
-pub fn of_other_work(rows: Option<&RowRatios>, found: &Comparison) -> Option<String> {
-    let compared = [found.quiet.median, found.new.median];
-    let row = rows?.rows.iter().find(|row| row.p50_seconds == compared)?;
+pub fn of_other_work(rows: Option<&RowRatios>) -> Option<String> {
+    let row = rows?.of_subject()?;
     let asked = row.other_work.iter().filter(|what| what.is_asked());
     let why: Vec<&str> = asked.map(|what| other_work_words(*what)).collect();
     (!why.is_empty()).then(|| {
@@ -155,7 +154,7 @@ pub fn of_other_work(rows: Option<&RowRatios>, found: &Comparison) -> Option<Str
 
 /// The answer in one line and how it reads, without a full stop: of the same work the headline.
 pub fn answer(rows: Option<&RowRatios>, found: &Comparison) -> (Outcome, String) {
-    match of_other_work(rows, found) {
+    match of_other_work(rows) {
         Some(text) => (Outcome::Caution, text),
         None => (outcome(found), headline(found)),
     }

@@ -147,7 +147,10 @@ fn samples(
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<Compared> {
     let unsound = values::unsound([quiet, new]);
-    let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| results::compare_rows(old, new));
+    let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| RowRatios {
+        subject: quiet.subject.as_ref().map(|subject| subject.name.clone()),
+        ..results::compare_rows(old, new)
+    });
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare_series([&quiet.series(), &new.series()], &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
@@ -162,8 +165,7 @@ fn samples(
         add_source(&mut object, quiet, new, warnings);
         soundness::add_unsound(&mut object, &unsound);
         object["unlike_settings"] = json!(unlike(quiet, new));
-        let other_work =
-            words::comparison::of_other_work(rows.as_ref(), &found).map(|text| format!("{text}."));
+        let other_work = words::comparison::of_other_work(rows.as_ref()).map(|text| format!("{text}."));
         if let Some(text) = &other_work {
             object["code"] = OTHER_WORK.into();
             object["text"] = text.as_str().into();
@@ -199,14 +201,14 @@ fn samples(
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
         let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
-        let other_work = words::comparison::of_other_work(rows.as_ref(), &found);
+        let other_work = words::comparison::of_other_work(rows.as_ref());
         let report = ComparisonReport::of(&quiet, &new, &found, unit);
         write_html(&report.with_unsound(unsound).with_other_work(other_work).html(), page)?;
         if !args.json && !args.one_line && !args.markdown {
             output::print(&format!("\nReport: {}\n", page.display()))?;
         }
     }
-    let other_work = words::comparison::of_other_work(rows.as_ref(), &found);
+    let other_work = words::comparison::of_other_work(rows.as_ref());
     Ok(Compared { lower, other_work })
 }
 
@@ -365,7 +367,7 @@ fn text(
     text.push('\n');
     let is_sound = quiet.unsound.is_empty() && new.unsound.is_empty();
     let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
-    let other_work = words::comparison::of_other_work(rows, found).map(|text| format!("{text}."));
+    let other_work = words::comparison::of_other_work(rows).map(|text| format!("{text}."));
     text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
     for advice in words::comparison::advice(found) {
         text += &sentence("       → ", &advice);
