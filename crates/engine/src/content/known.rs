@@ -64,7 +64,7 @@ pub struct Known {
     pub written_as: Option<FileName>,
     /// Where this rank cut the file, or had holes made, and has not written since: zeros, if nobody else wrote there.
     pub cut: Ranges,
-    /// Content was moved to other places, or appended at places that are not known.
+    /// Content was appended at places that are not known.
     pub shifted: bool,
     /// It has the content of a file of another name, and another rank may have renamed that.
     pub renamed_by_others: bool,

@@ -51,8 +51,8 @@ const TOO_SHORT: Unverified = Unverified {
 };
 const COPIED: Unverified = Unverified {
     code: "copies-not-verified",
-    text: "what fcopy, or memory of alloc that was not filled, may have put there was not verified: such content does \
-           not name the file in which it lies",
+    text: "what fcopy, memory of alloc that was not filled, or a range that was collapsed or inserted may have put there \
+           was not verified: such content does not name the place at which it lies",
     advice: "verify what is copied where it comes from, or write it by fread and fwrite",
 };
 
@@ -199,7 +199,12 @@ impl Layer {
         let Some(name) = self.files.get(file).map(|open| open.name) else { return };
         let known = self.catalogue.of(name);
         match mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) {
-            0 => known.shifted = true,
+            // Behind it all content lies elsewhere.
+            0 => {
+                known.pattern = None;
+                known.copied.add(offset, u64::MAX);
+                known.cut.remove(offset, u64::MAX);
+            }
             _ => known.zeros_at(offset, offset.saturating_add(length)),
         }
     }

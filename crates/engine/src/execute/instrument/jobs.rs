@@ -177,6 +177,7 @@ impl Layer {
         };
         let open = self.files.get(file)?;
         let (handle, position, name): (Handle, u64, _) = (open.handle?, open.position, open.name);
+        let must_ask = open.appends && self.verifying && self.content;
         let limit = SCRATCH_LIMIT as u64;
         match call {
             // Done in order, it fails with a message.
@@ -185,6 +186,8 @@ impl Layer {
             {
                 None
             }
+            // Where it ends is asked for in order.
+            Call::Write { .. } if must_ask => None,
             Call::Write { length, offset, buffer, .. } if length <= limit => {
                 let offset = offset.unwrap_or(position);
                 job.meaning = Meaning::Bytes;

@@ -47,7 +47,11 @@ impl Layer {
         let position = open.position;
         let advances = offset.is_none();
         let offset = if open.shared { Some(offset.unwrap_or(position)) } else { offset };
-        let to = Destined { file: open.name, place: offset.unwrap_or(position), appended: false };
+        // Linux appends there whatever offset is given (BUGS of pwrite(2)).
+        let end = (open.appends && self.verifying && self.content).then(|| driver.size(handle).value);
+        let position = end.filter(|_| advances).unwrap_or(position);
+        let place = end.or(offset).unwrap_or(position);
+        let to = Destined { file: open.name, place, appended: false };
         let whole = self.is_whole(length, buffer);
         let looked = self.room.must_look(open.file_system, length);
         if looked && self.would_fill_file(file, length) {
