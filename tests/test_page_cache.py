@@ -63,3 +63,25 @@ def test_verifying_what_memory_returns_proves_nothing_of_the_storage(program: Pa
     assert "proves nothing of the storage" in told
     screen = subprocess.run(words, cwd=tmp_path, check=True, capture_output=True, text=True).stdout
     assert "proves nothing of the storage" in " ".join(screen.split())
+
+
+@pytest.mark.parametrize("flags, count, safe", [("", 60_000, False), ("|O_DSYNC", 200, True)])
+def test_a_sync_of_another_file_does_not_make_writes_safe(
+    program: Path, tmp_path: Path, flags: str, count: int, safe: bool
+) -> None:
+    """Times below those of any device tell where writes ended, whatever else the program says."""
+    text = (
+        f'$g = fopen("y", "O_RDWR|O_CREAT{flags}"); $k = fopen("z", "O_RDWR|O_CREAT");\n'
+        f'time["w"] repeat {count} fwrite($g, 4k, 0);\nfsync($k);\nfclose($g); fclose($k); delete("y"); delete("z");\n'
+    )
+    (tmp_path / "p.ppl").write_text(text)
+    run = [program, "run", "p.ppl", "--no-causes", "--report", "none", "-o", "p.parquet", "--json"]
+    found = json.loads(subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    if any(one["in_memory"] or not one["device"] for one in found["facts"]["file_systems"]):
+        pytest.skip("no device below this file system")
+    told = [one["text"] for one in found["warnings"] if one["code"] == "page-cache"]
+    fast = found["numbers"]["parts"][0]["quantiles_seconds"]["p50"] < 4e-6
+    assert bool(told) == fast and (not safe or not told), (told, found["numbers"]["parts"])
+    assert not told or "what makes them safe later is not in these times" in told[0]
+    screen = subprocess.run([program, "report", "p.parquet", "-q"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert not told or "✔" not in screen.stdout, screen.stdout

@@ -23,8 +23,11 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
         .then(|| from_memory.as_ref().and_then(of_reads).or_else(|| of_durations(rows, facts)));
     let reads = reads.flatten();
     let is_safe = numbers.parts.iter().any(|part| part.value == AnswerValue::Safe);
-    let writes = (is_about(results::is_write) && !is_safe && results::writes_end_in_memory(rows, facts))
-        .then(|| "writes ended in memory (the page cache), not on the device".to_owned());
+    let is_of_plain = is_about(results::is_write) && !is_safe;
+    let writes = match is_of_plain && results::writes_end_in_memory(rows, facts) {
+        true => Some("writes ended in memory (the page cache), not on the device".to_owned()),
+        false => is_of_plain.then(|| of_durations_of_writes(rows, facts)).flatten(),
+    };
     let verified = from_memory.as_ref().and_then(|found| of_verified(numbers, found));
     let is_of_writes = writes.is_some();
     let parts: Vec<String> = [reads, writes, verified].into_iter().flatten().collect();
@@ -62,6 +65,15 @@ fn of_durations(rows: &[ResultRow], facts: &Facts) -> Option<String> {
     Some(format!(
         "half of the reads took at most {median}, and no device answers so fast: the page cache served them, so these times mix \
          memory and device"
+    ))
+}
+
+/// The same of writes of a program that makes some of its writes safe, these or others.
+fn of_durations_of_writes(rows: &[ResultRow], facts: &Facts) -> Option<String> {
+    let median = crate::unit::duration(results::median_of_memory_writes(rows, facts)?);
+    Some(format!(
+        "half of the writes took at most {median}, and no device answers so fast: they ended in the page cache, and what makes \
+         them safe later is not in these times"
     ))
 }
 

@@ -85,6 +85,15 @@ fn are_writes_plain(rows: &[ResultRow], facts: &Facts) -> bool {
 /// The median of the reads that most bytes were read by, where it is shorter than any device answers: at least half of them
 /// came from memory, whatever the kernel accounts. `None` of others, and where the device is memory itself.
 pub fn median_of_memory(rows: &[ResultRow], facts: &Facts) -> Option<f64> {
+    median_below_devices(rows, facts, is_read)
+}
+
+/// The same of plain writes: whatever is said of them and whatever makes them safe later, they ended in the page cache.
+pub fn median_of_memory_writes(rows: &[ResultRow], facts: &Facts) -> Option<f64> {
+    median_below_devices(rows, facts, |operation| PLAIN_WRITES.contains(&operation))
+}
+
+fn median_below_devices(rows: &[ResultRow], facts: &Facts, is_one: impl Fn(&str) -> bool) -> Option<f64> {
     let is_slow = |on: &PathFacts| {
         let name = on.device.as_ref().map(|device| device.name.as_str());
         let is_disk = name.is_some_and(|name| !IN_MEMORY.iter().any(|memory| name.starts_with(memory)));
@@ -93,8 +102,8 @@ pub fn median_of_memory(rows: &[ResultRow], facts: &Facts) -> Option<f64> {
     if facts.file_systems.is_empty() || !facts.file_systems.iter().all(is_slow) {
         return None;
     }
-    let reads = rows.iter().filter(|row| row.kind == SiteKind::Operation && is_read(&row.operation));
-    let most = reads
+    let ones = rows.iter().filter(|row| row.kind == SiteKind::Operation && is_one(&row.operation));
+    let most = ones
         .filter(|row| row.bytes_per_operation.is_some_and(|[least, _]| least > 0))
         .max_by_key(|row| row.bytes)?;
     most.quantiles_seconds.as_ref().map(|of| of.p50).filter(|median| *median < FASTEST_DEVICE)
