@@ -141,6 +141,16 @@ fn amounts(row: &mut ResultRow, streams: &[Stream]) -> Totals {
     totals
 }
 
+/// Less of that time than this share is told by the block, because it leaves pauses out.
+const PAUSED: f64 = 0.9;
+
+/// The time, in picoseconds, that operations under `rate` took at the rate that was reached. Where a block around each leaves
+/// the pauses between them out, these are what was asked for, and no pauses of the program.
+fn paced(row: &ResultRow) -> Option<i64> {
+    let (rate, operations) = (row.rate?, row.operations?);
+    Some((1e12 * operations as f64 / rate.achieved_per_second) as i64)
+}
+
 /// Wall time and what is divided by it: rates, depth, ranks, passes.
 fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline: &Timeline) -> Passes {
     let mut passes = Passes::default();
@@ -157,6 +167,7 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline
         passes.add(own);
     }
     let (wall, uncertainty) = timeline.wall(passes.intervals().collect());
+    let wall = paced(row).filter(|paced| (wall as f64) < PAUSED * *paced as f64).unwrap_or(wall);
     row.wall_seconds = Some(seconds(wall));
     row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
     row.span_seconds = passes.around().map(|around| seconds(around.length()));
@@ -255,6 +266,27 @@ mod tests {
         near(Some(wall.seconds), 0.1);
         near(Some(wall.bytes_per_second), 140.0 * MIB as f64);
         assert_eq!((wall.operations, wall.bytes, wall.balance), (14, 14 * MIB, 0.4));
+    }
+
+    #[test]
+    fn a_block_around_each_operation_of_a_rate_hides_no_pause() {
+        // One every 20 ms, each of 1 ms in a block of its own.
+        let mut run = samples::example::parallel_write(1, 100, 3);
+        let write = run.sites.iter().position(|site| site.operation == "fwrite").unwrap() as u32;
+        let block = run.sites.iter().position(|site| site.kind == SiteKind::Time).unwrap() as u32;
+        run.samples.retain(|sample| [write, block].contains(&sample.site));
+        let mut at = [0u64; 2];
+        for sample in &mut run.samples {
+            let number = &mut at[usize::from(sample.site == block)];
+            sample.start_ns = *number * 20_000_000;
+            sample.late_ns = 1_000;
+            sample.duration_ps = 1_000_000_000;
+            *number += 1;
+        }
+        let rows = crate::of_run(&run);
+        let row = rows.iter().find(|row| row.operation == "fwrite").unwrap();
+        near(row.rate.map(|rate| rate.achieved_per_second), 50.0);
+        near(row.operations_per_second, 50.0);
     }
 
     #[test]
