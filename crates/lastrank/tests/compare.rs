@@ -288,3 +288,36 @@ fn runs_of_other_sizes_are_not_called_faster_or_slower() {
     let alike = common::lastrank(folder.path(), &["compare", "-q", "large.parquet", "again.parquet"]).out;
     assert!(!alike.contains("Not the same work"), "{alike}");
 }
+
+#[test]
+fn directories_of_other_programs_and_copies_of_one_run_are_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path();
+    let sides = [("one", "repeat 60 { write(\"x\", 4k); }\n"), ("two", "repeat 50 { write(\"x\", 4k); }\n")];
+    for (side, text) in sides {
+        std::fs::create_dir(path.join(side)).unwrap();
+        for at in 0..3 {
+            let name = format!("{side}/{at}.parquet");
+            std::fs::write(path.join(format!("{side}.ppl")), text).unwrap();
+            let program = format!("{side}.ppl");
+            let law = "simulate:gev(10ms,300us,0.05)";
+            let seed = at.to_string();
+            let words = ["run", &program, "--backend", law, "--seed", &seed, "--report", "none", "-o", &name];
+            assert_eq!(lastrank(path, &words).status, Some(0));
+        }
+    }
+    let said = |more: &[&str]| lastrank(path, &[&["compare"], more].concat()).out;
+    assert!(
+        said(&["one", "two"]).contains("quiet program one; new program two"),
+        "{}",
+        said(&["one", "two"])
+    );
+    assert!(said(&["one", "two", "-q"]).trim_end().ends_with('⚠'));
+    // Three copies of one run.
+    for at in 1..3 {
+        std::fs::copy(path.join("two/0.parquet"), path.join(format!("two/{at}.parquet"))).unwrap();
+    }
+    let copies = said(&["one", "two"]).replace('\n', " ");
+    assert!(copies.contains("2 of the 3 runs of two equal another to the last digit"), "{copies}");
+    assert!(!copies.contains("runs of one equal"), "{copies}");
+}

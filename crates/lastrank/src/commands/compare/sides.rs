@@ -14,7 +14,7 @@ use crate::exit::Status;
 use crate::output;
 use crate::soundness;
 use crate::statistic::Statistic;
-use crate::values::{self, why_not_comparable};
+use crate::values::{self, Values, why_not_comparable};
 
 /// Whether both sides are directories of several runs. A run in parts is a directory too, and one run.
 ///
@@ -35,6 +35,21 @@ pub fn are_folders(args: &CompareArgs) -> anyhow::Result<bool> {
     }
 }
 
+/// Where runs have the same number to its last digit: copies of one run say nothing of how runs differ.
+fn copies(side: &Values, folder: &Path) -> Option<String> {
+    let mut bits: Vec<u64> = side.numbers.iter().map(|number| number.to_bits()).collect();
+    bits.sort_unstable();
+    bits.dedup();
+    let twice = side.numbers.len() - bits.len();
+    (twice > 0).then(|| {
+        format!(
+            "{twice} of the {} runs of {} equal another to the last digit: copies count as runs of their own here",
+            side.numbers.len(),
+            folder.display()
+        )
+    })
+}
+
 /// Compares one number of each run, so that what differs from run to run is in the interval.
 pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     if args.output.is_some() || args.verbose {
@@ -53,6 +68,16 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))
         .map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
+    if let [old, other] = super::unlike(&quiet, &new).as_slice() {
+        warnings.push(format!(
+            "The runs were set unlike: quiet {old}; new {other}. Differences may come from that"
+        ));
+    }
+    warnings.extend(
+        [(&quiet, &args.quiet), (&new, &args.new)]
+            .into_iter()
+            .filter_map(|(side, folder)| copies(side, folder)),
+    );
     let unsound = values::unsound([&quiet, &new]);
     for ((side, folder), all) in [&quiet, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
         if !side.unsound.is_empty() {
@@ -94,7 +119,8 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     } else if args.one_line {
         let answer = words::comparison::of_runs(&found).1;
         let answer = words::unsound::headline(&unsound).unwrap_or_else(|| format!("{answer}."));
-        output::print_whole(&format!("{answer}\n"))?;
+        let sign = if warnings.is_empty() { "" } else { " ⚠" };
+        output::print_whole(&format!("{answer}{sign}\n"))?;
     } else {
         let what = quiet.subject.as_ref().map_or(String::new(), |subject| subject.describe());
         let answer = RunsAnswer {
