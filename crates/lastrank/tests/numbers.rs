@@ -119,3 +119,23 @@ fn a_column_that_its_own_condition_cut_gets_no_good_word_of_its_tail() {
         assert!(screen.contains('✔') && !screen.contains("values off"), "{screen}");
     }
 }
+
+#[test]
+fn one_line_of_a_fit_has_the_notes_of_its_screen() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = tail::Xoshiro::new(5);
+    let law = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
+    let mut values: Vec<f64> = (0..300).map(|_| law.sample(&mut random)).collect();
+    let said = |values: &[f64]| {
+        let text: String = values.iter().map(|value| format!("{value}\n")).collect();
+        std::fs::write(folder.path().join("t.txt"), text).unwrap();
+        [&["fit", "t.txt"][..], &["fit", "t.txt", "-q"]].map(|words| lastrank(folder.path(), words).out)
+    };
+    for out in said(&values) {
+        assert!(!out.contains("are sorted"), "{out}");
+    }
+    values.sort_by(f64::total_cmp);
+    for out in said(&values) {
+        assert!(out.contains("⚠ The values are sorted"), "{out}");
+    }
+}

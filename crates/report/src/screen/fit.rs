@@ -57,7 +57,8 @@ fn whole(period: f64) -> String {
 pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
     let plain = |value: f64| three(value);
     let show: Show = if seconds { &time } else { &plain };
-    law::verdict(found, what, show).2
+    let notes = law::notes(found, what, show).into_iter().map(|note| format!(" ⚠ {note}"));
+    law::verdict(found, what, show).2 + &notes.collect::<String>()
 }
 
 /// Whether a fit of a part alone may say more than that of all: not of one whose own fit is known to be of no use.
