@@ -53,6 +53,27 @@ impl Histogram {
         Self { buckets }
     }
 
+    /// Of values, in any order.
+    pub fn of_values(values: impl ExactSizeIterator<Item = u64>) -> Self {
+        /// So many are sorted sooner than all buckets are looked at.
+        const FEW: usize = 512;
+        if values.len() > FEW {
+            let mut counts = vec![0; BUCKETS];
+            values.for_each(|value| counts[bucket(value)] += 1);
+            return Self::of_counts(counts);
+        }
+        let mut buckets: Vec<(u32, u64)> = values.map(|value| (bucket(value) as u32, 1)).collect();
+        in_order(&mut buckets);
+        Self { buckets }
+    }
+
+    /// Of buckets that ascend, with their counts; `None` where they do not, or one is empty or none.
+    pub(crate) fn of_buckets(buckets: Vec<(u32, u64)>) -> Option<Self> {
+        let is_one = |(at, count): &(u32, u64)| (*at as usize) < BUCKETS && *count > 0;
+        let is_sound = ascend(&buckets) && buckets.iter().all(is_one);
+        is_sound.then_some(Self { buckets })
+    }
+
     /// Non-empty buckets, ascending, with their counts.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         self.buckets.iter().map(|(bucket, count)| (*bucket as usize, *count)).filter(|(at, _)| *at < BUCKETS)
@@ -60,16 +81,24 @@ impl Histogram {
 
     /// The total count.
     pub fn count(&self) -> u64 {
-        self.buckets.iter().map(|(_, count)| count).sum()
+        self.buckets.iter().fold(0, |sum, (_, count)| sum.saturating_add(*count))
     }
 
-    /// Adds the counts of another histogram.
+    /// Adds the counts of another histogram: one walk along two lists.
     pub fn merge(&mut self, other: &Self) {
-        let mut sums: std::collections::BTreeMap<u32, u64> = self.buckets.iter().copied().collect();
-        for (bucket, count) in &other.buckets {
-            *sums.entry(*bucket).or_default() += count;
+        if other.buckets.is_empty() {
+            return;
         }
-        self.buckets = sums.into_iter().collect();
+        // A file may say anything.
+        if !ascend(&self.buckets) {
+            in_order(&mut self.buckets);
+        }
+        if !ascend(&other.buckets) {
+            let mut other = other.clone();
+            in_order(&mut other.buckets);
+            return self.merge(&other);
+        }
+        self.buckets = zipped(&self.buckets, &other.buckets);
     }
 
     /// The `q`-quantile in ps, the value of rank `ceil(q n)`, within [`RELATIVE_ERROR`]; `None` if the
@@ -78,7 +107,7 @@ impl Histogram {
         let wanted = crate::quantile_rank(self.count() as usize, q)? as u64 + 1;
         let mut below = 0;
         for (bucket, count) in &self.buckets {
-            below += count;
+            below = count.saturating_add(below);
             if below >= wanted {
                 return Some(middle(*bucket as usize));
             }
@@ -90,13 +119,53 @@ impl Histogram {
     pub fn threshold(&self, most: u64) -> u64 {
         let mut above = 0;
         for (bucket, count) in self.buckets.iter().rev() {
-            above += count;
+            above = count.saturating_add(above);
             if above > most {
                 return edges(*bucket as usize).1.saturating_add(1);
             }
         }
         0
     }
+}
+
+/// Whether each bucket is above the one before.
+fn ascend(buckets: &[(u32, u64)]) -> bool {
+    buckets.is_sorted_by(|a, b| a.0 < b.0)
+}
+
+/// Sorts buckets and makes those that are the same one.
+fn in_order(buckets: &mut Vec<(u32, u64)>) {
+    buckets.sort_unstable_by_key(|(at, _)| *at);
+    buckets.dedup_by(|next, kept| {
+        let is_same = next.0 == kept.0;
+        if is_same {
+            kept.1 = kept.1.saturating_add(next.1);
+        }
+        is_same
+    });
+}
+
+/// Two ascending lists as one.
+fn zipped(one: &[(u32, u64)], other: &[(u32, u64)]) -> Vec<(u32, u64)> {
+    let mut all = Vec::with_capacity(one.len().max(other.len()) + 16);
+    let (mut i, mut k) = (0, 0);
+    while let (Some(&(a, n)), Some(&(b, m))) = (one.get(i), other.get(k)) {
+        all.push((
+            a.min(b),
+            if a == b {
+                n.saturating_add(m)
+            } else if a < b {
+                n
+            } else {
+                m
+            },
+        ));
+        i += usize::from(a <= b);
+        k += usize::from(b <= a);
+    }
+    all.extend_from_slice(&one[i..]);
+    all.extend_from_slice(&other[k..]);
+    all
 }
 
 /// The data of one site in a counting run: a histogram of all durations, and the duration from which its
@@ -135,7 +204,7 @@ impl Counted {
         self.histogram.merge(&other.histogram);
         self.total_s += other.total_s;
         self.bytes = self.bytes.saturating_add(other.bytes);
-        self.failed += other.failed;
+        self.failed = self.failed.saturating_add(other.failed);
         self.kept_from_ps = self.kept_from_ps.max(other.kept_from_ps);
     }
 
@@ -151,12 +220,24 @@ impl Counted {
     }
 }
 
-/// Merges what another rank counted into a list with one entry for each site.
-pub fn join(all: &mut Vec<Counted>, more: Counted) {
-    match all.iter_mut().find(|known| known.site == more.site) {
-        Some(known) => known.merge(&more),
-        None => all.push(more),
+/// Merges what another rank counted into a list with one entry for each site, by ascending number of the site.
+pub fn join(all: &mut Vec<Counted>, mut more: Vec<Counted>) {
+    more.sort_by_key(|one| one.site);
+    all.sort_by_key(|one| one.site);
+    let mut joined: Vec<Counted> = Vec::with_capacity(all.len().max(more.len()));
+    let (mut own, mut new) = (std::mem::take(all).into_iter().peekable(), more.into_iter().peekable());
+    loop {
+        let is_own = match (own.peek(), new.peek()) {
+            (Some(own), Some(new)) => own.site <= new.site,
+            (own, _) => own.is_some(),
+        };
+        let Some(next) = (if is_own { own.next() } else { new.next() }) else { break };
+        match joined.last_mut().filter(|last| last.site == next.site) {
+            Some(last) => last.merge(&next),
+            None => joined.push(next),
+        }
     }
+    *all = joined;
 }
 
 /// Removes, for each counted site, the samples below the greatest threshold of its ranks, so that the
@@ -217,6 +298,25 @@ mod tests {
         }
 
         #[test]
+        fn buckets_of_a_file_in_any_order_are_merged(values in proptest::collection::vec((0u32..40, 1u64..9), 0..60)) {
+            let (one, other) = values.split_at(values.len() / 2);
+            let of = |buckets: &[(u32, u64)]| Histogram { buckets: buckets.to_vec() };
+            let mut merged = of(one);
+            merged.merge(&of(other));
+            let mut sums = std::collections::BTreeMap::new();
+            values.iter().for_each(|(at, count)| *sums.entry(*at as usize).or_insert(0) += count);
+            if !other.is_empty() {
+                prop_assert_eq!(merged.buckets().collect::<Vec<_>>(), sums.into_iter().collect::<Vec<_>>());
+            }
+        }
+
+        #[test]
+        fn few_and_many_values_are_counted_alike(values in durations(), times in 1usize..4) {
+            let values = values.repeat(times);
+            prop_assert_eq!(Histogram::of_values(values.iter().copied()), counted(&values));
+        }
+
+        #[test]
         fn at_most_the_wanted_number_lies_at_or_above_a_threshold(values in durations(), most in 0u64..400) {
             let threshold = counted(&values).threshold(most);
             let above = values.iter().filter(|value| **value >= threshold).count() as u64;
@@ -258,10 +358,12 @@ mod tests {
     fn only_samples_above_the_threshold_of_every_rank_remain() {
         let of = |site, kept_from_ps| Counted { site, kept_from_ps, ..Counted::default() };
         let mut counted = Vec::new();
-        [of(3, 0), of(1, 50), of(3, 20)].into_iter().for_each(|one| join(&mut counted, one));
+        join(&mut counted, vec![of(3, 0), of(1, 50)]);
+        join(&mut counted, vec![of(4, 7), of(3, 20), of(3, 10)]);
+        join(&mut counted, Vec::new());
         assert_eq!(
             counted.iter().map(|one| (one.site, one.kept_from_ps)).collect::<Vec<_>>(),
-            [(3, 20), (1, 50)]
+            [(1, 50), (3, 20), (4, 7)]
         );
         let sample = |site, duration_ps, errno| Sample { site, duration_ps, errno, ..Sample::default() };
         let mut samples =

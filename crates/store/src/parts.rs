@@ -253,10 +253,12 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
             )));
         }
         run.samples.append(&mut part.samples);
-        for counted in part.facts.counted {
-            let Some(site) = mapping.get(counted.site as usize).copied() else { continue };
-            histogram::join(&mut run.facts.counted, Counted { site, ..counted });
-        }
+        let in_common = |counted: Counted| {
+            let site = *mapping.get(counted.site as usize)?;
+            Some(Counted { site, ..counted })
+        };
+        let counted = part.facts.counted.into_iter().filter_map(in_common).collect();
+        histogram::join(&mut run.facts.counted, counted);
         if let (Some(all), Some(own)) = (&mut run.facts.judgements, part.facts.judgements) {
             all.add_part(own, &|site| mapping.get(site as usize).copied());
         }

@@ -223,10 +223,8 @@ impl Together {
         let rank = record.rank;
         let own = self.numbers_of(&record, samples);
         let global = |site: u32| own.get(site as usize).copied().filter(|number| *number != NONE);
-        for counted in record.counted {
-            let site = own[counted.site as usize];
-            histogram::join(&mut self.histograms, Counted { site, ..counted });
-        }
+        let in_common = |counted: Counted| Counted { site: own[counted.site as usize], ..counted };
+        histogram::join(&mut self.histograms, record.counted.into_iter().map(in_common).collect());
         let last_site = record.last_site.and_then(global);
         self.ranks.insert(rank, Progress { samples: samples.len(), last_site });
         // A rank that was killed could not count its failures.
