@@ -4,7 +4,9 @@ mod common;
 
 use common::{data, json, number};
 use tail::congestion::{Basis, CompareOptions, ComparisonCode, compare, single_run};
-use tail::{Gev, Xoshiro};
+use tail::independence::check_share;
+use tail::verdict::{Levels, VerdictCode};
+use tail::{Gev, Series, Xoshiro};
 
 fn reference_matches(quiet: &[f64], new: &[f64], key: &str) {
     let found = compare(quiet, new, &CompareOptions { bootstrap: 199, ..CompareOptions::default() }).unwrap();
@@ -141,6 +143,30 @@ fn the_quoted_factor_is_never_one_that_the_verdict_rejects() {
     let slower: Vec<f64> = quiet.iter().map(|x| 1.05 * x).collect();
     let found = compare(&quiet, &slower, &options).unwrap();
     assert!(found.code == ComparisonCode::Slower && found.headline().by_law && found.p_equal < 1e-6);
+}
+
+#[test]
+fn what_is_said_against_either_sample_has_half_of_the_error_each() {
+    let options = CompareOptions { bootstrap: 19, ..CompareOptions::default() };
+    let mut random = Xoshiro::new(17);
+    let (mut by_fit, mut said) = (0, 0);
+    for _ in 0..60 {
+        let pair = [(); 2].map(|()| autoregression(0.2, 200, &mut random));
+        let found = compare(&pair[0], &pair[1], &options).unwrap();
+        for (arm, values) in [(&found.quiet, &pair[0]), (&found.new, &pair[1])] {
+            let refused = |share: f64| {
+                let share = share * Levels::INDEPENDENCE;
+                let checked = check_share(&Series::clean(values), 0.05, share).unwrap();
+                checked.rejected().any(|test| test.question.is_about_order())
+            };
+            assert!(arm.independent != refused(0.5) && arm.independent == arm.against.is_empty(), "{arm:?}");
+            by_fit += usize::from(refused(1.0));
+            said += usize::from(!arm.independent);
+            // What `fit` refuses gives no law, said or not.
+            assert!(!refused(1.0) || arm.verdict == Some(VerdictCode::NotIndependent), "{arm:?}");
+        }
+    }
+    assert!(said >= 20 && by_fit >= said + 5, "{said} said, {by_fit} by fit");
 }
 
 /// Reads that a cache serves, one in twenty of them from the disk, in whole nanoseconds; and the same from the disk alone.

@@ -196,7 +196,7 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
         };
         let what = format!("interval of k, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.factor.interval.contains(K))));
-        let what = format!("one factor against separate laws, n = {n} each");
+        let what = format!("one factor against separate distributions, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.factor.p < 0.05)));
         let found = compare(shifted, 7_000 + n as u64);
         let all = |hit: &dyn Fn(&congestion::ByLaw) -> bool| -> Vec<bool> {
@@ -204,7 +204,7 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
         };
         let what = format!("interval of the shift, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.shift.interval.contains(0.5))));
-        let what = format!("one shift against separate laws, n = {n} each");
+        let what = format!("one shift against separate distributions, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.shift.p < 0.05)));
         let found = compare(quiet, 8_000 + n as u64);
         let hits: Vec<bool> =

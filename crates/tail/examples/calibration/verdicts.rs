@@ -142,7 +142,7 @@ pub fn verdicts(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
             ("not independent", VerdictCode::NotIndependent),
             ("no maximum", VerdictCode::NoMaximum),
             ("rejected", VerdictCode::GevRejected),
-            ("another law preferred", VerdictCode::RivalPreferred),
+            ("another distribution preferred", VerdictCode::RivalPreferred),
         ];
         let hits: Vec<bool> =
             codes.iter().map(|code| against.iter().any(|(_, against)| code == against)).collect();

@@ -28,7 +28,7 @@ pub(crate) use sorted::hodges_lehmann_at;
 use serde::{Deserialize, Serialize};
 
 use crate::assess::{AssessOptions, judge_law};
-use crate::independence::{self, Question, TestFinding};
+use crate::independence::{self, Independence, Question, Test, TestFinding};
 use crate::verdict::{Levels, VerdictCode};
 use crate::{Dropped, Error, Gev, Interval, Series, argument};
 use likelihood::TwoSamples;
@@ -67,7 +67,7 @@ pub struct Arm {
     pub dropped: Dropped,
     /// Median.
     pub median: f64,
-    /// Whether they pass as independent draws of one law.
+    /// Whether they pass as independent draws of one law, at half of the error that `fit` spends on it.
     pub independent: bool,
     /// What speaks against it.
     pub against: Vec<TestFinding>,
@@ -177,7 +177,7 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
             return Err(Error::TooFew { found: series.len(), needed: 10 });
         }
         if series.sorted()[0] <= 0.0 {
-            return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
+            return Err(Error::Support { model: "a ratio", needs: "positive durations" });
         }
     }
     // What is joined does not depend on each other, so the results do not depend on the number of threads.
@@ -224,7 +224,20 @@ fn by_law([quiet, new]: [&Series; 2], robust: &Robust, separate: f64, level: f64
     ByLaw::of(&start, profiled, &shift, separate, &robust.hodges_lehmann.interval)
 }
 
-/// A sample by itself, and the negative log-likelihood of its own law if it has one. It is tested as `fit` does.
+/// The part of the error of stage one that either sample of a comparison has: one answer judges two of them.
+const EITHER: f64 = 0.5;
+
+/// What is said against the order of a sample, at its part of the error, what tells most first.
+fn against_order(checked: &Independence) -> Vec<&Test> {
+    let is_change = |test: &Test| matches!(test.question, Question::Trend | Question::Jump);
+    let is_shown = |test: &Test| test.p_adjusted < EITHER * checked.significance;
+    // A jump and a trend are told as one of them, shown by either.
+    let changes = checked.rejected().any(|test| is_change(test) && is_shown(test));
+    let told = |test: &&Test| if is_change(test) { changes } else { is_shown(test) };
+    checked.reasons().into_iter().filter(|test| test.question.is_about_order()).filter(told).collect()
+}
+
+/// A sample by itself, and the negative log-likelihood of its own law if it has one. Its law is judged as `fit` does.
 fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
     let options = AssessOptions { seed, ..AssessOptions::default() };
     let check = || independence::check_share(series, options.significance, Levels::INDEPENDENCE);
@@ -246,15 +259,14 @@ fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
         });
     let fit = fit.map(|(_, fit)| fit);
     // The equality is tested by ranks, which a distribution of several modes leaves valid.
-    let rejected =
-        || checked.iter().flat_map(|checked| checked.reasons()).filter(|test| test.question.is_about_order());
+    let rejected = checked.as_ref().map_or(Vec::new(), against_order);
     let arm = Arm {
         n: series.len(),
         dropped: series.dropped(),
         median: crate::series::measured_quantile(series.sorted(), 0.5),
-        independent: rejected().next().is_none(),
-        against: rejected().map(|test| test.finding.clone()).collect(),
-        level_moves: rejected().any(|test| matches!(test.question, Question::Trend | Question::Jump)),
+        independent: rejected.is_empty(),
+        level_moves: rejected.iter().any(|test| matches!(test.question, Question::Trend | Question::Jump)),
+        against: rejected.into_iter().map(|test| test.finding.clone()).collect(),
         inflation: robust::inflation_of(series),
         coarse: is_coarse(series),
         law: fit.as_ref().map(crate::gev::GevFit::law),
@@ -292,8 +304,8 @@ pub fn single_run(quiet: &Gev, duration: f64, level: f64) -> Result<Interval, Er
     let (low, high) = (quiet.quantile(tail), quiet.upper_quantile(tail));
     if low <= 0.0 {
         return Err(Error::Support {
-            model: "a congestion factor",
-            needs: "a quiet law of positive durations",
+            model: "a ratio",
+            needs: "a baseline distribution of positive durations",
         });
     }
     Ok(Interval::new(duration / high, duration / low, level))

@@ -44,7 +44,7 @@ pub fn several(quiet: &[f64], new: &[f64], level: f64) -> Result<SeveralRuns, Er
             return Err(Error::TooFew { found: side.len(), needed: 2 });
         }
         if side.iter().any(|value| !(*value > 0.0 && value.is_finite())) {
-            return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
+            return Err(Error::Support { model: "a ratio", needs: "positive durations" });
         }
     }
     let logs = sides.map(|side| side.iter().map(|value| value.ln()).collect::<Vec<f64>>());

@@ -157,7 +157,7 @@ pub fn factor_error(law: &Gev) -> Result<f64, Error> {
         return Err(Error::Parameter { what: "shape", value: law.shape, must: "above -1/2 (and below 5)" });
     }
     if law.location <= 0.0 {
-        return Err(Error::Support { model: "a congestion factor", needs: "positive durations" });
+        return Err(Error::Support { model: "a ratio", needs: "positive durations" });
     }
     let direction = [law.location / law.scale, 1.0, 0.0];
     Ok((2.0 / linalg::quadratic(&information(law.shape), &direction)).sqrt())
