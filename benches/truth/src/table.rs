@@ -2,10 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Bound, Cell, Known, Row, Study, full};
+use crate::{Bound, Cell, Known, Row, Screen, Study, full};
 
 /// Coverage that each printed interval has by itself.
 const COVERAGE: f64 = 0.95;
+
+/// The share of baselines of one stationary distribution that `watch` may refuse.
+const REFUSED: f64 = 0.05;
 
 /// Rates of false alarms keep those stated within a quarter.
 const RATES: Bound = Bound::Between(0.75, 1.25);
@@ -43,8 +46,10 @@ impl Study {
         }
         let refused = outcome.sentences.iter().filter(|(name, _)| name.starts_with("refused"));
         let refused = outcome.refused + refused.map(|(_, count)| count.said).sum::<u64>();
-        if refused > 0 {
-            rows.push(Row::share_of("refused", (refused, screens + outcome.refused), Bound::Open));
+        let accepts = self.cell.screen == Screen::Watch && covered;
+        if refused > 0 || accepts {
+            let most = if accepts { Bound::AtMost(REFUSED) } else { Bound::Open };
+            rows.push(Row::share_of("refused", (refused, screens + outcome.refused), most));
         }
         rows
     }
@@ -52,7 +57,7 @@ impl Study {
 
 /// The head of the table.
 pub const HEAD: &str =
-    "| screen, law, values | row | stated | counted | 95% | of | |\n|---|---|--:|--:|--:|--:|---|\n";
+    "| screen, distribution, values | row | stated | counted | 95% | of | |\n|---|---|--:|--:|--:|--:|---|\n";
 
 /// The table of all studies.
 pub fn markdown(studies: &[Study]) -> String {
@@ -245,7 +250,7 @@ pub fn failures(studies: &[Study], known: &[Known]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Count, Outcome, Screen};
+    use crate::{Base, Count, Law, Outcome};
 
     fn row(cell: &Cell, of: usize) -> String {
         format!("| {}: {FALSE} | 6 | 0 to 6 | 1.0 | 0.5 | {of} |  |\n", cell.name())
@@ -268,5 +273,23 @@ mod tests {
         assert_eq!(format!("{c}\n"), row(&third, third.draws));
         assert!(new.starts_with("above\n") && new.ends_with("below\n"), "{new}");
         assert!(with_table("no marks", &[], "").is_err());
+    }
+
+    #[test]
+    fn of_baselines_of_one_distribution_one_in_twenty_may_be_refused() {
+        let law = Law::of(Base::Gev(0.1)).ar(0.6);
+        let refused = |screen: Screen, law: Law, said: u64| {
+            let sentences = [("refused: dependent", Count { said, wrong: said })].into();
+            let outcome = Outcome { screens: 200, with_a_false_one: 0, sentences, ..Outcome::default() };
+            let study = Study { cell: Cell::of(screen, law, 400, (200, 0)), outcome };
+            let rows = study.rows();
+            rows.into_iter().find(|row| row.name == "refused").map(|row| (row.count, row.breaks()))
+        };
+        assert_eq!(refused(Screen::Watch, law, 0), Some((0, false)));
+        assert_eq!(refused(Screen::Watch, law, 10), Some((10, false)));
+        assert_eq!(refused(Screen::Watch, law, 30), Some((30, true)));
+        // Nothing is stated of what changes, or of other screens.
+        assert_eq!(refused(Screen::Watch, law.ar(0.9), 30), Some((30, false)));
+        assert_eq!(refused(Screen::Scale, law, 30), Some((30, false)));
     }
 }
