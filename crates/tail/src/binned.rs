@@ -72,7 +72,7 @@ pub enum TooCoarse {
         share: f64,
     },
     /// A bin without a width, or with bounds that are none.
-    #[error("a bin reaches from {low} to {high}, which holds no value of a continuous law")]
+    #[error("a bin reaches from {low} to {high}, which holds no value of a continuous distribution")]
     NoWidth {
         /// Its lower bound.
         low: f64,

@@ -116,7 +116,7 @@ impl Baseline {
         let n = series.len();
         let alpha = options.false_alarms;
         if !(alpha >= 0.1 / n as f64 && alpha < 0.5) {
-            let must = "below 0.5 and at least 0.1 / n of the baseline: measure more quiet runs";
+            let must = "below 0.5 and at least 0.1 / n of the baseline: measure more baseline runs";
             return Err(Error::Parameter { what: "false-alarm rate", value: alpha, must }.into());
         }
         for (what, value) in [("run length", options.run_length), ("factor", options.factor)] {
@@ -311,7 +311,7 @@ fn spike(
         return Err(Error::Parameter {
             what: "false-alarm rate",
             value: alpha,
-            must: "one that so few quiet runs support: no threshold keeps it, measure more",
+            must: "one that so few baseline runs support: no threshold keeps it, measure more",
         });
     }
     let value = anchor.value(law, average);

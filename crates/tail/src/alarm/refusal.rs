@@ -66,7 +66,10 @@ impl std::fmt::Display for Refusal {
             Refusal::LevelMoved { .. } => write!(to, "its level moves"),
             Refusal::Dependent { .. } => write!(to, "its runs depend on each other"),
             Refusal::TooFewToCount { runs, needed, .. } => {
-                write!(to, "no law describes it, and {runs} runs are too few to count: {needed} are needed")
+                write!(
+                    to,
+                    "no distribution describes it, and {runs} runs are too few to count: {needed} are needed"
+                )
             }
         }
     }
