@@ -18,6 +18,7 @@ mod diagnostics;
 mod exit;
 mod experiments;
 mod json_text;
+mod kept_answer;
 mod live;
 mod output;
 mod program;

@@ -1,7 +1,7 @@
 //! The numbers of a run's answer, computed once: screen, `-q`, JSON, `ls`, page and Python show these and no others.
 
 use samples::{Facts, SiteKind, VerifiedFacts};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::choice::{READS, WRITES, choose, is_pause, is_set_up};
 use crate::interval::QuantileInterval;
@@ -39,7 +39,7 @@ pub struct Wish<'a> {
 }
 
 /// The one set of numbers that a run's answer is made of.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct AnswerNumbers {
     /// What the run is about: one row; several of a mix or of phases; none where the table is the answer, or an answer that
     /// the program declares.
@@ -68,7 +68,7 @@ pub struct AnswerNumbers {
 }
 
 /// The numbers of one row of an answer.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct AnswerPart {
     /// `write / fwrite`, or the label of the block whose steps count.
     pub name: String,
@@ -114,7 +114,7 @@ pub struct AnswerPart {
 }
 
 /// What the quantiles of an answer are of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AnswerValue {
     /// An operation, from its begin to its end.

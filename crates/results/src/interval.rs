@@ -1,6 +1,6 @@
 //! Distribution-free intervals of quantiles, which stay valid if slow operations come in clusters.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tail::congestion::Ends;
 use tail::enclosed::{FEWEST_BEYOND, InOrder};
 
@@ -16,7 +16,7 @@ const FEWEST_FOR_WIDTH: f64 = 10.0;
 /// n / τ, where τ is the variance of the share of slower values in the order in which they began, beside that of
 /// independent ones; 1 unless a test at 1% shows that slower values, or those above the median, come together
 /// ([`tail::independence::exceedances`]).
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantileInterval {
     /// 0.5 to 0.9999.
     pub probability: f64,

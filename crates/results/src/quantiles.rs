@@ -1,10 +1,10 @@
 //! Quantiles of durations, of values or of a histogram.
 
 use samples::Counted;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// Quantiles: that of probability p is the value of rank ⌈p·n⌉; `None` where there are fewer than 1/(1-p) values.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Quantiles {
     /// The smallest.
     pub min: f64,

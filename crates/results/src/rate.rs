@@ -1,11 +1,11 @@
 //! Requested against achieved rate, of operations under `rate`.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::columns::Stream;
 
 /// What was asked for and what came of it: begun operations a second, summed over ranks.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct KeptRate {
     /// By the moments at which operations were due.
     pub asked_per_second: f64,

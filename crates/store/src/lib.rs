@@ -30,6 +30,7 @@ mod parts;
 mod read;
 mod replace;
 mod sound;
+mod summary;
 mod thrift;
 mod write;
 
@@ -41,6 +42,7 @@ pub use parts::{PartsFolder, has_parts, parts_of, remove_other_parts, write_part
 pub use read::{OTHER_FILE, expecting_panics, is_foreign, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};
+pub use summary::{keep_answer, kept_answer, reduced};
 pub use write::{Writer, arrange, write};
 
 /// Reads a run: a run file, or a directory of parts as one logical run. What its facts call a warm-up is left out.

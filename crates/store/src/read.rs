@@ -101,7 +101,7 @@ pub(crate) fn facts_of_file(path: &Path) -> Result<samples::Facts, Error> {
         .map_err(|cause| damaged(format!("its facts are not what this version expects ({cause})")))
 }
 
-fn open(path: &Path) -> Result<File, Error> {
+pub(crate) fn open(path: &Path) -> Result<File, Error> {
     let io = |cause| Error::io("read", path, cause);
     let not_parquet = |why: &str| Error::NotParquet { path: path.into(), why: why.into() };
     // Who opens a pipe waits for its other end.
@@ -132,16 +132,16 @@ fn open(path: &Path) -> Result<File, Error> {
 }
 
 /// What the footer of a run file says besides its columns.
-struct Footer {
-    facts: String,
-    sites: String,
-    checksums: Option<String>,
-    writer: String,
-    rows: i64,
+pub(crate) struct Footer {
+    pub(crate) facts: String,
+    pub(crate) sites: String,
+    pub(crate) checksums: Option<String>,
+    pub(crate) writer: String,
+    pub(crate) rows: i64,
 }
 
 impl Footer {
-    fn of(path: &Path, footer: &FileMetaData) -> Result<Self, Error> {
+    pub(crate) fn of(path: &Path, footer: &FileMetaData) -> Result<Self, Error> {
         let value = |key: &str| {
             footer
                 .key_value_metadata()?
@@ -177,7 +177,7 @@ impl Footer {
 
     /// The checksums of facts and values that hold for this file, after a check of its data; a file that
     /// another tool wrote anew has none that do, and gets a note.
-    fn checked(&self, path: &Path, notes: &mut Vec<String>) -> Result<Option<(u32, u32)>, Error> {
+    pub(crate) fn checked(&self, path: &Path, notes: &mut Vec<String>) -> Result<Option<(u32, u32)>, Error> {
         let damaged = |what: String| Error::Damaged { path: path.into(), what };
         let checksums = match &self.checksums {
             Some(words) => {

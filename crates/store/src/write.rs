@@ -13,7 +13,7 @@ use samples::{Facts, Run, Sample, Site};
 use crate::columns::{CHECKSUM_KEY, FACTS_KEY, SCHEMA, SCHEMA_KEY, SITES_KEY};
 use crate::columns::{properties, schema, sum_of_texts};
 use crate::group::{GroupWriter, RunOfRows, Table};
-use crate::{Error, Replacement};
+use crate::{Error, Replacement, summary};
 
 /// Rows of a row group: what the writer holds in memory besides the run (about 100 bytes a row).
 const GROUP_ROWS: usize = 1 << 18;
@@ -40,6 +40,7 @@ pub fn write(path: &Path, run: &Run) -> Result<(), Error> {
             writer.append(&chunk)?;
         }
     }
+    writer.further = summary::pairs(run);
     writer.finish(&run.facts)
 }
 
@@ -110,6 +111,8 @@ pub struct Writer {
     pending: Vec<Sample>,
     rows: u64,
     of_values: crc32fast::Hasher,
+    /// Further keys of the footer.
+    further: Vec<(&'static str, String)>,
 }
 
 impl Writer {
@@ -138,6 +141,7 @@ impl Writer {
             pending: Vec::new(),
             rows: 0,
             of_values: crc32fast::Hasher::new(),
+            further: Vec::new(),
         })
     }
 
@@ -213,7 +217,7 @@ impl Writer {
             (SITES_KEY, sites),
             (CHECKSUM_KEY, checksum),
         ];
-        for (key, value) in pairs {
+        for (key, value) in pairs.into_iter().chain(std::mem::take(&mut self.further)) {
             self.file.append_key_value_metadata(KeyValue::new(key.to_string(), value));
         }
         let path = self.path;

@@ -11,13 +11,13 @@ use anyhow::{Context, bail};
 use report::Table;
 use report::shell::{file_argument, quoted};
 use results::{AnswerNumbers, AnswerPart, Columns, Wish};
-use samples::{Facts, Judgements};
+use samples::{Facts, Judgements, Run};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
 use crate::exit::Status;
 use crate::working::Working;
-use crate::{output, system};
+use crate::{kept_answer, output, system};
 
 /// One run of a folder.
 #[derive(Debug, Serialize)]
@@ -70,10 +70,9 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
     let mut facts = Vec::new();
     let mut unreadable = Vec::new();
     for path in candidates(&args.directory)? {
-        let mut columns = Columns::default();
-        match store::scan(&path, &mut |samples| columns.push(samples)) {
-            Ok(run) => {
-                runs.push(listed(path, columns, &run));
+        match with_numbers(&path) {
+            Ok((run, numbers, judgements)) => {
+                runs.push(listed(path, numbers, judgements, &run));
                 facts.push(run.facts);
             }
             Err(why) => unreadable.push(why),
@@ -187,12 +186,25 @@ fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     Ok(found)
 }
 
-fn listed(file: PathBuf, columns: Columns, run: &samples::Run) -> ListedRun {
+/// A run without its samples, the numbers of its first screen and what was found in it: of its footer, or else of its
+/// samples.
+fn with_numbers(file: &Path) -> Result<(Run, AnswerNumbers, Judgements), store::Error> {
+    if let Some((run, numbers)) = kept_answer::of_file(file)
+        && let Some(judgements) = run.facts.judgements.clone()
+    {
+        return Ok((run, numbers, judgements));
+    }
+    let mut columns = Columns::default();
+    let run = store::scan(file, &mut |samples| columns.push(samples))?;
     let rows = results::of_columns(columns, &run.facts, &run.sites);
+    let numbers = AnswerNumbers::of(&rows, &run.facts, Wish::default());
+    let judgements = results::judgements(&run, &rows);
+    Ok((run, numbers, judgements))
+}
+
+fn listed(file: PathBuf, numbers: AnswerNumbers, judgements: Judgements, run: &Run) -> ListedRun {
     let facts = &run.facts;
-    let numbers = AnswerNumbers::of(&rows, facts, Wish::default());
     let names: Vec<String> = numbers.parts.iter().map(AnswerPart::told).collect();
-    let judgements = results::judgements(run, &rows);
     // As on the screen: no rate and no time of a run with wrong data.
     let is_shown = report::are_shown(&judgements);
     let only = numbers.only().filter(|_| is_shown);

@@ -17,7 +17,7 @@ use crate::commands::explain::things;
 use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::program::Planned;
-use crate::{output, written};
+use crate::{kept_answer, output, written};
 
 /// How long ranks of a killed run may still be there.
 const DYING: Duration = Duration::from_secs(2);
@@ -278,6 +278,9 @@ pub fn deliver(
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
     let mut report = read.then(|| report::build(&outcome.run, &report_options(paths, args)));
+    if let (true, Some(report)) = (stored, &report) {
+        kept_answer::keep(&paths.run, &outcome.run.facts, &report.numbers);
+    }
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
         _ => Ok(()),
