@@ -238,7 +238,7 @@ fn patterns(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     for (kind, level) in
         [ViewKind::Row, ViewKind::Table].into_iter().flat_map(|kind| (0..4).map(move |l| (kind, l)))
     {
-        let layout = Layout { kind, blocks: 5, element: 1000 + u64::from(level) * 97, level };
+        let layout = Layout::in_turn(kind, (5, 1000 + u64::from(level) * 97), level);
         let path = format!("{directory}/world-{kind:?}-{level}");
         one_pattern(comm, &layout, &path, what)?;
         if let (Some(group), Some(color)) = (&group, color) {
@@ -311,7 +311,7 @@ fn transfer(
     let mut file = collective::open(&mut driver, comm, (path, mode), &prepared, None)
         .map_err(|outcome| ("open", outcome.errno))?;
     // SAFETY: the memory holds every block, one behind the other, and lives beyond the transfer.
-    let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), layout, false) };
+    let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), false) };
     let moved = file.transfer(&mut driver, comm, (layout, direction), (&blocks, &prepared));
     if !moved.ok() || moved.value != memory.len() as u64 {
         return Err(("transfer", moved.errno));
@@ -341,13 +341,13 @@ fn io(comm: &dyn Comm, words: &[String]) -> Result<(), String> {
     else {
         return Err("io DIR LEVEL ELEMENT BLOCKS ROUNDS".into());
     };
-    let layout = Layout { kind: ViewKind::Table, blocks, element, level: level as u8 };
+    let layout = Layout::in_turn(ViewKind::Table, (blocks, element), level as u8);
     let path =
         std::ffi::CString::new(format!("{directory}/pattern-ours")).map_err(|error| error.to_string())?;
     let errno = |errno: i32| format!("errno {errno} {}", collective::take_error().unwrap_or_default());
     let mut memory = vec![comm.rank() as u8 + 1; layout.bytes() as usize];
     // SAFETY: the memory holds every block, one behind the other, and lives beyond the transfers.
-    let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), &layout, false) };
+    let blocks = unsafe { Blocks::new(memory.as_mut_ptr(), memory.len(), false) };
     let mut driver = Posix::default();
     let mut preparations = Preparations::default();
     let prepared =

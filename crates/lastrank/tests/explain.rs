@@ -27,6 +27,25 @@ fn groups_layouts_meetings_work_and_space_of_a_billion_operations() {
 }
 
 #[test]
+fn shapes_of_patterns_are_drawn() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = "define pattern {\"tiles\", \"subarray\", [48, 60], [24, 30], [$$grank / 2 * 24, ($$grank % 2) * 30], 8, 3};\n\
+         define pattern {\"planes\", \"subarray\", [9, 4, 5], [9, 2, 3], [0, 1, $$grank / 2], 8, 0};\n\
+         define pattern {\"cyclic\", \"darray\", [7, 13], [2, 3], [0, 2], 512, 1};\n\
+         define pattern {\"strides\", \"nested\", $$grank * 4k, [3, 2], [64k, 16k], 4k, 2};\n\
+         define pattern {\"pieces\", \"list\", [$$grank * 8k, 100k + $$grank * 100], [4k, 100], 0};\n\
+         pwrite(\"a\", \"tiles\"); pwrite(\"b\", \"planes\"); pwrite(\"c\", \"cyclic\"); pwrite(\"d\", \"strides\");\n";
+    std::fs::write(folder.path().join("a.ppl"), program).unwrap();
+    let done = lastrank(folder.path(), &["explain", "a.ppl", "-n", "4"]);
+    insta::assert_snapshot!("shapes", all(&done));
+    let json = lastrank(folder.path(), &["explain", "a.ppl", "-n", "4", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    let shape = &value["explanation"]["patterns"][0]["shape"];
+    assert_eq!(shape["scale"]["elements"], serde_json::json!([3, 3, 1]));
+    assert_eq!((&shape["word"], &shape["end"]), (&"subarray".into(), &(48 * 60 * 8).into()));
+}
+
+#[test]
 fn the_same_as_json() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("a.ppl"), PROGRAM).unwrap();

@@ -89,6 +89,9 @@ required {
     type_subarray = "MPI_Type_create_subarray"
         (c_int, *const c_int, *const c_int, *const c_int, c_int, Handle, *mut Handle);
     type_hvector = "MPI_Type_create_hvector" (c_int, c_int, i64, Handle, *mut Handle);
+    type_hindexed = "MPI_Type_create_hindexed" (c_int, *const c_int, *const i64, Handle, *mut Handle);
+    type_darray = "MPI_Type_create_darray"
+        (c_int, c_int, c_int, *const c_int, *const c_int, *const c_int, *const c_int, c_int, Handle, *mut Handle);
     type_resized = "MPI_Type_create_resized" (Handle, i64, i64, *mut Handle);
     type_commit = "MPI_Type_commit" (*mut Handle);
     type_free = "MPI_Type_free" (*mut Handle);

@@ -2,7 +2,7 @@
 
 mod touched;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::code::{GroupId, SiteId};
 use crate::commands::{Class, Command, CommandSpec, Effect, Kind, Yields, mode};
 use crate::counted_files::NamedFiles;
 use crate::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, run};
-use crate::plan::Plan;
+use crate::plan::{Group, Pattern, Plan};
 use crate::value::Value;
 
 use touched::show;
@@ -129,6 +129,8 @@ struct Counter<'p> {
     touched: Touched,
     /// The command being counted.
     command: &'static str,
+    /// Of patterns with a shape, by number and group: bytes of this rank, and the end of the file.
+    shapes: HashMap<(usize, usize), (u64, u64)>,
 }
 
 impl<'p> Counter<'p> {
@@ -153,6 +155,7 @@ impl<'p> Counter<'p> {
             removed: Vec::new(),
             touched: Touched::default(),
             command: "",
+            shapes: HashMap::new(),
         }
     }
 
@@ -388,12 +391,32 @@ impl<'p> Counter<'p> {
 
     /// Bytes of one rank and of all ranks for the pattern that an argument names. The next argument may be
     /// the group.
-    fn pattern_bytes(&self, at: usize, arguments: &Arguments) -> (u64, u64) {
-        let pattern = arguments.int(at).and_then(|number| self.plan.patterns.get(number as usize));
+    fn pattern_bytes(&mut self, at: usize, arguments: &Arguments) -> (u64, u64) {
+        let number = arguments.int(at).map_or(usize::MAX, |number| number as usize);
+        let Some(pattern) = self.plan.patterns.get(number) else { return (0, 0) };
         let group = arguments.int(at + 1).map_or(0, |number| number as usize);
-        let ranks = self.plan.groups.get(group).map_or(1, |group| group.ranks.len() as u64);
-        pattern.map_or((0, 0), |pattern| (pattern.bytes(), pattern.bytes().saturating_mul(ranks)))
+        let members = self.plan.groups.get(group);
+        if pattern.shape.is_none() {
+            let ranks = members.map_or(1, |group| group.ranks.len() as u64);
+            return (pattern.bytes(), pattern.bytes().saturating_mul(ranks));
+        }
+        let (plan, rank) = (self.plan, self.rank);
+        let of_shape = || members.map_or((0, 0), |group| shape_bytes(plan, (pattern, group), rank));
+        *self.shapes.entry((number, group)).or_insert_with(of_shape)
     }
+}
+
+/// Bytes of one rank, and the end of the file, of a pattern with a shape.
+fn shape_bytes(plan: &Plan, (pattern, group): (&Pattern, &Group), rank: u32) -> (u64, u64) {
+    let (mut own, mut end) = (0, 0);
+    for place in 0..group.ranks.len() as u32 {
+        let pieces = plan.pieces(pattern, group, place).unwrap_or_default();
+        end = pieces.iter().map(|piece| piece.offset + piece.bytes).fold(end, u64::max);
+        if group.place(rank) == Some(place) {
+            own = pieces.iter().map(|piece| piece.bytes).sum();
+        }
+    }
+    (own, end)
 }
 
 impl Machine for Counter<'_> {

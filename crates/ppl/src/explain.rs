@@ -1,12 +1,16 @@
 //! Explains what a program will do: groups, layouts of patterns, meetings of ranks, amount of work.
 
+mod shape;
+
 use samples::SiteKind;
 use serde::Serialize;
 
-use crate::code::{Expr, GroupId, SiteId, Step};
-use crate::commands::{Command, Kind};
+use crate::code::{GroupId, Step};
+use crate::commands::Command;
 use crate::count::{Details, WorkCount, details};
-use crate::plan::{Pattern, Plan};
+use crate::plan::{Pattern, Plan, pattern_uses};
+
+pub use shape::{PictureScale, ShapeLayout};
 
 /// The largest number of ranks whose work is counted.
 pub const MOST_RANKS: u32 = 64;
@@ -73,6 +77,9 @@ pub struct PatternLayout {
     pub total_bytes: u64,
     /// Whether a command uses the pattern with this group.
     pub used: bool,
+    /// What is special about a pattern with a shape.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shape: Option<ShapeLayout>,
 }
 
 /// A place in the program where ranks wait for each other.
@@ -142,50 +149,18 @@ fn work(details: Vec<Details>) -> Vec<RankWork> {
     out
 }
 
-/// Every call of a command in the code: the command, its arguments, its site.
-fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ {
-    let statements = plan.code.steps.iter().filter_map(|step| match *step {
-        Step::Command { command, count, first, site } => Some((command, first, u32::from(count), site)),
-        _ => None,
-    });
-    let values = plan.code.exprs.iter().filter_map(|expr| match *expr {
-        Expr::Command(at) => {
-            let call = plan.code.calls[at as usize];
-            Some((call.command(), call.first, call.count, call.site))
-        }
-        _ => None,
-    });
-    statements.chain(values)
-}
-
 /// The layouts of patterns for the groups that use them.
 fn layouts(plan: &Plan) -> Vec<PatternLayout> {
-    let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
-    for (command, first, count, site) in calls(plan) {
-        let position = |kind| command.spec().position(kind);
-        let number = |kind| match plan.code.exprs.get(first as usize + position(kind)?) {
-            Some(Expr::Int(number)) if position(kind)? < count as usize => Some(*number as u32),
-            _ => None,
-        };
-        let Some(pattern) = number(Kind::Pattern) else { continue };
-        let group = number(Kind::Group).map_or(plan.site(site).group, GroupId);
-        let pair = (pattern as usize, group, true);
-        if !pairs.contains(&pair) {
-            pairs.push(pair);
+    let of_use = |(pattern, group, used): (usize, GroupId, bool)| {
+        Some(layout(plan.patterns.get(pattern)?, plan.groups.get(group.index())?, used))
+    };
+    let mut layouts: Vec<PatternLayout> = pattern_uses(plan).into_iter().filter_map(of_use).collect();
+    for (layout, (pattern, group, _)) in layouts.iter_mut().zip(pattern_uses(plan)) {
+        if plan.patterns[pattern].shape.is_some() {
+            layout.take_shape(plan, &plan.patterns[pattern], &plan.groups[group.index()]);
         }
     }
-    for (at, pattern) in plan.patterns.iter().enumerate() {
-        if !pairs.iter().any(|(used, ..)| *used == at) {
-            pairs.push((at, pattern.group.unwrap_or(GroupId::WORLD), false));
-        }
-    }
-    pairs.sort_by_key(|(pattern, group, _)| (*pattern, group.0));
-    pairs
-        .into_iter()
-        .filter_map(|(pattern, group, used)| {
-            Some(layout(plan.patterns.get(pattern)?, plan.groups.get(group.index())?, used))
-        })
-        .collect()
+    layouts
 }
 
 fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> PatternLayout {
@@ -202,6 +177,7 @@ fn layout(pattern: &Pattern, group: &crate::plan::Group, used: bool) -> PatternL
         collective: pattern.is_collective(),
         total_bytes: pattern.bytes().saturating_mul(group.ranks.len() as u64),
         used,
+        shape: None,
     }
 }
 
@@ -214,6 +190,9 @@ impl PatternLayout {
     /// A picture with a row for each rank and a column for each block of the file; each cell is the number of
     /// the transfer that moves the block. The first row is the offset in blocks.
     pub fn picture(&self) -> String {
+        if let Some(shape) = &self.shape {
+            return shape.picture();
+        }
         let members = self.ranks.len() as u64;
         let blocks = self.blocks.saturating_mul(members);
         let shown = blocks.min(MOST_BLOCKS);

@@ -109,6 +109,26 @@ const CASES: &[Case] = &[
          assert p99(\"raed\") < 5ms;\nassert p50(\"step-1\") < 1s && count(\"write/write\") > 0 && mean(\"barrier\") < 1s;",
     ),
     case("default outside its range", "define param \"n\" $n 0 from 1"),
+    case(
+        "pattern shape",
+        "define pattern {\"a\", \"subaray\", [4], [2], [0], 8, 1};\ndefine pattern {\"b\", \"diagonal\", [4], 8, 1};\n\
+         define pattern {\"c\", \"shared\", 4, 1k, 0};\ndefine pattern {\"d\", \"list\", [0], 3};\n\
+         $x = 1;\ndefine pattern {\"e\", \"list\", [$x * 4k], 1k, 3};",
+    ),
+    on_four(
+        "pattern shape of ranks",
+        "define pattern {\"a\", \"subarray\", [4], [2, 2], [0], 8, 1};\n\
+         define pattern {\"b\", \"subarray\", [4, 6], [4, 2], [0, 2 * $$grank], 8, 1};\n\
+         define pattern {\"c\", \"darray\", [8, 8], [1, 1], [3, 2], 8, 3};\n\
+         define pattern {\"d\", \"nested\", 0, [2, 2], [8, 8], 8, 3};\n\
+         define pattern {\"e\", \"list\", [0, 4k], [1k, 1k, 1k], 0};\n\
+         define pattern {\"f\", \"list\", [4k, 0], 1k, 2};\ndefine pattern {\"g\", \"list\", 4k, 1k, 0};\n\
+         define pattern {\"h\", \"list\", [-1], 1k, 0};\ndefine pattern {\"i\", \"list\", [\"a\"], 1k, 0};\n\
+         define pattern {\"j\", \"nested\", 0, [2000000], [8], 8, 0};\n\
+         define pattern {\"k\", \"list\", [9223372036854775807], 1k, 0};\n\
+         define pattern {\"l\", \"subarray\", [], [], [], 8, 0};\n\
+         define pattern {\"m\", \"list\", [1 / $$grank], 8, 0};\npwrite(\"f\", \"c\");",
+    ),
     case("pattern type", "define pattern {\"p\", 3, 4, 1k, 1};"),
     Case {
         parameters: &[("siez", "4"), ("other", "1")],

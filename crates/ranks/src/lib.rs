@@ -28,6 +28,7 @@ pub mod launcher;
 pub mod layout;
 pub mod meeting;
 mod message;
+mod pieces;
 mod placement;
 mod processes;
 mod rank;

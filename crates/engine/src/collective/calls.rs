@@ -65,11 +65,8 @@ impl CallsFile {
         let mut total = Outcome::default();
         let once = layout.is_whole();
         // A single rank's blocks lie one behind the other, in the file as in memory.
-        let (parts, length) = match once && ranks == 1 {
-            true => (1, layout.bytes()),
-            false => (layout.blocks, layout.element),
-        };
-        for part in 0..parts {
+        let joined = once && ranks == 1 && layout.pieces.is_none();
+        for part in 0..if joined { 1 } else { layout.rounds() } {
             if layout.is_collective() && (part == 0 || !once) && comm.barrier(0).is_err() {
                 return Outcome { errno: libc::ECANCELED, ..total };
             }
@@ -77,7 +74,14 @@ impl CallsFile {
                 // The other ranks still wait at each collective transfer.
                 continue;
             }
-            let memory = if parts == 1 { blocks.whole(layout.blocks) } else { blocks.block(part) };
+            if part >= layout.blocks && !joined {
+                // Others have more pieces.
+                continue;
+            }
+            let (memory, length) = match joined {
+                true => (blocks.whole(layout), layout.bytes()),
+                false => (blocks.block(layout, part), layout.length(part)),
+            };
             let Some(memory) = memory else {
                 total.errno = libc::EFAULT;
                 continue;
@@ -111,7 +115,7 @@ impl CallsFile {
         comm: &dyn Comm,
         (layout, direction): (&Layout, Direction),
     ) -> Outcome {
-        let all = layout.offset(layout.blocks, 0, comm.size()) as usize;
+        let all = layout.file_bytes(comm.size()).unwrap_or(0) as usize;
         // SAFETY: the driver moves no content.
         let moved = unsafe {
             match direction {

@@ -36,17 +36,20 @@ impl TransferMemory {
         layout.file_bytes(ranks).ok_or(libc::EFBIG)?;
         let small = layout.bytes() <= SCRATCH_LIMIT as u64;
         let complete = layout.is_whole() || keep || (write && small);
-        let mut made = Self { memory: None, complete, layout: *layout, rank, ranks };
+        let mut made = Self { memory: None, complete, layout: layout.clone(), rank, ranks };
         let Some((author, name)) = author else { return Ok(made) };
         let length = if complete { layout.bytes() } else { layout.element };
         let mut memory = Buffer::take(usize::try_from(length).map_err(|_| libc::ENOMEM)?)?;
         if write && layout.element > 0 {
-            let element = layout.element as usize;
             let kind = if complete { ContentKind::Placed } else { ContentKind::Memory };
             let stream = author.stream(name, kind);
-            for (number, part) in (0..layout.blocks).zip(memory.bytes_mut().chunks_exact_mut(element)) {
+            let mut rest = memory.bytes_mut();
+            for number in 0..if complete { layout.blocks } else { layout.blocks.min(1) } {
+                let length = if complete { layout.length(number) } else { layout.element };
+                let Some((part, behind)) = rest.split_at_mut_checked(length as usize) else { break };
                 let offset = if complete { layout.offset(number, rank, ranks) } else { 0 };
                 stream.fill(author.rank, offset, part);
+                rest = behind;
             }
         }
         made.memory = Some(memory);
@@ -55,14 +58,16 @@ impl TransferMemory {
 
     /// What was read, block by block, with its offsets in the file.
     pub fn parts(&self) -> impl Iterator<Item = (&[u8], u64)> {
-        let element = self.layout.element as usize;
-        let found = match self.memory.as_ref().filter(|_| self.complete && element > 0) {
+        let found: &[u8] = match self.memory.as_ref().filter(|_| self.complete && self.layout.element > 0) {
             // SAFETY: the transfer is over, and the memory is of this one alone.
             Some(memory) => unsafe { memory.bytes(memory.length()) },
             None => &[],
         };
-        let blocks = found.chunks_exact(element.max(1)).zip(0..self.layout.blocks);
-        blocks.map(|(found, number)| (found, self.layout.offset(number, self.rank, self.ranks)))
+        (0..self.layout.blocks).map_while(move |number| {
+            let (begin, length) = (self.layout.memory(number)?, self.layout.length(number));
+            let part = found.get(begin as usize..(begin + length) as usize)?;
+            Some((part, self.layout.offset(number, self.rank, self.ranks)))
+        })
     }
 
     /// The memory of the blocks.
@@ -72,6 +77,6 @@ impl TransferMemory {
             None => (std::ptr::dangling_mut(), 0),
         };
         // SAFETY: the buffer is as long as it says, and lives as long as `self`, which whoever transfers keeps.
-        unsafe { Blocks::new(base, length, &self.layout, !self.complete) }
+        unsafe { Blocks::new(base, length, !self.complete) }
     }
 }

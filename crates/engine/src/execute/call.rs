@@ -112,7 +112,7 @@ pub enum Collective<'a> {
     /// Remove: one rank does it, all go on.
     Delete(&'a CStr),
     /// Write or read by a pattern.
-    Transfer(Target<'a>, Direction, Layout),
+    Transfer(Target<'a>, Direction, &'a Layout),
     /// Send each other blocks of so many bytes.
     Communicate(Communication, u64),
 }

@@ -1,7 +1,7 @@
 //! `lastrank explain`: prints what a program will do, rank by rank.
 
 use ppl::count::{DEFAULT_BUDGET, WorkCount};
-use ppl::explain::{Explanation, PatternLayout, RankWork, explain};
+use ppl::explain::{Explanation, PatternLayout, PictureScale, RankWork, ShapeLayout, explain};
 use ppl::plan::{Plan, Settings};
 use samples::units::{bytes, count, duration};
 use serde_json::json;
@@ -149,12 +149,58 @@ fn stretch(first: u32, last: u32) -> String {
     if first == last { first.to_string() } else { format!("{first} to {last}") }
 }
 
+/// `4 KiB`, or `1 to 4 KiB`.
+fn from_to((least, most): (u64, u64), text: impl Fn(u64) -> String) -> String {
+    if least == most { text(most) } else { format!("{} to {}", text(least), text(most)) }
+}
+
+/// Of an array of more than two dimensions the first plane is drawn.
+fn of_planes(planes: u64) -> String {
+    if planes == 1 { String::new() } else { format!(" of the first of {} planes", count(planes)) }
+}
+
+/// A pattern whose blocks are not dealt out in turn.
+fn shaped(layout: &PatternLayout, shape: &ShapeLayout) -> String {
+    let plural = if shape.pieces == (1, 1) { "piece" } else { "pieces" };
+    let mut text = format!(
+        "  {}: {} {plural} of {} a rank: {} in all, the file ends at {}\n",
+        shape.word,
+        from_to(shape.pieces, count),
+        from_to(shape.piece_bytes, bytes),
+        bytes(layout.total_bytes),
+        bytes(shape.end),
+    );
+    let together = if layout.collective { "collective" } else { "independent" };
+    let (transfers, of, view) = match layout.level {
+        0 | 1 => (from_to(shape.pieces, count), from_to(shape.piece_bytes, bytes), ""),
+        _ => ("1".into(), from_to(shape.rank_bytes, bytes), ", through the view"),
+    };
+    let plural = if transfers == "1" { "transfer" } else { "transfers" };
+    text += &format!("  level {}: {transfers} {together} {plural} of {of} a rank{view}\n", layout.level);
+    if !shape.cells.is_empty() {
+        let cell = match shape.scale {
+            PictureScale::Bytes(cell) => format!("{} of the file", bytes(cell)),
+            PictureScale::Elements(1, 1, planes) => format!("1 element{}", of_planes(planes)),
+            PictureScale::Elements(high, wide, planes) => {
+                format!("{} × {} elements{}", count(high), count(wide), of_planes(planes))
+            }
+        };
+        text += &format!("  each cell is {cell}, and says whose it is (· nobody's, + several ranks')\n");
+        layout.picture().lines().for_each(|line| text += &format!("    {line}\n"));
+    }
+    text
+}
+
 fn pattern(layout: &PatternLayout) -> String {
     let PatternLayout { name, group, blocks, block_bytes, level, transfers, transfer_bytes, .. } = layout;
     let members = layout.ranks.len() as u64;
     let unused = if layout.used { "" } else { " (no command uses it)" };
     let together = if layout.collective { "collective" } else { "independent" };
     let size = bytes(*block_bytes);
+    if let Some(shape) = &layout.shape {
+        let on = format!("\nPattern \"{name}\" on the {} of \"{group}\"{unused}\n", ranks(members));
+        return on + &shaped(layout, shape);
+    }
     let mut text = format!(
         "\nPattern \"{name}\" on the {} of \"{group}\"{unused}\n  {} blocks of {size} a rank, in turn: {} in all\n",
         ranks(members),

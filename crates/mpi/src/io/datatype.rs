@@ -5,20 +5,13 @@
 
 use std::ffi::c_int;
 
-use ranks::layout::{Layout, ViewKind};
+use ranks::layout::{Layout, Pieces, ViewKind};
 
 use super::error::keep_error;
+use super::units::{INT, RankPosition, block_type, commit, failed_type};
+use super::view::view_type;
 use crate::abi::Handle;
 use crate::library::MpiLibrary;
-
-const INT: u64 = i32::MAX as u64;
-
-/// This rank's position among the ranks that share a file.
-#[derive(Clone, Copy)]
-pub(super) struct RankPosition {
-    pub(super) rank: u32,
-    pub(super) ranks: u32,
-}
 
 /// The datatypes for transfers of a layout, created once.
 #[derive(Clone, Copy)]
@@ -52,6 +45,9 @@ impl LayoutTypes {
         position: RankPosition,
         layout: &Layout,
     ) -> Result<Self, i32> {
+        if let Some(pieces) = &layout.pieces {
+            return Self::of_pieces(library, position, (layout, &pieces.0));
+        }
         let row = layout.element.checked_mul(u64::from(position.ranks)).ok_or(libc::EINVAL)?;
         let byte = library.k.byte;
         let part = if layout.is_whole() { layout.bytes() } else { layout.element };
@@ -79,6 +75,28 @@ impl LayoutTypes {
         Ok(Self { unit, unit_is_byte: small, file, begin, memory })
     }
 
+    /// The types of pieces that are not dealt out in turn: bytes, and for a whole transfer the view's file type.
+    fn of_pieces(
+        library: &'static MpiLibrary,
+        position: RankPosition,
+        (layout, pieces): (&Layout, &Pieces),
+    ) -> Result<Self, i32> {
+        if pieces.largest() > INT {
+            keep_error(format!("a piece of a pattern has at most {INT} bytes with MPI"));
+            return Err(libc::EINVAL);
+        }
+        let byte = library.k.byte;
+        let plain =
+            Self { unit: byte, unit_is_byte: true, file: None, begin: 0, memory: MemoryType::Bytes(0) };
+        let Some(first) = pieces.list().first().filter(|_| layout.is_whole()) else { return Ok(plain) };
+        let memory = match pieces.bytes() {
+            bytes if bytes <= INT => MemoryType::Bytes(bytes as c_int),
+            bytes => MemoryType::Units(1, block_type(library, bytes)?),
+        };
+        let (begin, file) = view_type(library, position, (pieces, first.offset))?;
+        Ok(Self { file: Some(file), begin, memory, ..plain })
+    }
+
     pub(super) fn free(&self, library: &MpiLibrary) {
         let free = |mut handle: Handle| {
             // SAFETY: this object created the type and does not use it again; files keep their own copy.
@@ -93,30 +111,6 @@ impl LayoutTypes {
             _ => {}
         }
     }
-}
-
-/// A committed type of `bytes` contiguous bytes, which may exceed an `int`.
-fn block_type(library: &'static MpiLibrary, bytes: u64) -> Result<Handle, i32> {
-    let contiguous = |count: u64, of: Handle| {
-        let mut made: Handle = 0;
-        // SAFETY: the type is this library's; the new handle is a live zeroed variable.
-        let code = unsafe { (library.f.type_contiguous)(count as c_int, of, &raw mut made) };
-        if code == 0 { Ok(made) } else { Err(failed_type(library, code)) }
-    };
-    let made = if bytes <= INT {
-        contiguous(bytes, library.k.byte)?
-    } else {
-        // The smallest divisor that leaves both factors within an `int`.
-        let least = bytes.div_ceil(INT);
-        let factor = (least..least.saturating_add(1 << 20)).find(|factor| bytes.is_multiple_of(*factor));
-        let factor = factor.filter(|factor| *factor <= INT).ok_or(libc::EINVAL)?;
-        let mut part = contiguous(bytes / factor, library.k.byte)?;
-        let whole = contiguous(factor, part);
-        // SAFETY: the part was just made; a type derived from it keeps what it needs.
-        unsafe { (library.f.type_free)(&raw mut part) };
-        whole?
-    };
-    commit(library, made)
 }
 
 fn subarray(
@@ -183,15 +177,4 @@ fn column(
     // SAFETY: made above; a type derived from it keeps what it needs.
     unsafe { (library.f.type_free)(&raw mut blocks) };
     commit(library, made)
-}
-
-fn commit(library: &'static MpiLibrary, mut made: Handle) -> Result<Handle, i32> {
-    // SAFETY: the type was just made.
-    let code = unsafe { (library.f.type_commit)(&raw mut made) };
-    if code == 0 { Ok(made) } else { Err(failed_type(library, code)) }
-}
-
-fn failed_type(library: &MpiLibrary, code: c_int) -> i32 {
-    keep_error(format!("MPI cannot describe the pattern: {}", library.error_text(code)));
-    libc::EINVAL
 }

@@ -6,10 +6,11 @@ use ranks::Comm;
 use ranks::layout::{Blocks, Direction, Layout, ParallelMode};
 use samples::Outcome;
 
-use super::datatype::{LayoutTypes, MemoryType, RankPosition};
+use super::datatype::{LayoutTypes, MemoryType};
 use super::error::{forget_error, outcome};
 use super::hints;
 use super::tools::FileTools;
+use super::units::RankPosition;
 use crate::abi::Handle;
 use crate::communicator::Mpi;
 use crate::library::{MpiLibrary, MpiStatus};
@@ -39,6 +40,11 @@ impl Piece {
     /// Moves nothing. Replaces a piece whose memory is missing, so that the other ranks do not wait.
     const NONE: Self =
         Self { offset: 0, memory: std::ptr::null_mut(), types: MemoryType::Bytes(0), length: 0 };
+}
+
+impl Piece {
+    /// Nothing: this rank has fewer pieces than others.
+    const EMPTY: Self = Self { memory: std::ptr::dangling_mut(), ..Self::NONE };
 }
 
 impl File {
@@ -90,8 +96,8 @@ impl File {
     }
 
     fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
-        let wanted = layout.is_whole().then_some(*layout);
-        if self.view == wanted {
+        let same = self.view.as_ref() == layout.is_whole().then_some(layout);
+        if same {
             return Ok(());
         }
         let library = self.library;
@@ -105,7 +111,7 @@ impl File {
             (library.f.file_set_view)(self.handle, begin, unit, file, c"native".as_ptr(), self.info)
         };
         outcome(library, "MPI_File_set_view", code, 0)?;
-        self.view = wanted;
+        self.view = layout.is_whole().then(|| layout.clone());
         Ok(())
     }
 
@@ -123,7 +129,7 @@ impl File {
             return failure;
         }
         if layout.is_whole() {
-            let piece = match blocks.whole(layout.blocks) {
+            let piece = match blocks.whole(layout) {
                 Some(memory) => Piece { offset: 0, memory, types: types.memory, length: layout.bytes() },
                 None => Piece::NONE,
             };
@@ -131,11 +137,18 @@ impl File {
             return unsafe { self.move_piece(layout, direction, piece) };
         }
         let mut total = Outcome::default();
-        for index in 0..layout.blocks {
-            let offset = layout.offset(index, self.position.rank, self.position.ranks) as i64;
-            let piece = match blocks.block(index) {
-                Some(memory) => Piece { offset, memory, types: types.memory, length: layout.element },
-                None => Piece::NONE,
+        for index in 0..layout.rounds() {
+            let piece = if index < layout.blocks {
+                let offset = layout.offset(index, self.position.rank, self.position.ranks) as i64;
+                let length = layout.length(index);
+                let types = match layout.pieces {
+                    Some(_) => MemoryType::Bytes(length as c_int),
+                    None => types.memory,
+                };
+                let memory = blocks.block(layout, index);
+                memory.map_or(Piece::NONE, |memory| Piece { offset, memory, types, length })
+            } else {
+                Piece::EMPTY
             };
             // SAFETY: `Blocks` returns memory of that length only.
             let moved = unsafe { self.move_piece(layout, direction, piece) };

@@ -5,6 +5,8 @@ mod error;
 mod file;
 mod hints;
 mod tools;
+mod units;
+mod view;
 
 pub use datatype::LayoutTypes;
 pub(crate) use error::outcome;

@@ -6,8 +6,9 @@ use ranks::Comm;
 use ranks::layout::Layout;
 use samples::Outcome;
 
-use super::datatype::{LayoutTypes, RankPosition};
+use super::datatype::LayoutTypes;
 use super::hints::{Hints, Info};
+use super::units::RankPosition;
 use crate::abi::Handle;
 use crate::communicator::Mpi;
 use crate::library::MpiLibrary;
@@ -44,7 +45,7 @@ impl FileTools {
             return Ok(*types);
         }
         let types = LayoutTypes::new(self.library, self.position, layout)?;
-        self.types.insert(*layout, types);
+        self.types.insert(layout.clone(), types);
         Ok(types)
     }
 }

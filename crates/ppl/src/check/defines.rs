@@ -201,37 +201,24 @@ impl Checker<'_> {
         }
         let mut group = None;
         if let Some((&last, others)) = rest.split_last()
+            && !others.is_empty()
             && matches!(self.tree.expr_kind(last), ExprKind::Text)
         {
             group = self.group_number(last);
             rest = others;
         }
-        let numbers: Vec<ExprIndex> = match rest.len() {
-            3 => {
-                let kind = self.push_expr(Expr::Int(2));
-                std::iter::once(kind).chain(rest.iter().map(|id| self.constant_expression(*id))).collect()
-            }
-            4 => rest.iter().map(|id| self.constant_expression(*id)).collect(),
-            other => {
-                self.push(
-                    Diagnostic::error(
-                        DiagnosticCode::BadDefine,
-                        span,
-                        format!("the pattern \"{name}\" has {other} numbers instead of 3 or 4"),
-                    )
-                    .help("the form is `define pattern {\"name\", type, iterations, element, level[, \"group\"]}`, where the type may be left out"),
-                );
-                let zero = self.push_expr(Expr::Int(0));
-                vec![zero; 4]
-            }
-        };
-        let numbers = [numbers[0], numbers[1], numbers[2], numbers[3]];
-        self.definitions.patterns.push(PatternDefinition { name, numbers, group, span: name_span });
+        let (numbers, shape) = self.pattern_numbers((&name, name_span), rest, span);
+        self.definitions.patterns.push(PatternDefinition { name, numbers, shape, group, span: name_span });
     }
 
     /// Compiles an expression of a definition, which must be constant.
     pub(super) fn constant_expression(&mut self, id: ExprId) -> ExprIndex {
-        if let Some((span, what)) = self.not_constant(id) {
+        self.constant_but(id, &[])
+    }
+
+    /// As [`Checker::constant_expression`], of an expression that may name these values of a rank.
+    pub(super) fn constant_but(&mut self, id: ExprId, allowed: &[Builtin]) -> ExprIndex {
+        if let Some((span, what)) = self.not_constant(id, allowed) {
             self.push(
                 Diagnostic::error(DiagnosticCode::NotConstant, span, format!("{what} is not constant"))
                     .help("a definition may use numbers, strings, parameters and operators"),
@@ -244,15 +231,16 @@ impl Checker<'_> {
     }
 
     /// The first part of an expression that is not constant.
-    fn not_constant(&self, id: ExprId) -> Option<(Span, String)> {
+    fn not_constant(&self, id: ExprId, allowed: &[Builtin]) -> Option<(Span, String)> {
         self.tree.exprs_in(id).find_map(|(id, kind)| {
             let what = match kind {
                 ExprKind::Variable(symbol) if !self.survey.parameters.contains(&symbol) => {
                     format!("the variable `${}`", self.name(symbol))
                 }
-                ExprKind::Builtin(symbol) if Builtin::find(self.name(symbol)) != Some(Builtin::Size) => {
-                    format!("`$${}`", self.name(symbol))
-                }
+                ExprKind::Builtin(symbol) => match Builtin::find(self.name(symbol)) {
+                    Some(known) if known == Builtin::Size || allowed.contains(&known) => return None,
+                    _ => format!("`$${}`", self.name(symbol)),
+                },
                 ExprKind::Call(Callee::Function(function), _)
                     if function.spec().kind == FunctionKind::Pure =>
                 {
@@ -263,7 +251,6 @@ impl Checker<'_> {
                 | ExprKind::Number(_)
                 | ExprKind::Text
                 | ExprKind::Variable(_)
-                | ExprKind::Builtin(_)
                 | ExprKind::Environment(_)
                 | ExprKind::Word(_)
                 | ExprKind::Unary(..)

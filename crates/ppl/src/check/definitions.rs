@@ -53,10 +53,78 @@ pub struct PatternDefinition {
     pub name: String,
     /// Type, iterations, element, level, as expressions.
     pub(crate) numbers: [ExprIndex; 4],
+    /// Where the blocks lie, unless they are dealt out in turn.
+    pub(crate) shape: Option<ShapeForm>,
     /// Its group, if it names one.
     pub(crate) group: Option<u32>,
     /// Span of its definition.
     pub span: Span,
+}
+
+/// Where a pattern's blocks lie, as expressions that may depend on the rank.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeForm {
+    /// Which shape.
+    pub word: ShapeWord,
+    /// Its parts, in the order of [`ShapeWord::parts`].
+    pub(crate) parts: Vec<ExprIndex>,
+    /// Span of the pattern's name.
+    pub(crate) span: Span,
+}
+
+/// The word of a shape in `define pattern`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ShapeWord {
+    /// A part of an array of any dimension.
+    Subarray,
+    /// An array dealt out in blocks, in turn in each dimension.
+    Darray,
+    /// Strides within strides.
+    Nested,
+    /// Offsets and lengths.
+    List,
+}
+
+impl ShapeWord {
+    /// All, with the words of the language.
+    pub const ALL: [(Self, &str); 4] = [
+        (Self::Subarray, "subarray"),
+        (Self::Darray, "darray"),
+        (Self::Nested, "nested"),
+        (Self::List, "list"),
+    ];
+
+    /// The word.
+    pub fn word(self) -> &'static str {
+        Self::ALL[self as usize].1
+    }
+
+    /// The shape of this word, in any case.
+    pub fn find(word: &str) -> Option<Self> {
+        Self::ALL.iter().find(|(_, known)| known.eq_ignore_ascii_case(word.trim())).map(|(shape, _)| *shape)
+    }
+
+    /// What its parts are called.
+    pub fn parts(self) -> &'static [&'static str] {
+        match self {
+            Self::Subarray => &["sizes", "subsizes", "starts"],
+            Self::Darray => &["sizes", "blocks", "ranks"],
+            Self::Nested => &["start", "counts", "strides"],
+            Self::List => &["offsets", "lengths"],
+        }
+    }
+
+    /// How a definition is written.
+    pub fn form(self) -> &'static str {
+        match self {
+            Self::Subarray => {
+                "{\"p\", \"subarray\", [sizes], [subsizes], [starts], element, level[, \"group\"]}"
+            }
+            Self::Darray => "{\"p\", \"darray\", [sizes], [blocks], [ranks], element, level[, \"group\"]}",
+            Self::Nested => "{\"p\", \"nested\", start, [counts], [strides], element, level[, \"group\"]}",
+            Self::List => "{\"p\", \"list\", [offsets], [lengths], level[, \"group\"]}",
+        }
+    }
 }
 
 /// Everything that a program defines.

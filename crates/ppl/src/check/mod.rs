@@ -14,6 +14,7 @@ mod defines;
 mod definitions;
 mod expressions;
 mod labels;
+mod patterns;
 mod statements;
 mod strings;
 mod survey;
@@ -26,7 +27,9 @@ use crate::syntax::Tree;
 
 use checker::Checker;
 pub(crate) use definitions::classic_suffix;
-pub use definitions::{Definitions, GroupDefinition, GroupTag, Parameter, PatternDefinition};
+pub use definitions::{
+    Definitions, GroupDefinition, GroupTag, Parameter, PatternDefinition, ShapeForm, ShapeWord,
+};
 
 /// A checked program.
 #[derive(Clone, Debug)]

@@ -10,6 +10,19 @@ pub(super) struct ConstantScope<'a> {
     pub variables: &'a [Value],
     pub environment: &'a [String],
     pub ranks: u32,
+    /// The rank for which it is evaluated, where it may depend on that.
+    pub place: Option<Place>,
+}
+
+/// A rank of a group.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    /// Among all.
+    pub rank: u32,
+    /// In its group.
+    pub place: u32,
+    /// Of the group.
+    pub ranks: u32,
 }
 
 impl ConstantScope<'_> {
@@ -62,6 +75,12 @@ impl ConstantScope<'_> {
                 }
                 _ => return Err("there is no such item in the list".into()),
             },
+            Expr::Builtin(Builtin::Rank) if self.place.is_some() => {
+                Value::Int(self.place.map_or(0, |place| place.rank.into()))
+            }
+            Expr::Builtin(Builtin::GroupRank) if self.place.is_some() => {
+                Value::Int(self.place.map_or(0, |place| place.place.into()))
+            }
             Expr::Builtin(_) | Expr::Command(_) | Expr::Call(_) => {
                 return Err("the expression is not constant".into());
             }

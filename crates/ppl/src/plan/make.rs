@@ -14,7 +14,7 @@ use crate::syntax::BinaryOp;
 use crate::value::Value;
 
 use super::constants::ConstantScope;
-use super::{Pattern, Plan, SiteSpec, Space, WrittenContent};
+use super::{Pattern, Plan, SiteSpec, Space, WrittenContent, shape};
 
 /// The largest permitted number of ranks.
 const MAX_RANKS: u32 = 1 << 20;
@@ -106,6 +106,9 @@ pub fn plan(
         notes,
         source: Arc::new(source.clone()),
     };
+    if !unset {
+        diagnostics.extend(shape::check(&plan, known));
+    }
     diagnostics.extend(meeting::check(&plan, known && !unset));
     if has_errors(&diagnostics) { Err(diagnostics) } else { Ok((plan, diagnostics)) }
 }
@@ -166,6 +169,7 @@ impl PlanBuilder<'_> {
             variables: &self.variables,
             environment: &self.environment,
             ranks: self.ranks,
+            place: None,
         };
         known.value(index).unwrap_or_else(|message| {
             self.push(Diagnostic::error(
@@ -314,6 +318,7 @@ impl PlanBuilder<'_> {
             iterations: iterations as u64,
             element: element as u64,
             level: level as u8,
+            shape: definition.shape.clone(),
             group: definition.group.map(GroupId),
         }
     }

@@ -6,7 +6,9 @@
 mod constants;
 mod groups;
 mod make;
+mod shape;
 mod sizes;
+mod uses;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -17,11 +19,14 @@ use crate::commands::Command;
 use crate::source::Source;
 use crate::value::Value;
 
+pub use crate::check::{ShapeForm, ShapeWord};
 pub use crate::code::{
     BlockIndex, Builtin, Code, CompiledCall, Expr, ExprIndex, GroupId, NO_LIMIT, Piece, Procedure, SiteId,
     Slot, Step, Template,
 };
 pub use make::{Environment, Settings, plan};
+pub use shape::{FilePiece, MOST_PIECES, PatternShape, ShapeError};
+pub(crate) use uses::pattern_uses;
 
 /// A static site: a place in the program that produces samples, without labels.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +65,7 @@ impl Group {
     }
 }
 
-/// The layout of data for MPI-IO: block i of rank r is at offset `(i * P + r) * element` bytes.
+/// The layout of data for MPI-IO: without a shape, block i of rank r is at offset `(i * P + r) * element` bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pattern {
     /// Its name.
@@ -74,6 +79,8 @@ pub struct Pattern {
     /// 0: independent transfers, one a block; 1: the same, collective; 2: one independent
     /// transfer through the view; 3: the same, collective.
     pub level: u8,
+    /// Where the blocks lie, unless they are dealt out in turn; then there are no iterations.
+    pub shape: Option<ShapeForm>,
     /// The group, where the definition names one.
     pub group: Option<GroupId>,
 }

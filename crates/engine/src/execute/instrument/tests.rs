@@ -9,7 +9,7 @@ use crate::content::Author;
 use crate::driver::AttributeChange;
 use crate::execute::call::Target;
 use crate::files::{Confinement, Moment, Ownership, Registry};
-use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
+use ranks::layout::{Direction, Layout, ParallelMode, Pieces, SharedPieces, View, ViewKind};
 use ranks::{ControlBlock, Processes, StopFlag};
 use record::SampleRegion;
 
@@ -175,8 +175,12 @@ fn no_memory_is_asked_for_between_the_clock_reads_of_a_group() {
     let comm = Processes::world(block, 0);
     let mode = ParallelMode { create: true, read: true, write: true };
     let mut all = vec![Collective::Open(&path, mode)];
-    for (level, kind) in (0..4).flat_map(|level| [(level, ViewKind::Row), (level, ViewKind::Table)]) {
-        let layout = Layout { kind, blocks: 3, element: 1000, level };
+    let kinds = |level| [ViewKind::Row, ViewKind::Table].map(|kind| Layout::in_turn(kind, (3, 1000), level));
+    let pieces = SharedPieces(Arc::new(Pieces::new([(0, 10), (4000, 500)], (2, 4500, true), View::Listed)));
+    let layouts: Vec<Layout> = (0..4)
+        .flat_map(|level| kinds(level).into_iter().chain([Layout::of_pieces(pieces.clone(), level)]))
+        .collect();
+    for layout in &layouts {
         for direction in [Direction::Write, Direction::Read] {
             all.push(Collective::Transfer(Target::File(0), direction, layout));
             all.push(Collective::Transfer(Target::Path(&path), direction, layout));

@@ -114,7 +114,7 @@ impl Layer {
                 timed
             }
             Collective::Transfer(target, direction, layout) => {
-                self.transfer_together(driver, target, (direction, &layout), comm)?
+                self.transfer_together(driver, target, (direction, layout), comm)?
             }
             Collective::Communicate(what, size) => self.communicate(driver, (what, size), comm),
         })
@@ -364,8 +364,9 @@ impl Layer {
         }
         if whole && timed.outcome.ok() && self.content {
             // The blocks are this rank's own where it wrote them in the same way.
-            let pattern = (*layout, comm.size(), comm.rank());
-            let owner = (self.catalogue.of(name).pattern == Some(pattern)).then_some(self.author.rank);
+            let pattern = Some((layout.clone(), comm.size(), comm.rank()));
+            let own = layout.is_apart() && self.catalogue.of(name).pattern == pattern;
+            let owner = own.then_some(self.author.rank);
             self.compared = VerifiedFacts::default();
             let wrong = memory.parts().find_map(|part| self.differs(name, part, owner));
             self.wrong = Some(wrong);
@@ -381,9 +382,9 @@ impl Layer {
         let known = self.catalogue.of(name);
         for number in 0..layout.blocks {
             let begin = layout.offset(number, comm.rank(), comm.size());
-            known.own.add(begin, begin + layout.element);
+            known.own.add(begin, begin + layout.length(number));
         }
-        known.pattern = Some((*layout, comm.size(), comm.rank()));
+        known.pattern = Some((layout.clone(), comm.size(), comm.rank()));
     }
 
     fn would_fill_together(

@@ -9,7 +9,7 @@ use super::rank::Rank;
 use crate::execute::call::{Collective, Target};
 use crate::execute::session::Stop;
 use ranks::communication::Communication;
-use ranks::layout::{Direction, Layout, ParallelMode, ViewKind};
+use ranks::layout::{Direction, ParallelMode};
 use samples::Outcome;
 
 impl Rank<'_, '_> {
@@ -40,15 +40,16 @@ impl Rank<'_, '_> {
             self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
             return Reply::failed(libc::EINVAL);
         }
+        let layout = match pattern.map(|pattern| self.layout(pattern, group)).transpose() {
+            Ok(layout) => layout,
+            Err(why) => {
+                self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
+                return Reply::failed(libc::EINVAL);
+            }
+        };
         let comm = self.groups.get(group.index()).and_then(Option::as_deref);
-        let layout = pattern.map(|pattern| Layout {
-            kind: if pattern.kind == 1 { ViewKind::Row } else { ViewKind::Table },
-            blocks: pattern.iterations,
-            element: pattern.element,
-            level: pattern.level,
-        });
         let direction = if spec.moves.writes() { Direction::Write } else { Direction::Read };
-        let what = match (collective, layout, arguments.file(0)) {
+        let what = match (collective, &layout, arguments.file(0)) {
             (CollectiveCommand::Pwrite | CollectiveCommand::Pread, Some(layout), _) => {
                 Collective::Transfer(Target::Path(path), direction, layout)
             }

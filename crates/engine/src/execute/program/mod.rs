@@ -7,6 +7,7 @@ mod answer;
 mod calls;
 mod collective;
 mod kernels;
+mod layouts;
 mod machine;
 mod rank;
 

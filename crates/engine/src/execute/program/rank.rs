@@ -10,6 +10,7 @@ use super::answer::Answer;
 use crate::execute::call::Call;
 use crate::execute::session::{JudgedBy, Named, Session, Stop};
 use ranks::Comm;
+use ranks::layout::Layout;
 use samples::Outcome;
 
 /// A rank as the interpreter sees it.
@@ -39,6 +40,8 @@ pub(super) struct Rank<'m, 's> {
     pub(super) agrees_at: (u32, u32),
     /// Open modes that were read, and their flags.
     pub(super) opened_as: Vec<(String, i32)>,
+    /// The layouts of patterns with a shape, of the groups that used them.
+    pub(super) layouts: HashMap<(String, GroupId), Layout>,
 }
 
 /// The phase with a stonewall that this rank is in.
@@ -95,6 +98,7 @@ impl<'m, 's> Rank<'m, 's> {
             unopened: Vec::new(),
             agrees_at: (u32::MAX, 0),
             opened_as: Vec::new(),
+            layouts: HashMap::new(),
         })
     }
 
@@ -120,6 +124,7 @@ impl<'m, 's> Rank<'m, 's> {
             unopened: Vec::new(),
             agrees_at: (u32::MAX, 0),
             opened_as: Vec::new(),
+            layouts: HashMap::new(),
         }
     }
 
