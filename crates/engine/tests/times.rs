@@ -50,7 +50,8 @@ fn a_phase_lasts_on_each_rank_as_long_as_its_own_work_and_the_gate_as_long_as_th
 fn under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service() {
     let said = alone("under_a_rate_an_assertion_is_about_response_times_unless_it_asks_for_service", || {
         let outcome = simulated(
-            r#"repeat 100 rate 1000/s time["read"] stat("f");
+            r#"write("f", 1);
+                repeat 100 rate 1000/s time["read"] stat("f");
                 assert p99("read") < 11ms;
                 assert slowest("stat") < 11ms;
                 assert p99("read", "service") < 11ms && mean("stat", "service") == 10ms;
@@ -92,6 +93,19 @@ fn in_virtual_time_a_replay_lasts_as_long_as_its_operations_and_pauses() {
         texts.map(of).join("\n")
     });
     insta::assert_snapshot!(said);
+}
+
+#[test]
+fn what_passes_over_pauses_passes_over_thinking_too() {
+    let said = alone("what_passes_over_pauses_passes_over_thinking_too", || {
+        let backend = BackendKind::Simulate("*: constant(1ms)".parse().expect("a back end"));
+        let options = Options { backend, skip_sleep: true, ..Options::new(1) };
+        let text = "repeat 10 { stat(\"f\"); think 5ms; sleep 5ms; }";
+        let outcome = engine::run(&plan(text, 1, 7), &options, |_| ()).expect("a run");
+        let span = outcome.run.facts.spans[0];
+        format!("{} ms", span.end_ns.saturating_sub(span.begin_ns) / 1_000_000)
+    });
+    assert_eq!(said, "10 ms");
 }
 
 #[test]

@@ -34,8 +34,8 @@ pub struct Values {
     pub unsound: Vec<Unsound>,
     /// One line that says what was taken of a file that another tool made.
     pub took: Option<String>,
-    /// Of values that a condition about themselves left out: what that means for their tail.
-    pub cut: Option<String>,
+    /// What limits all that is said of them: values that a condition about themselves left out, runs of several programs.
+    pub limit: Option<String>,
 }
 
 /// Whether a file is a run, and no Parquet of another tool.
@@ -346,7 +346,7 @@ impl Values {
             facts: Some(facts),
             rows: None,
             took: None,
-            cut: None,
+            limit: None,
             unsound,
         }
     }
@@ -375,7 +375,7 @@ impl Values {
             facts: None,
             rows: None,
             took,
-            cut,
+            limit: cut,
             unsound: Vec::new(),
         })
     }
@@ -412,7 +412,7 @@ impl Values {
         for one in found.flat_map(report::words::judgement::warnings) {
             warnings.push(format!("{}: {}", self.name, one.text.trim_end_matches('.')));
         }
-        warnings.extend(self.cut.clone());
+        warnings.extend(self.limit.clone());
         if let Some(subject) = &self.subject {
             let what = subject.value_name();
             let are = |count: usize| if count == 1 { "is" } else { "are" };
@@ -471,7 +471,7 @@ mod tests {
                 facts,
                 rows: None,
                 took: None,
-                cut: None,
+                limit: None,
                 unsound,
             }
         };

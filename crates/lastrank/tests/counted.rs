@@ -63,6 +63,55 @@ fn its_json_holds_the_histograms_and_their_quantiles_are_those_of_all_samples() 
     assert!(whole["facts"]["counted"].is_null());
 }
 
+/// The law is slower than the rate, so that all but the first operation wait for their turn.
+#[test]
+fn rates_and_expected_failures_count_as_in_a_run_of_samples() {
+    const PROGRAM: &str = "\
+define ranks 2
+$f = fopen(\"data\", \"w+\");
+repeat 2000 rate 1000/s fwrite($f, 4KiB, 0);
+fclose($f);
+";
+    const FAILING: &str = "define ranks 2\nrepeat 50 expect errno == ENOENT stat(\"none\");\n";
+    let folder = tempfile::tempdir().unwrap();
+    let json = |text: &str, backend: &str, record: &str| -> serde_json::Value {
+        let done = program(folder.path(), text, &["--backend", backend, "--record", record, "--json"]);
+        assert_eq!(done.status, Some(0), "{}", done.err);
+        serde_json::from_str(&done.out).unwrap()
+    };
+    let row = |answer: &serde_json::Value, operation: &str| -> serde_json::Value {
+        let rows = answer["results"].as_array().unwrap();
+        rows.iter().find(|row| row["operation"] == operation).unwrap_or_else(|| panic!("{rows:?}")).clone()
+    };
+    let (counted, whole) = (json(PROGRAM, LAW, "histogram"), json(PROGRAM, LAW, "samples"));
+    for quantiles in ["quantiles_seconds", "response_quantiles_seconds"] {
+        for quantile in ["p50", "p99", "max"] {
+            let of = |answer| row(answer, "fwrite")[quantiles][quantile].as_f64().expect("a number");
+            let (found, truth) = (of(&counted), of(&whole));
+            assert!((found / truth - 1.0).abs() < 0.004, "{quantiles} {quantile}: {found} for {truth}");
+        }
+    }
+    for record in ["histogram", "samples"] {
+        let stat = row(&json(FAILING, "posix", record), "stat");
+        assert_eq!((&stat["errors"], &stat["failed_as_expected"]), (&0.into(), &100.into()), "{stat}");
+    }
+    let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram"]);
+    assert!(done.out.contains("of their scheduled start") && done.out.contains("0 errors"), "{}", done.out);
+    assert!(done.out.contains("Next:   lastrank report run.parquet -v"), "{}", done.out);
+}
+
+#[test]
+fn a_program_that_asks_for_its_samples_is_refused_before_it_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    for asking in ["assert p99(\"write\") < 5ms;", "time[\"a\"] write(\"x\", 1); assert iops > 1/s;"] {
+        let text = format!("write(\"made\", 1);\n{asking}\n");
+        let done = program(folder.path(), &text, &["--record", "histogram"]);
+        assert_eq!(done.status, Some(2), "{}", done.err);
+        assert!(done.err.contains("needs every one: leave --record histogram out"), "{}", done.err);
+        assert!(!folder.path().join("made").exists());
+    }
+}
+
 #[test]
 fn what_needs_every_sample_refuses_it_and_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();

@@ -189,6 +189,10 @@ const CASES: &[Case] = &[
         "$file = \"x\"; $filename = \"y\"; $i = 1;\nprint(\"$filenam\");\nprint(\"$idx $idx ${i}dx $i-x $ia\");",
     ),
     case("nul in text", "$f = \"a\0b\";\nwrite($f, 4k);"),
+    case(
+        "no signal",
+        "signal(\"ready\");\nawait(\"redy\");\nawait(\"never\");\n$i = 1; signal(\"go$i\"); await(\"go1\");",
+    ),
     case("leading comma", "print(,1);"),
     case("bare time", "sleep 0.5;\nsleep(5);\nsleep 0; sleep 5us;"),
     case(

@@ -9,7 +9,7 @@ use std::io;
 use std::ptr::NonNull;
 
 use samples::histogram::{BUCKETS, bucket};
-use samples::{Counted, Histogram, Sample};
+use samples::{Counted, CountedResponses, Histogram, Sample};
 
 /// The threshold rises so that at most so many of the samples before lie above it.
 pub(super) const KEPT: u64 = 1 << 14;
@@ -17,8 +17,15 @@ pub(super) const KEPT: u64 = 1 << 14;
 /// Failed operations of a tally that are kept as samples.
 const KEPT_FAILED: u64 = 1000;
 
+/// Errnos that are told apart at a site; failures with further ones count in the sum of all.
+const ERRNOS: usize = 16;
+
 /// Bytes between two tallies: whole pages.
 pub(super) const STRIDE: usize = size_of::<SiteTally>().next_multiple_of(4096);
+
+/// The first bytes of a tally, whole pages: all that is used until an operation begins late.
+pub(super) const OF_SERVICE: usize =
+    std::mem::offset_of!(SiteTally, longest_response_ps).next_multiple_of(4096);
 
 /// What one thread counted at one site. All zero: nothing yet.
 #[repr(C)]
@@ -34,7 +41,14 @@ pub(super) struct SiteTally {
     threshold: u64,
     /// Kept since the threshold last rose, or in all while it is 0.
     above: u64,
+    /// 1 once an operation began later than it was due: `responses` has memory, and counts.
+    is_late: u64,
+    /// Failures by errno; 0 of both: none further.
+    failed_by: [(u64, u64); ERRNOS],
     counts: [u64; BUCKETS],
+    longest_response_ps: u64,
+    /// From the moment at which each was due; those before the first late one as in `counts`.
+    responses: [u64; BUCKETS],
 }
 
 impl SiteTally {
@@ -43,7 +57,7 @@ impl SiteTally {
     pub(super) fn count(&mut self, sample: &Sample) -> bool {
         let ps = sample.duration_ps;
         if sample.errno != 0 {
-            return self.count_failed();
+            return self.count_failed(sample.errno);
         }
         self.counts[bucket(ps)] += 1;
         self.sum_ps = self.sum_ps.wrapping_add(ps);
@@ -51,11 +65,39 @@ impl SiteTally {
         self.most_ps = self.most_ps.max(ps);
         // Stored plus one, so that 0 means none.
         self.least_ps = self.least_ps.wrapping_sub(1).min(ps).wrapping_add(1);
+        if sample.late_ns > 0 || self.is_late > 0 {
+            self.count_response(sample);
+        }
         if ps < self.threshold { false } else { self.keep() }
     }
 
+    /// Does this sample need the part of the tally that has no memory yet?
+    #[inline(always)]
+    pub(super) fn becomes_late(&self, sample: &Sample) -> bool {
+        sample.late_ns > 0 && self.is_late == 0
+    }
+
+    /// Response times are counted from now on: those so far were service times. The memory for them is there.
+    pub(super) fn begin_responses(&mut self) {
+        self.responses = self.counts;
+        self.longest_response_ps = self.most_ps;
+        self.is_late = 1;
+    }
+
+    #[inline(never)]
+    fn count_response(&mut self, sample: &Sample) {
+        let ps = sample.duration_ps.saturating_add(sample.late_ns.saturating_mul(1_000));
+        self.responses[bucket(ps)] += 1;
+        self.longest_response_ps = self.longest_response_ps.max(ps);
+    }
+
     #[cold]
-    fn count_failed(&mut self) -> bool {
+    fn count_failed(&mut self, errno: i32) -> bool {
+        let errno = u64::from(errno.unsigned_abs());
+        let known = self.failed_by.iter_mut().find(|(known, count)| *known == errno || *count == 0);
+        if let Some(known) = known {
+            *known = (errno, known.1 + 1);
+        }
         self.failed += 1;
         self.failed <= KEPT_FAILED
     }
@@ -73,6 +115,10 @@ impl SiteTally {
         true
     }
 
+    fn failures(&self) -> impl Iterator<Item = (i32, u64)> {
+        self.failed_by.iter().filter(|(_, count)| *count > 0).map(|(errno, count)| (*errno as i32, *count))
+    }
+
     /// What was counted, for the parent.
     pub(super) fn counted(&self) -> Counted {
         let histogram = Histogram::of_counts(self.counts.iter().copied());
@@ -83,7 +129,12 @@ impl SiteTally {
             most_ps: self.most_ps,
             bytes: self.bytes,
             failed: self.failed,
+            failed_by_errno: self.failures().collect(),
             kept_from_ps: self.threshold,
+            responses: (self.is_late > 0).then(|| CountedResponses {
+                histogram: Histogram::of_counts(self.responses.iter().copied()),
+                most_ps: self.longest_response_ps,
+            }),
             histogram,
         }
     }
@@ -189,5 +240,22 @@ mod tests {
         let kept = (0..5000).filter(|_| tally.count(&Sample { errno: 5, ..Sample::default() })).count();
         let found = tally.counted();
         assert_eq!((kept as u64, found.failed, found.histogram.count()), (KEPT_FAILED, 5000, 0));
+        assert_eq!(found.failed_by_errno, [(5, 5000)].into());
+    }
+
+    #[test]
+    fn response_times_hold_those_before_the_first_late_operation() {
+        let mut tally = tally();
+        let of = |late_ns| Sample { duration_ps: 2_000_000, late_ns, ..Sample::default() };
+        for sample in [of(0), of(0), of(6_000), of(0)] {
+            if tally.becomes_late(&sample) {
+                tally.begin_responses();
+            }
+            tally.count(&sample);
+        }
+        let found = tally.counted();
+        let responses = found.responses.expect("one was late");
+        assert_eq!((found.histogram.count(), responses.histogram.count()), (4, 4));
+        assert_eq!((found.most_ps, responses.most_ps), (2_000_000, 8_000_000));
     }
 }

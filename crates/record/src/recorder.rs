@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use samples::{Sample, Site, VerifiedFacts};
 
-use crate::counts::{IdleTally, STRIDE, Tallies, too_many};
+use crate::counts::{IdleTally, OF_SERVICE, STRIDE, Tallies, too_many};
 use crate::journal::{Entry, Journal};
 use crate::region::{RecordState, SampleRegion};
 
@@ -188,6 +188,7 @@ impl Recorder {
         let kept = match &mut self.tallies {
             None => true,
             Some(tallies) => match tallies.of(sample.site) {
+                Some(tally) if tally.becomes_late(&sample) => return self.count_first_late(sample),
                 Some(tally) => tally.count(&sample),
                 None => return self.count_first(sample),
             },
@@ -213,19 +214,29 @@ impl Recorder {
                         return Err(too_many(self.region.tally_limit()));
                     }
                     let place = self.region.tally(next);
-                    self.region.populate(place.cast(), STRIDE)?;
+                    self.region.populate(place.cast(), OF_SERVICE)?;
                     self.region.header().tallies.publish(next as u64 + 1);
                     IdleTally(place)
                 }
             }
         };
-        let kept =
-            self.tallies.as_mut().is_none_or(|tallies| tallies.add(sample.site, place.0).count(&sample));
-        match (kept, self.is_worker()) {
-            (false, _) => Ok(()),
-            (true, false) => self.keep(sample),
-            (true, true) => self.push_of_worker(sample),
+        if let Some(tallies) = &mut self.tallies {
+            tallies.add(sample.site, place.0);
         }
+        self.push_otherwise(sample)
+    }
+
+    /// The first sample of a site that began later than it was due: response times need memory of their own.
+    #[cold]
+    #[inline(never)]
+    fn count_first_late(&mut self, sample: Sample) -> io::Result<()> {
+        if let Some(tally) = self.tallies.as_mut().and_then(|tallies| tallies.of(sample.site)) {
+            // SAFETY: inside the tally, whose place is `STRIDE` bytes long.
+            let start = unsafe { NonNull::from(&mut *tally).cast::<u8>().add(OF_SERVICE) };
+            self.region.populate(start, STRIDE - OF_SERVICE)?;
+            tally.begin_responses();
+        }
+        self.push_otherwise(sample)
     }
 
     #[inline(always)]

@@ -103,6 +103,7 @@ fn of_numbers(name: &str, values: &[f64], takers: &[u32]) -> Subject {
         share: None,
         runner_up: None,
         gate: false,
+        from_schedule: false,
         batch: (1, 1),
         ranks: ranks.into_iter().collect(),
         steps: values.iter().enumerate().map(step).collect(),

@@ -45,6 +45,10 @@ pub struct Subject {
     pub runner_up: Option<(String, f64)>,
     /// Whether T is the maximum over ranks.
     pub gate: bool,
+    /// Whether each value counts from the moment at which its operation was due, since one began late: what the headline of
+    /// its run is about.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_schedule: bool,
     /// The fewest and the most operations that one sample timed together; (1, 1) where each was timed by itself.
     #[serde(skip)]
     pub batch: (u32, u32),
@@ -91,6 +95,7 @@ impl Subject {
         let of = match (self.gate, self.ranks.len()) {
             (true, 1) => format!("{} on the one rank", self.name),
             (true, m) => format!("{}: the slowest of {m} ranks", self.name),
+            (false, _) if self.from_schedule => format!("every {}, from its scheduled start", self.name),
             (false, _) => format!("every {}", self.name),
         };
         match self.batch {
@@ -107,6 +112,7 @@ impl Subject {
         match (self.keys.is_empty(), self.gate && self.ranks.len() > 1) {
             (true, _) => "value".to_owned(),
             (false, true) => format!("T{of}, the slowest rank"),
+            (false, false) if self.from_schedule => format!("response time{of}"),
             (false, false) => format!("duration{of}"),
         }
     }
@@ -224,6 +230,7 @@ impl Subject {
             share: None,
             runner_up: None,
             gate: gate.unwrap_or(of_rank.len() > 1),
+            from_schedule: false,
             batch: batches(&of_rank),
             ranks: of_rank.keys().copied().collect(),
             steps: Vec::new(),
@@ -392,20 +399,24 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         of_rank.values().flat_map(|samples| samples.iter().copied().enumerate()).collect();
     all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
     let total = all.len();
+    // As in the rows of results, whose headline it is.
+    let from_schedule = whole.batch.0 == whole.batch.1
+        && all.iter().any(|(_, sample)| sample.late_ns > 0 && !sample.failed());
+    let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
     let mut steps: Vec<Step> = all
         .into_iter()
         .filter(|(_, sample)| !sample.failed())
         .map(|(iteration, sample)| Step {
             iteration,
             start_s: sample.start_ns as f64 * 1e-9,
-            seconds: sample.seconds_each(),
-            corrected: sample.corrected_seconds_each(),
+            seconds: waited(sample) + sample.seconds_each(),
+            corrected: waited(sample) + sample.corrected_seconds_each(),
             last: sample.rank,
         })
         .collect();
     let failed = total - steps.len();
     not_below_the_quickest(&mut steps);
-    Subject { steps, failed, ..whole }
+    Subject { steps, failed, from_schedule, ..whole }
 }
 
 #[cfg(test)]

@@ -23,9 +23,11 @@ use crate::wall::AtWall;
 pub(crate) fn count(row: &mut ResultRow, counted: &Counted) {
     row.timings = counted.histogram.count();
     row.errors = counted.failed;
+    row.errors_by_errno = counted.failed_by_errno.clone();
     row.bytes = counted.bytes;
     row.mean_seconds = (row.timings > 0).then(|| counted.mean_s());
     row.quantiles_seconds = Quantiles::of_counted(counted);
+    row.response_quantiles_seconds = Quantiles::of_responses(counted);
 }
 
 /// What rows need of the whole run.

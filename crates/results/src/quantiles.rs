@@ -1,6 +1,6 @@
 //! Quantiles of durations, of values or of a histogram.
 
-use samples::Counted;
+use samples::{Counted, CountedResponses, Histogram};
 use serde::{Deserialize, Serialize};
 
 /// Quantiles: that of probability p is the value of rank ⌈p·n⌉; `None` where there are fewer than 1/(1-p) values.
@@ -40,18 +40,32 @@ impl Quantiles {
         })
     }
 
-    /// Of a histogram, within its error.
+    /// Of a site that was counted, within the error of its histogram.
     pub(crate) fn of_counted(counted: &Counted) -> Option<Quantiles> {
-        let n = counted.histogram.count();
-        let beyond = |one_in: u64| (n >= one_in).then(|| counted.quantile_s(1.0 - 1.0 / one_in as f64));
+        Self::of_histogram(&counted.histogram, counted.least_ps, counted.most_ps)
+    }
+
+    /// The same from the moments at which its operations were due; `None` where none began late.
+    pub(crate) fn of_responses(counted: &Counted) -> Option<Quantiles> {
+        let CountedResponses { histogram, most_ps } = counted.responses.as_ref()?;
+        Self::of_histogram(histogram, histogram.quantile(0.0)?.max(counted.least_ps), *most_ps)
+    }
+
+    fn of_histogram(histogram: &Histogram, least_ps: u64, most_ps: u64) -> Option<Quantiles> {
+        let n = histogram.count();
+        let at = |q: f64| {
+            let ps = histogram.quantile(q).unwrap_or(0);
+            ps.clamp(least_ps, most_ps.max(least_ps)) as f64 * 1e-12
+        };
+        let beyond = |one_in: u64| (n >= one_in).then(|| at(1.0 - 1.0 / one_in as f64));
         (n > 0).then(|| Quantiles {
-            min: counted.least_ps as f64 * 1e-12,
-            p50: counted.quantile_s(0.5),
+            min: least_ps as f64 * 1e-12,
+            p50: at(0.5),
             p90: beyond(10),
             p99: beyond(100),
             p999: beyond(1_000),
             p9999: beyond(10_000),
-            max: counted.most_ps as f64 * 1e-12,
+            max: most_ps as f64 * 1e-12,
         })
     }
 }

@@ -45,12 +45,19 @@ fn rows_of(columns: Columns, facts: &Facts, sites: &[Site], threads: usize) -> V
         let mut merged: BTreeMap<usize, Counted> = BTreeMap::new();
         for counted in &facts.counted {
             let Some(&row) = row_of.get(counted.site as usize) else { continue };
-            merged.entry(row).or_default().merge(counted);
+            let mut counted = counted.clone();
+            let expects = sites.get(counted.site as usize).and_then(|site| site.expects);
+            if let Some(expected) = expects.and_then(|errno| counted.failed_by_errno.remove(&errno)) {
+                counted.failed -= expected.min(counted.failed);
+                rows[row].failed_as_expected += expected;
+            }
+            merged.entry(row).or_default().merge(&counted);
         }
         for (row, counted) in merged {
             count(&mut rows[row], &counted);
         }
-        rows.retain(|row| row.timings + row.errors > 0);
+        count_as_expected(&mut rows, &row_of, facts);
+        rows.retain(|row| row.timings + row.errors + row.failed_as_expected > 0);
         return rows;
     }
     let streams = columns.into_streams();

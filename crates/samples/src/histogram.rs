@@ -5,6 +5,8 @@
 //! relative error of at most [`RELATIVE_ERROR`]. All histograms have the same buckets, so those of ranks and
 //! runs are merged without loss.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Sample;
@@ -186,13 +188,35 @@ pub struct Counted {
     pub bytes: u64,
     /// Failed operations. They are not in the histogram; the first thousand of each rank are kept as samples.
     pub failed: u64,
+    /// Those of them whose errno was told apart: the first sixteen of each rank.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub failed_by_errno: BTreeMap<i32, u64>,
     /// Every sample of this duration and longer is kept, in ps; 0 if all are kept.
     pub kept_from_ps: u64,
+    /// The same operations from the moments at which they were due; none where none began late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub responses: Option<CountedResponses>,
+}
+
+/// Response times of a counted site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct CountedResponses {
+    /// From the moment at which each successful operation was due to its end.
+    pub histogram: Histogram,
+    /// The longest, in ps.
+    pub most_ps: u64,
 }
 
 impl Counted {
     /// Adds what another rank counted at the same site. The samples kept are those above both thresholds.
     pub fn merge(&mut self, other: &Self) {
+        if self.responses.is_some() || other.responses.is_some() {
+            let mut both = self.all_responses();
+            let more = other.all_responses();
+            both.histogram.merge(&more.histogram);
+            both.most_ps = both.most_ps.max(more.most_ps);
+            self.responses = Some(both);
+        }
         match (self.histogram.count(), other.histogram.count()) {
             (_, 0) => {}
             (0, _) => (self.least_ps, self.most_ps) = (other.least_ps, other.most_ps),
@@ -205,7 +229,17 @@ impl Counted {
         self.total_s += other.total_s;
         self.bytes = self.bytes.saturating_add(other.bytes);
         self.failed = self.failed.saturating_add(other.failed);
+        for (errno, count) in &other.failed_by_errno {
+            let known = self.failed_by_errno.entry(*errno).or_default();
+            *known = known.saturating_add(*count);
+        }
         self.kept_from_ps = self.kept_from_ps.max(other.kept_from_ps);
+    }
+
+    /// Response times; where nothing began late these are the durations.
+    fn all_responses(&self) -> CountedResponses {
+        let durations = || CountedResponses { histogram: self.histogram.clone(), most_ps: self.most_ps };
+        self.responses.clone().unwrap_or_else(durations)
     }
 
     /// The mean in seconds; 0 if there are no durations.

@@ -37,7 +37,7 @@ pub use facts::{
     UntilFacts, VerifiedFacts, Virtualisation, Warning,
 };
 pub use gate::{Gate, gates, gates_by_clock};
-pub use histogram::{Counted, Histogram};
+pub use histogram::{Counted, CountedResponses, Histogram};
 pub use outcome::Outcome;
 pub use quantile::quantile_rank;
 pub use reduced::{Reduced, ReducedSite};

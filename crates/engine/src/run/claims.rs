@@ -53,7 +53,8 @@ impl Measured for Considered<'_> {
         let durations = self.known.entry((name.to_owned(), times)).or_insert_with(|| {
             let sites = self.run.sites.iter().zip(self.by_site);
             let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
-            wanted.filter(|sample| (self.counts)(sample)).map(|sample| times.seconds(sample)).collect()
+            let wanted = wanted.filter(|sample| !sample.failed() && (self.counts)(sample));
+            wanted.map(|sample| times.seconds(sample)).collect()
         });
         statistic.of(durations)
     }

@@ -267,7 +267,7 @@ pub struct AbArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lastrank ls\n  lastrank ls results --csv > runs.csv")]
 pub struct LsArgs {
-    /// Folder of run files and of files of other tools, or one of these [default: the working directory]
+    /// Folder of run files and of files of other tools, or one of these
     #[arg(default_value = ".")]
     pub directory: PathBuf,
     /// The columns, separated by commas: file, started, machine, program, ranks, directory, of, operations, bytes, settings, ops/s,

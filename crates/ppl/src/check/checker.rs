@@ -64,6 +64,9 @@ pub(super) struct Checker<'a> {
     pub block_before: Option<ExprId>,
     /// Labels of samples that the program refers to.
     pub asked: Vec<(Span, String)>,
+    /// The names of signals that somebody awaits, and of those that are given.
+    pub awaited: Vec<(Span, ExprIndex)>,
+    pub signalled: Vec<ExprIndex>,
     /// The enclosing `parallel`.
     pub workers: Option<Span>,
     /// Steps of blocks that are still open, and the offsets of their statements.
@@ -95,6 +98,8 @@ impl<'a> Checker<'a> {
             assertion: None,
             block_before: None,
             asked: Vec::new(),
+            awaited: Vec::new(),
+            signalled: Vec::new(),
             workers: None,
             pending: (Vec::new(), Vec::new()),
             pending_exprs: Vec::new(),

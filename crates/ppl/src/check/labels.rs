@@ -113,3 +113,33 @@ pub(super) fn unknown_labels(code: &Code, asked: &[(Span, String)]) -> Vec<Diagn
         })
         .collect()
 }
+
+/// Warns of each `await` of a signal that no `signal` of the program can give: it waits without end.
+pub(super) fn never_given(
+    code: &Code,
+    awaited: &[(Span, ExprIndex)],
+    signalled: &[ExprIndex],
+) -> Vec<Diagnostic> {
+    let given: Vec<Vec<Option<String>>> = signalled.iter().map(|name| pieces(code, *name)).collect();
+    let plain = |span: &Span, name: ExprIndex| match pieces(code, name).as_slice() {
+        [Some(name)] => Some((*span, name.clone())),
+        _ => None,
+    };
+    let named = awaited.iter().filter_map(|(span, name)| plain(span, *name));
+    let missing = named.filter(|(_, name)| !given.iter().any(|given| fits(given, name)));
+    missing
+        .map(|(span, name)| {
+            let message =
+                format!("nothing in the program gives the signal \"{name}\": this waits without end");
+            let warning = Diagnostic::warning(DiagnosticCode::NoSignal, span, message);
+            let others = given.iter().filter_map(|given| match given.as_slice() {
+                [Some(text)] => Some(text.as_str()),
+                _ => None,
+            });
+            match nearest(&name, others) {
+                Some(near) => warning.help(format!("there is a `signal(\"{near}\")`")),
+                None => warning.help(format!("write `signal(\"{name}\");` where it is to go on")),
+            }
+        })
+        .collect()
+}

@@ -46,8 +46,9 @@ pub struct Checked {
 pub fn check(tree: &Tree, source: &Source) -> Checked {
     let mut checker = Checker::new(tree, source.text());
     checker.program();
-    let Checker { mut code, definitions, mut diagnostics, asked, .. } = checker;
+    let Checker { mut code, definitions, mut diagnostics, asked, awaited, signalled, .. } = checker;
     diagnostics.extend(labels::unknown_labels(&code, &asked));
+    diagnostics.extend(labels::never_given(&code, &awaited, &signalled));
     diagnostics.sort_by_key(|diagnostic| diagnostic.span.start);
     code.places.sort();
     code.uniform = uniform::uniform_blocks(&code);

@@ -376,7 +376,7 @@ impl Judge<'_> {
             statistic_value(statistic, self.measured.statistic(name, statistic, times))
         };
         let Some(value) = look(*statistic, *times) else {
-            return Err(format!("there are no samples of \"{name}\""));
+            return Err(format!("there is no sample of \"{name}\" that succeeded"));
         };
         let service = look(*statistic, Times::Service).filter(|service| *service != value);
         let samples = match look(Statistic::Count, *times) {
@@ -410,6 +410,14 @@ impl Judge<'_> {
             self.evidence.push(ClaimEvidence { words, value: value.clone(), service, of });
         }
     }
+}
+
+/// Whether the program asks anywhere for what its samples came to, so that every one must be kept.
+pub fn needs_samples(plan: &Plan) -> bool {
+    plan.code.exprs.iter().any(|expr| match expr {
+        Expr::Function(at) => plan.code.calls[*at as usize].function().spec().kind == FunctionKind::Samples,
+        _ => false,
+    })
 }
 
 /// What is asserted, as program text.

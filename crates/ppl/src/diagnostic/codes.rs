@@ -147,6 +147,8 @@ codes! {
         "No file name can hold a NUL byte: a command that gets this string as a name fails with ENOENT. A NUL byte usually comes from a tool that wrote the program; write the string without it.";
     ShorterName = "W0119", "only the beginning of this name in a string is a variable",
         "In a string the longest defined beginning of a name counts, as in the original: `\"$idx\"` is the value of `$i` followed by `x` where no `$idx` exists. If you mean that, write `\"${i}x\"`; otherwise the name is misspelt. It is told once for each such name; not with `--classic`, and not of one letter after another (`$ia`), as published programs have it.";
+    NoSignal = "W0120", "a signal that nothing gives",
+        "`await` waits until the ranks and workers together gave the signal so often. No `signal` in the program has this name, so the wait has no end.";
     SharedGroups = "N0101", "ranks were shared among groups",
         "No size was given for these groups (`-g name:size`), so they share the ranks evenly.";
 }

@@ -370,7 +370,7 @@ impl<M: Machine> Interpreter<'_, M> {
             };
             let found = self.machine.statistic(&name, statistic, times);
             return claim::statistic_value(statistic, found)
-                .ok_or_else(|| self.fault(format!("there are no samples of \"{name}\" yet")));
+                .ok_or_else(|| self.fault(format!("no sample of \"{name}\" has succeeded yet")));
         }
         if let (Function::Empirical, Value::List(items)) = (function, &values[0]) {
             if items.is_empty() {

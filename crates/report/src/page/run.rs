@@ -114,8 +114,9 @@ fn of_part(part: &AnswerPart) -> Option<Tile> {
 fn of_what(main: &Analysis, part: Option<&AnswerPart>) -> String {
     match part.map(|part| part.value) {
         Some(AnswerValue::Safe) => part.map(AnswerPart::told).unwrap_or_default(),
-        Some(AnswerValue::Response) => format!("{}, from its scheduled start", main.subject.describe()),
-        Some(AnswerValue::Operation | AnswerValue::Step) | None => main.subject.describe(),
+        Some(AnswerValue::Operation | AnswerValue::Response | AnswerValue::Step) | None => {
+            main.subject.describe()
+        }
     }
 }
 

@@ -23,6 +23,10 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     if report.judgements.status() != 0 || !report.facts.complete {
         return words(&["report", &file, "-v"]);
     }
+    if !report.facts.counted.is_empty() {
+        // A fit needs every sample; the page has the distributions.
+        return words(&["report", &file, "-v"]);
+    }
     match answer::subject(report) {
         Some(main) if main.subject.values().len() < tail::verdict::FEWEST_FOR_VERDICT => {
             words(&["report", &file, "-v"])

@@ -2,7 +2,7 @@
 
 use results::ResultRow;
 use samples::histogram::{RELATIVE_ERROR, edges};
-use samples::{Counted, Run, units};
+use samples::{Counted, CountedResponses, Run, units};
 
 use super::distributions::{Overlay, survival_figure};
 use crate::figures::Curve;
@@ -101,6 +101,9 @@ fn durations(run: &Run, places: &[&Counted]) -> Table {
                 if place.failed == 0 { String::new() } else { units::count(place.failed) },
             ],
         );
+        if let Some(responses) = &place.responses {
+            table.push(false, response_cells(responses));
+        }
     }
     table.note = format!(
         "A quantile is the middle of a bucket and at most {}% wrong by that; n, mean and max are exact.{}",
@@ -111,6 +114,26 @@ fn durations(run: &Run, places: &[&Counted]) -> Table {
         }
     );
     table
+}
+
+/// The cells of response times, below those of the service times of the same place.
+fn response_cells(responses: &CountedResponses) -> [String; 11] {
+    let n = responses.histogram.count();
+    let at = |q: f64| responses.histogram.quantile(q).unwrap_or(0).min(responses.most_ps) as f64 * 1e-12;
+    let far = |q: f64| if n as f64 * (1.0 - q) > 9.99 { duration(at(q)) } else { "–".into() };
+    [
+        "  from its scheduled start".into(),
+        String::new(),
+        units::count(n),
+        "–".into(),
+        duration(at(0.5)),
+        far(0.9),
+        far(0.99),
+        far(0.999),
+        far(0.9999),
+        duration(responses.most_ps as f64 * 1e-12),
+        String::new(),
+    ]
 }
 
 /// What is known of the slowest operations of a place.
@@ -212,7 +235,8 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
 /// What the histogram of a row says, and the tail of its slowest.
 fn brief(row: &ResultRow, tail: &FarTail) -> String {
     let n = row.operations.unwrap_or(row.timings);
-    let Some(found) = &row.quantiles_seconds else { return format!("No {} succeeded.", row.name()) };
+    let Some(found) = row.headline() else { return format!("No {} succeeded.", row.name()) };
+    let is_response = row.response_quantiles_seconds.is_some();
     let far = [(10_000, found.p9999), (1_000, found.p999), (100, found.p99)];
     let far = far.into_iter().find_map(|(one_in, seconds)| Some((one_in, seconds?)));
     let quantile = far.map_or(String::new(), |(one_in, seconds)| {
@@ -220,6 +244,8 @@ fn brief(row: &ResultRow, tail: &FarTail) -> String {
     });
     let heavy = match tail {
         FarTail::Few => String::new(),
+        // What was kept, and fitted, is what took long once it had begun.
+        _ if is_response => String::new(),
         FarTail::NoLaw(_) => {
             " No Pareto distribution fits its slowest beyond any threshold: more than one thing makes it slow, and what \
              more operations would bring cannot be predicted."
@@ -243,8 +269,9 @@ fn brief(row: &ResultRow, tail: &FarTail) -> String {
             duration(law.beyond_s)
         ),
     };
+    let from = if is_response { " of their scheduled start" } else { "" };
     format!(
-        "{}: {} operations, half of them within {}{quantile}, the slowest {}.{heavy}",
+        "{}: {} operations, half of them within {}{from}{quantile}, the slowest {}.{heavy}",
         row.name(),
         units::count(n),
         duration(found.p50),

@@ -315,8 +315,13 @@ impl Judgements {
                 *count += 1;
             }
         } else {
-            for counted in run.facts.counted.iter().filter(|counted| counted.failed > 0) {
-                failed.entry((counted.site, 0)).or_insert((0, 0)).0 += counted.failed;
+            for counted in &run.facts.counted {
+                let known: u64 = counted.failed_by_errno.values().sum();
+                let others = (&0, &counted.failed.saturating_sub(known));
+                for (errno, count) in counted.failed_by_errno.iter().chain([others]).filter(|(_, n)| **n > 0)
+                {
+                    failed.entry((counted.site, *errno)).or_insert((0, 0)).0 += count;
+                }
             }
         }
         for ((site, errno), (count, rank)) in failed {

@@ -65,7 +65,9 @@ impl Session<'_> {
         let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
         let mut found = Vec::new();
         self.recorder.each(|sample| {
-            if sample.batch > 0 && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
+            // As in the rows of results: how long something that failed took is not how long it takes.
+            let counts = sample.batch > 0 && !sample.failed();
+            if counts && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted) {
                 found.push(times.seconds(sample));
             }
         })?;

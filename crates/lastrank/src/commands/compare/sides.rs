@@ -68,6 +68,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))
         .map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
+    warnings.extend([&quiet, &new].into_iter().filter_map(|side| side.limit.clone()));
     if let [old, other] = super::unlike(&quiet, &new).as_slice() {
         warnings.push(format!(
             "The runs were set unlike: quiet {old}; new {other}. Differences may come from that"

@@ -86,7 +86,7 @@ fn one_line(found: &FitResult) -> anyhow::Result<String> {
         bail!("-q is for distributions that have a verdict, gev and gumbel; leave it out to see the fit");
     };
     let line = report::fit_line(assessed, text::what(found), found.values.seconds);
-    Ok(match &found.values.cut {
+    Ok(match &found.values.limit {
         Some(cut) => format!("⚠ {}. Fitted all the same: {line}", words::capital(cut)),
         None => line,
     })
@@ -119,7 +119,7 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         again: &part::again(args),
         found: assessed,
         options: &options(args),
-        is_sound: found.values.unsound.is_empty() && found.values.cut.is_none(),
+        is_sound: found.values.unsound.is_empty() && found.values.limit.is_none(),
     };
     let warnings = found.values.cautions();
     let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();

@@ -79,7 +79,9 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
         }
     }
     set_apart(&mut runs, &facts);
-    runs.sort_by(|a, b| (&a.started, &a.file).cmp(&(&b.started, &b.file)));
+    // Starts are told to the second; of runs that began in one, the file that was written first comes first.
+    let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
+    runs.sort_by_cached_key(|run| (run.started.clone(), written(&run.file), run.file.clone()));
     for why in &unreadable {
         eprintln!("note: {why}");
     }
@@ -166,10 +168,7 @@ fn set_apart(runs: &mut [ListedRun], facts: &[Facts]) {
 /// Files that look like runs, and directories of parts.
 fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if directory.is_file() {
-        bail!(
-            "{0} is a file, and `ls` lists the runs of a directory: `lastrank report {0}` shows one run",
-            directory.display()
-        );
+        return Ok(vec![directory.to_path_buf()]);
     }
     let entries =
         std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;

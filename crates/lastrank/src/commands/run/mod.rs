@@ -114,6 +114,12 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Status> {
         // Each of the ranks that were started ends; one of them says why.
         return if speaks { Err(told) } else { Ok(after_rank_zero()) };
     }
+    if args.record == Record::Histogram && ppl::claim::needs_samples(&planned.plan) {
+        bail!(
+            "{} asks what its samples came to (`assert`, `quantile`, …) and needs every one: leave --record histogram out",
+            args.program
+        );
+    }
     let rule = steady::rule(args, &planned.plan)?;
     let until = Until::of(args, &planned.plan, rule.as_ref(), job.is_some())?;
     let mut options = options(args, &planned, backend);

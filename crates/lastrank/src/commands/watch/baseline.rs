@@ -1,5 +1,6 @@
 //! Reads and calibrates the baseline, and words its stated rates of false alarms.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, anyhow, bail};
@@ -116,8 +117,33 @@ pub fn of_folder(
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
     let unsound = values::unsound(found.iter().map(|(_, one)| one));
+    let limit = mixed(folder, found.iter().filter_map(|(_, one)| one.facts.as_ref()).collect());
     let (_, first) = found.swap_remove(0);
-    Ok(Values { numbers, takers: Vec::new(), name, rows: None, unsound, ..first })
+    Ok(Values { numbers, takers: Vec::new(), name, rows: None, unsound, limit, ..first })
+}
+
+/// That the runs of a directory were not all set alike: what differs between them is no variation of one system.
+fn mixed(folder: &Path, runs: Vec<&samples::Facts>) -> Option<String> {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let mut kinds: BTreeMap<String, usize> = BTreeMap::new();
+    for settings in results::differing_settings(&runs) {
+        let words = if settings.is_empty() { "none of these".to_owned() } else { settings.join(", ") };
+        *kinds.entry(words).or_default() += 1;
+    }
+    if kinds.len() < 2 {
+        return None;
+    }
+    let mut named: Vec<String> =
+        kinds.iter().take(NAMED).map(|(words, count)| format!("{count} with {words}")).collect();
+    if kinds.len() > NAMED {
+        named.push(format!("{} more kinds", kinds.len() - NAMED));
+    }
+    Some(format!(
+        "The runs of {} were set unlike: {}. Their spread is not that of one system",
+        folder.display(),
+        named.join("; ")
+    ))
 }
 
 /// `1.05`, or `5%` for the same.
