@@ -85,3 +85,15 @@ def test_a_sync_of_another_file_does_not_make_writes_safe(
     assert not told or "what makes them safe later is not in these times" in told[0]
     screen = subprocess.run([program, "report", "p.parquet", "-q"], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert not told or "✔" not in screen.stdout, screen.stdout
+
+
+@pytest.mark.parametrize("record", ["samples", "histogram"])
+def test_a_run_whose_table_is_its_answer_tells_of_memory_too(program: Path, tmp_path: Path, record: str) -> None:
+    (tmp_path / "p.ppl").write_text(
+        'write("data", 1MiB); $f = fopen("data", "r");\nrepeat 20000 fread($f, 4k, 0);\nfclose($f); delete("data");\n'
+    )
+    run = [program, "run", "p.ppl", "--no-causes", "--report", "none", "-o", "p.parquet", "--json", "--record", record]
+    found = json.loads(subprocess.run(run, cwd=tmp_path, check=True, capture_output=True, text=True).stdout)
+    if any(one["in_memory"] or not one["device"] for one in found["facts"]["file_systems"]):
+        pytest.skip("no device below this file system")
+    assert "page-cache" in [one["code"] for one in found["warnings"]], found["warnings"]

@@ -318,6 +318,13 @@ fn directories_of_other_programs_and_copies_of_one_run_are_told() {
         std::fs::copy(path.join("two/0.parquet"), path.join(format!("two/{at}.parquet"))).unwrap();
     }
     let copies = said(&["one", "two"]).replace('\n', " ");
-    assert!(copies.contains("2 of the 3 runs of two equal another to the last digit"), "{copies}");
-    assert!(!copies.contains("runs of one equal"), "{copies}");
+    assert!(copies.contains("2 of the 3 runs of two equal another in each value"), "{copies}");
+    assert!(
+        !copies.contains("runs of one equal") && !copies.contains("runs of one were set unlike"),
+        "{copies}"
+    );
+    // A run of another program in one of them.
+    std::fs::copy(path.join("two/0.parquet"), path.join("one/3.parquet")).unwrap();
+    let mixed = said(&["one", "two"]).replace('\n', " ");
+    assert!(mixed.contains("runs of one were set unlike: 3 with program one; 1 with program two"), "{mixed}");
 }

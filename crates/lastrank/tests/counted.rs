@@ -120,6 +120,7 @@ fn what_needs_every_sample_refuses_it_and_says_what_to_do() {
         &["fit", "run.parquet"][..],
         &["export", "run.parquet", "--to", "csv"],
         &["compare", "run.parquet", "run.parquet"],
+        &["compare", "run.parquet", "run.parquet", "run.parquet"],
     ] {
         let done = lastrank(folder.path(), words);
         assert_eq!(done.status, Some(2), "{words:?}");

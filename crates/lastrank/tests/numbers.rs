@@ -139,3 +139,40 @@ fn one_line_of_a_fit_has_the_notes_of_its_screen() {
         assert!(out.contains("⚠ The values are sorted"), "{out}");
     }
 }
+
+/// All but the first operation wait for their turn; the answer is about what a user waits.
+#[test]
+fn a_fit_and_a_comparison_of_a_rate_are_of_the_times_in_its_headline() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "$f = fopen(\"x\", \"w+\"); repeat 400 rate 1000/s fwrite($f, 4KiB, 0); fclose($f);\n";
+    std::fs::write(folder.path().join("p.ppl"), text).unwrap();
+    for seed in ["1", "2"] {
+        let law = "simulate:gev(990us,20us,0.1)";
+        let words = [
+            "run",
+            "p.ppl",
+            "--report",
+            "none",
+            "--backend",
+            law,
+            "--seed",
+            seed,
+            "-o",
+            &format!("{seed}.parquet"),
+        ];
+        assert_eq!(lastrank(folder.path(), &words).status, Some(0));
+    }
+    let json = |words: &[&str]| -> Value {
+        serde_json::from_str(&lastrank(folder.path(), &[words, &["--json"]].concat()).out).unwrap()
+    };
+    let run = json(&["report", "1.parquet"]);
+    let part = &run["numbers"]["parts"][0];
+    assert_eq!(part["value"], "response");
+    let median = part["quantiles_seconds"]["p50"].as_f64().unwrap();
+    let service = run["results"].as_array().unwrap().iter().find(|row| row["operation"] == "fwrite").unwrap();
+    assert!(median > 1.5 * service["quantiles_seconds"]["p50"].as_f64().unwrap(), "{part}");
+    let near = |found: &Value| (found.as_f64().unwrap() / median - 1.0).abs() < 0.01;
+    assert!(near(&json(&["compare", "1.parquet", "2.parquet"])["quiet"]["median"]));
+    let screen = lastrank(folder.path(), &["fit", "1.parquet"]).out;
+    assert!(screen.contains("every fwrite, from its scheduled start"), "{screen}");
+}

@@ -57,7 +57,7 @@ impl SiteTally {
     pub(super) fn count(&mut self, sample: &Sample) -> bool {
         let ps = sample.duration_ps;
         if sample.errno != 0 {
-            return self.count_failed(sample.errno);
+            return self.count_failed(sample);
         }
         self.counts[bucket(ps)] += 1;
         self.sum_ps = self.sum_ps.wrapping_add(ps);
@@ -92,8 +92,9 @@ impl SiteTally {
     }
 
     #[cold]
-    fn count_failed(&mut self, errno: i32) -> bool {
-        let errno = u64::from(errno.unsigned_abs());
+    fn count_failed(&mut self, sample: &Sample) -> bool {
+        let errno = u64::from(sample.errno.unsigned_abs());
+        self.bytes = self.bytes.wrapping_add(sample.bytes);
         let known = self.failed_by.iter_mut().find(|(known, count)| *known == errno || *count == 0);
         if let Some(known) = known {
             *known = (errno, known.1 + 1);
@@ -237,10 +238,11 @@ mod tests {
     #[test]
     fn failed_operations_are_counted_apart() {
         let mut tally = tally();
-        let kept = (0..5000).filter(|_| tally.count(&Sample { errno: 5, ..Sample::default() })).count();
+        let kept =
+            (0..5000).filter(|_| tally.count(&Sample { errno: 5, bytes: 8, ..Sample::default() })).count();
         let found = tally.counted();
         assert_eq!((kept as u64, found.failed, found.histogram.count()), (KEPT_FAILED, 5000, 0));
-        assert_eq!(found.failed_by_errno, [(5, 5000)].into());
+        assert_eq!((found.bytes, found.failed_by_errno), (40_000, [(5, 5000)].into()));
     }
 
     #[test]

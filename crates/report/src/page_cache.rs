@@ -17,7 +17,12 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
     if facts.is_simulated() {
         return None;
     }
-    let is_about = |is: fn(&str) -> bool| numbers.parts.iter().any(|part| is(&part.operation));
+    // Where the table is the answer, it is about each operation in it.
+    let in_table = |is: fn(&str) -> bool| rows.iter().any(|row| row.timings > 0 && is(&row.operation));
+    let is_about = |is: fn(&str) -> bool| match numbers.parts.is_empty() {
+        true => in_table(is),
+        false => numbers.parts.iter().any(|part| is(&part.operation)),
+    };
     let from_memory = results::from_memory(rows, facts);
     let reads = is_about(results::is_read)
         .then(|| from_memory.as_ref().and_then(of_reads).or_else(|| of_durations(rows, facts)));

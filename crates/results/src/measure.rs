@@ -149,8 +149,9 @@ const PAUSED: f64 = 0.9;
 /// The time, in picoseconds, that operations under `rate` took at the rate that was reached. Where a block around each leaves
 /// the pauses between them out, these are what was asked for, and no pauses of the program.
 fn paced(row: &ResultRow) -> Option<i64> {
-    let (rate, operations) = (row.rate?, row.operations?);
-    Some((1e12 * operations as f64 / rate.achieved_per_second) as i64)
+    // What failed was begun at that rate, too.
+    let begun = row.operations? + row.errors + row.failed_as_expected;
+    Some((1e12 * begun as f64 / row.rate?.achieved_per_second) as i64)
 }
 
 /// Wall time and what is divided by it: rates, depth, ranks, passes.
@@ -289,6 +290,15 @@ mod tests {
         let row = rows.iter().find(|row| row.operation == "fwrite").unwrap();
         near(row.rate.map(|rate| rate.achieved_per_second), 50.0);
         near(row.operations_per_second, 50.0);
+        // What failed began in turn, too, and is none of the rate.
+        let mut number = 0;
+        for sample in run.samples.iter_mut().filter(|sample| sample.site == write) {
+            sample.errno = if number % 4 == 0 { 0 } else { 5 };
+            number += 1;
+        }
+        let rows = crate::of_run(&run);
+        let row = rows.iter().find(|row| row.operation == "fwrite").unwrap();
+        near(row.operations_per_second, 12.5);
     }
 
     #[test]

@@ -104,7 +104,8 @@ fn median_below_devices(rows: &[ResultRow], facts: &Facts, is_one: impl Fn(&str)
     }
     let ones = rows.iter().filter(|row| row.kind == SiteKind::Operation && is_one(&row.operation));
     let most = ones
-        .filter(|row| row.bytes_per_operation.is_some_and(|[least, _]| least > 0))
+        // Of a run that counts, only the bytes of all are known.
+        .filter(|row| row.bytes_per_operation.map_or(row.bytes > 0, |[least, _]| least > 0))
         .max_by_key(|row| row.bytes)?;
     most.quantiles_seconds.as_ref().map(|of| of.p50).filter(|median| *median < FASTEST_DEVICE)
 }

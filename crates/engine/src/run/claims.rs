@@ -41,6 +41,8 @@ struct Considered<'a> {
     counts: &'a dyn Fn(&Sample) -> bool,
     /// Durations that were asked for, by name.
     known: HashMap<(String, Times), Vec<f64>>,
+    /// Whether all samples of one of them failed.
+    all_failed: bool,
     answers: Option<&'a Answers>,
     /// The answer of the whole run, for all assertions that count each sample.
     of_all: &'a OnceCell<AnswerOf>,
@@ -56,7 +58,12 @@ impl Measured for Considered<'_> {
             let wanted = wanted.filter(|sample| !sample.failed() && (self.counts)(sample));
             wanted.map(|sample| times.seconds(sample)).collect()
         });
-        statistic.of(durations)
+        let found = statistic.of(durations);
+        if durations.is_empty() {
+            let mut sites = self.run.sites.iter().zip(self.by_site);
+            self.all_failed |= sites.any(|(site, list)| site.matches(name) && !list.is_empty());
+        }
+        found
     }
 
     fn answer(&mut self, asked: &AskedAnswer) -> Result<Answered, String> {
@@ -116,6 +123,7 @@ pub(super) fn judge(plan: &Plan, answers: Option<&Answers>, outcome: &mut RunOut
             by_site: &by_site,
             counts: &counts,
             known: HashMap::new(),
+            all_failed: false,
             answers,
             of_all: &of_all,
             alone: OnceCell::new(),
@@ -134,6 +142,11 @@ pub(super) fn judge(plan: &Plan, answers: Option<&Answers>, outcome: &mut RunOut
             Err(why) if was_ended => (
                 JudgementKind::AssertionNotEvaluated,
                 format!("{at}: the assertion was not evaluated: the run was ended before it; {why}"),
+            ),
+            // It is no fault of the program that nothing succeeded.
+            Err(why) if counted.all_failed => (
+                JudgementKind::AssertionNotEvaluated,
+                format!("{at}: the assertion was not evaluated: {why}"),
             ),
             Err(why) => {
                 (JudgementKind::ProgramAtFault, format!("{at}: the assertion cannot be judged: {why}"))

@@ -18,6 +18,13 @@ use crate::execute::session::{Failed, JudgedBy, Named, Stop};
 /// So often an assertion about the samples of all ranks is kept for the judgement at the end.
 const CLAIMS: u32 = 1000;
 
+/// Of an assertion that nobody could judge, and why.
+fn unevaluated(claim: &str, place: &Position, why: &str) -> FailedAssertion {
+    let Position { file, line, column } = place;
+    let text = format!("{file}:{line}:{column}: the assertion was not evaluated: {why}");
+    FailedAssertion { line: *line, claim: claim.to_owned(), text }
+}
+
 /// An assertion in the program that does not hold.
 fn not_held(claim: &str, place: &Position, evidence: &str) -> FailedAssertion {
     let Position { file, line, column, .. } = place;
@@ -244,12 +251,24 @@ impl Machine for Rank<'_, '_> {
         if each {
             let rank = self.session.rank();
             let plan = self.plan;
+            let mut without = None;
             let judged = ppl::claim::judge(plan, &claim, &mut |name: &str, statistic, times| {
-                self.statistic(name, statistic, times)
+                let found = self.statistic(name, statistic, times);
+                if found.is_none() {
+                    without = Some(name.to_owned());
+                }
+                found
             });
             let evidence = match judged {
                 Ok((true, _)) => return,
                 Ok((false, evidence)) => format!(": {} of rank {rank}", ppl::claim::words(&evidence)),
+                // It is no fault of the program that nothing succeeded.
+                Err(why) if without.is_some_and(|name| self.session.has_failed(&name)) => {
+                    let claim = ppl::claim::text(plan, &claim);
+                    let one = unevaluated(&claim, &place, &format!("{why} on rank {rank}"));
+                    let noted = self.session.assertion_unevaluated(one);
+                    return self.note(noted);
+                }
                 Err(why) => {
                     let why = format!("{}:{}:{}: {why} on rank {rank}", place.file, place.line, place.column);
                     return self.stop(Stop::Program(why));
@@ -288,12 +307,8 @@ impl Machine for Rank<'_, '_> {
     }
 
     fn not_evaluated(&mut self, claim: &str, place: &Position) {
-        let Position { file, line, column } = place;
-        let text =
-            format!("{file}:{line}:{column}: the assertion was not evaluated: the run was ended before it");
-        let one = FailedAssertion { line: *line, claim: claim.to_owned(), text };
         // The reason why the run ended stays.
-        drop(self.session.assertion_unevaluated(one));
+        drop(self.session.assertion_unevaluated(unevaluated(claim, place, "the run was ended before it")));
     }
 
     fn command_now(&mut self, command: Command, site: SiteId, arguments: &Arguments) -> Reply {

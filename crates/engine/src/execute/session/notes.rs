@@ -74,6 +74,16 @@ impl Session<'_> {
         Ok(found)
     }
 
+    /// Whether this rank has a sample with that label or operation that failed.
+    pub fn has_failed(&self, name: &str) -> bool {
+        let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
+        let mut failed = false;
+        let read = self.recorder.each(|sample| {
+            failed |= sample.failed() && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted);
+        });
+        read.is_ok() && failed
+    }
+
     /// Keeps a warning, once.
     pub fn warn(&mut self, warning: Warning) -> Result<(), Stop> {
         if !self.noted.contains(&warning.code) {

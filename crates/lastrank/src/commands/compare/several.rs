@@ -52,6 +52,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         }
         let mut columns = Columns::default();
         let run = store::scan(file, &mut |samples| columns.push(samples))?;
+        crate::values::every_sample(&run, file)?;
         let name = file.display().to_string();
         let of_run: Vec<ResultRow> = results::of_columns(columns, &run.facts, &run.sites);
         let found = results::judgements(&run, &of_run);

@@ -14,7 +14,7 @@ use crate::exit::Status;
 use crate::output;
 use crate::soundness;
 use crate::statistic::Statistic;
-use crate::values::{self, Values, why_not_comparable};
+use crate::values::{self, why_not_comparable};
 
 /// Whether both sides are directories of several runs. A run in parts is a directory too, and one run.
 ///
@@ -33,21 +33,6 @@ pub fn are_folders(args: &CompareArgs) -> anyhow::Result<bool> {
             )
         }
     }
-}
-
-/// Where runs have the same number to its last digit: copies of one run say nothing of how runs differ.
-fn copies(side: &Values, folder: &Path) -> Option<String> {
-    let mut bits: Vec<u64> = side.numbers.iter().map(|number| number.to_bits()).collect();
-    bits.sort_unstable();
-    bits.dedup();
-    let twice = side.numbers.len() - bits.len();
-    (twice > 0).then(|| {
-        format!(
-            "{twice} of the {} runs of {} equal another to the last digit: copies count as runs of their own here",
-            side.numbers.len(),
-            folder.display()
-        )
-    })
 }
 
 /// Compares one number of each run, so that what differs from run to run is in the interval.
@@ -74,11 +59,6 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             "The runs were set unlike: quiet {old}; new {other}. Differences may come from that"
         ));
     }
-    warnings.extend(
-        [(&quiet, &args.quiet), (&new, &args.new)]
-            .into_iter()
-            .filter_map(|(side, folder)| copies(side, folder)),
-    );
     let unsound = values::unsound([&quiet, &new]);
     for ((side, folder), all) in [&quiet, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
         if !side.unsound.is_empty() {

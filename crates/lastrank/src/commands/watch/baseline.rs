@@ -117,9 +117,29 @@ pub fn of_folder(
     found.sort_by(|a, b| a.0.cmp(&b.0));
     let numbers = found.iter().filter_map(|(_, one)| statistic.of_values(one.numbers.clone())).collect();
     let unsound = values::unsound(found.iter().map(|(_, one)| one));
-    let limit = mixed(folder, found.iter().filter_map(|(_, one)| one.facts.as_ref()).collect());
+    let limits = [
+        mixed(folder, found.iter().filter_map(|(_, one)| one.facts.as_ref()).collect()),
+        copies(folder, found.iter().map(|(_, one)| one)),
+    ];
+    let limits: Vec<String> = limits.into_iter().flatten().collect();
+    let limit = (!limits.is_empty()).then(|| limits.join(". "));
     let (_, first) = found.swap_remove(0);
     Ok(Values { numbers, takers: Vec::new(), name, rows: None, unsound, limit, ..first })
+}
+
+/// Where runs have all the same values: copies of one run say nothing of how runs differ.
+fn copies<'a>(folder: &Path, runs: impl Iterator<Item = &'a Values>) -> Option<String> {
+    let all: Vec<String> = runs.map(|one| fingerprint(&one.numbers)).collect();
+    let distinct: std::collections::BTreeSet<&String> = all.iter().collect();
+    let twice = all.len() - distinct.len();
+    (twice > 0).then(|| {
+        format!(
+            "{twice} of the {} runs of {} equal{} another in each value: copies count as runs of their own here",
+            all.len(),
+            folder.display(),
+            if twice == 1 { "s" } else { "" }
+        )
+    })
 }
 
 /// That the runs of a directory were not all set alike: what differs between them is no variation of one system.
