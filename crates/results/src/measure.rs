@@ -291,11 +291,8 @@ mod tests {
         near(row.rate.map(|rate| rate.achieved_per_second), 50.0);
         near(row.operations_per_second, 50.0);
         // What failed began in turn, too, and is none of the rate.
-        let mut number = 0;
-        for sample in run.samples.iter_mut().filter(|sample| sample.site == write) {
-            sample.errno = if number % 4 == 0 { 0 } else { 5 };
-            number += 1;
-        }
+        let written = run.samples.iter_mut().filter(|sample| sample.site == write);
+        written.zip(0..).for_each(|(sample, number)| sample.errno = if number % 4 == 0 { 0 } else { 5 });
         let rows = crate::of_run(&run);
         let row = rows.iter().find(|row| row.operation == "fwrite").unwrap();
         near(row.operations_per_second, 12.5);
