@@ -463,26 +463,6 @@ fn an_assertion_about_samples_that_are_not_there_is_a_mistake_of_the_program() {
 }
 
 #[test]
-fn an_assertion_about_what_never_succeeded_is_not_evaluated_and_no_mistake_of_the_program() {
-    const NAME: &str =
-        "an_assertion_about_what_never_succeeded_is_not_evaluated_and_no_mistake_of_the_program";
-    let said = alone(NAME, || {
-        let of = |text: &str| {
-            let (_, outcome) = here(text, 2);
-            format!("exit {}\n{}", outcome.exit_status(), outcome.assertions().join("\n"))
-        };
-        let texts = [
-            "repeat 10 stat(\"none\"); assert p99(\"stat\") < 1s; stat(\".\");",
-            "repeat 10 stat(\"none\"); assert each p99(\"stat\") < 1s; stat(\".\");",
-            "expect errno == ENOENT repeat 10 stat(\"none\"); assert p99(\"stat\") < 1s;",
-            "repeat 10 stat(\".\"); expect errno == ENOENT repeat 10 stat(\"none\"); assert count(\"stat\") == 10;",
-        ];
-        texts.map(of).join("\n")
-    });
-    insta::assert_snapshot!(said);
-}
-
-#[test]
 fn a_file_that_was_never_opened_is_named_where_it_is_used() {
     let said = alone("a_file_that_was_never_opened_is_named_where_it_is_used", || {
         let (_, outcome) = here(

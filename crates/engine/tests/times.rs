@@ -130,3 +130,26 @@ fn a_wait_below_0_or_beyond_292_years_ends_the_program_and_a_long_one_waits() {
     });
     insta::assert_snapshot!(said);
 }
+
+#[test]
+fn an_assertion_about_what_never_succeeded_is_not_evaluated_and_no_mistake_of_the_program() {
+    const NAME: &str =
+        "an_assertion_about_what_never_succeeded_is_not_evaluated_and_no_mistake_of_the_program";
+    let said = alone(NAME, || {
+        let home = tempfile::tempdir().expect("a directory");
+        std::env::set_current_dir(home.path()).expect("the directory");
+        std::fs::write("f", "1").expect("a file");
+        let of = |text: &str| {
+            let outcome = engine::run(&plan(text, 2, 7), &Options::new(2), |_| ()).expect("a run");
+            format!("exit {}\n{}", outcome.exit_status(), outcome.assertions().join("\n"))
+        };
+        let texts = [
+            "repeat 10 stat(\"none\"); assert p99(\"stat\") < 1s; stat(\"f\");",
+            "repeat 10 stat(\"none\"); assert each p99(\"stat\") < 1s; stat(\"f\");",
+            "expect errno == ENOENT repeat 10 stat(\"none\"); assert p99(\"stat\") < 1s;",
+            "repeat 10 stat(\"f\"); expect errno == ENOENT repeat 10 stat(\"none\"); assert count(\"stat\") == 10;",
+        ];
+        texts.map(of).join("\n")
+    });
+    insta::assert_snapshot!(said);
+}

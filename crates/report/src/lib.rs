@@ -43,6 +43,7 @@ pub mod shell;
 mod side_by_side;
 mod stretches;
 mod subject;
+mod subject_names;
 mod summary;
 mod surroundings;
 mod table;

@@ -90,33 +90,6 @@ impl Subject {
         self.steps.iter().any(|step| step.corrected < step.seconds)
     }
 
-    /// `T, the slowest of 16 ranks` or `every write`; of batches also that it is of their means.
-    pub fn describe(&self) -> String {
-        let of = match (self.gate, self.ranks.len()) {
-            (true, 1) => format!("{} on the one rank", self.name),
-            (true, m) => format!("{}: the slowest of {m} ranks", self.name),
-            (false, _) if self.from_schedule => format!("every {}, from its scheduled start", self.name),
-            (false, _) => format!("every {}", self.name),
-        };
-        match self.batch {
-            (_, 0 | 1) => of,
-            (least, most) if least == most => format!("{of}, means of batches of {}", count(most)),
-            (least, most) => format!("{of}, means of batches of {} to {}", count(least), count(most)),
-        }
-    }
-
-    /// What an axis of durations is called.
-    pub fn axis_name(&self) -> String {
-        // A longer name is wider than a small figure.
-        let of = if self.name.chars().count() > 24 { String::new() } else { format!(" of {}", self.name) };
-        match (self.keys.is_empty(), self.gate && self.ranks.len() > 1) {
-            (true, _) => "value".to_owned(),
-            (false, true) => format!("T{of}, the slowest rank"),
-            (false, false) if self.from_schedule => format!("response time{of}"),
-            (false, false) => format!("duration{of}"),
-        }
-    }
-
     /// What an axis of time order is called.
     pub fn step_name(&self) -> &'static str {
         if self.gate { "step" } else { "sample, in time order" }
@@ -354,10 +327,6 @@ fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
 fn batches(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> (u32, u32) {
     let all = || of_rank.values().flatten().map(|sample| sample.batch.max(1));
     (all().min().unwrap_or(1), all().max().unwrap_or(1))
-}
-
-fn count(operations: u32) -> String {
-    samples::units::count(u64::from(operations))
 }
 
 fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {

@@ -84,10 +84,10 @@ impl Checker<'_> {
         }
         let count = (self.pending_exprs.len() - base) as u32;
         let first = self.push_pending_exprs(base);
-        match command {
-            Command::Await if count > 0 => self.awaited.push((span, first)),
-            Command::Signal if count > 0 => self.signalled.push(first),
-            _ => {}
+        if command.awaits_signal() && count > 0 {
+            self.awaited.push((span, first));
+        } else if command.gives_signal() && count > 0 {
+            self.signalled.push(first);
         }
         let site = self.site(span, Some(command), SiteKind::Operation);
         let of_open_file = spec.files().next().is_some();

@@ -85,6 +85,16 @@ macro_rules! commands {
 }
 
 impl Command {
+    /// Whether it gives the signal that it names.
+    pub(crate) fn gives_signal(self) -> bool {
+        self == Self::Signal
+    }
+
+    /// Whether it waits for the signal that it names.
+    pub(crate) fn awaits_signal(self) -> bool {
+        self == Self::Await
+    }
+
     /// All commands.
     pub fn all() -> impl Iterator<Item = Command> {
         ALL.iter().copied()
