@@ -41,6 +41,8 @@ def document(text: bytes) -> dict:
         "run program.ppl --record histogram",
         "run program.ppl --backend simulate:gev(10ms,1ms,0.1)",
         "run nothing.ppl",
+        "run rate.ppl -n 2",
+        "run steps.ppl -n 2",
         "run parallel_write --backend simulate:gev(10ms,1ms,0.1) --set repeat=200",
     ],
 )
@@ -48,6 +50,8 @@ def document(text: bytes) -> dict:
 def test_a_run_and_its_report_are_what_the_schema_says(tmp_path, program, arguments, with_more):
     (tmp_path / "program.ppl").write_text(PROGRAM)
     (tmp_path / "nothing.ppl").write_text("print(1);")
+    (tmp_path / "rate.ppl").write_text("repeat 200 rate 2000/s stat(\".\");")
+    (tmp_path / "steps.ppl").write_text("repeat 60 rate 500/s time[\"g\"] { barrier; stat(\".\"); }")
     run = [program, *arguments.split(), "--json", *with_more, "--report", "none", "-o", "run.parquet"]
     done = subprocess.run(run, cwd=tmp_path, capture_output=True)
     assert done.returncode in (0, 3), done.stderr

@@ -146,6 +146,7 @@ fn mean(part: &AnswerPart, rows: &[ResultRow]) -> Option<f64> {
     let row = rows.iter().find(|row| row.name() == part.name)?;
     match part.value {
         results::AnswerValue::Operation => row.mean_seconds,
+        results::AnswerValue::Response => row.response_mean_seconds,
         _ => None,
     }
 }

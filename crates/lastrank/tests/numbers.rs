@@ -4,7 +4,7 @@ mod common;
 
 use std::path::{Path, PathBuf};
 
-use common::{Done, lastrank};
+use common::{Done, lastrank, program};
 use serde_json::Value;
 
 fn folder() -> PathBuf {
@@ -175,4 +175,35 @@ fn a_fit_and_a_comparison_of_a_rate_are_of_the_times_in_its_headline() {
     assert!(near(&json(&["compare", "1.parquet", "2.parquet"])["quiet"]["median"]));
     let screen = lastrank(folder.path(), &["fit", "1.parquet"]).out;
     assert!(screen.contains("every fwrite, from its scheduled start"), "{screen}");
+}
+
+#[test]
+fn steps_of_a_rate_count_from_their_schedule_and_have_a_mean() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "\
+define ranks 2
+$f = fopen(\"x-$$rank\", \"w+\");
+repeat 200 rate 1000/s time[\"g\"] { barrier; fwrite($f, 4KiB, 0); }
+repeat 100 rate 1000/s getpid();
+assert mean of getpid < 1s && p50 of g > 1ms;
+fclose($f);
+";
+    let done = program(folder.path(), text, &["--backend", "simulate:gev(1200us,20us,0.1)", "--json"]);
+    assert_eq!(done.status, Some(0), "{}", done.err);
+    let found: Value = serde_json::from_str(&done.out).unwrap();
+    let part = &found["numbers"]["parts"][0];
+    assert_eq!((&part["value"], &part["from_schedule"]), (&"step".into(), &true.into()), "{part}");
+    let rows = found["results"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["labels"][0] == "g" && row["kind"] == "time").unwrap();
+    let p50 = |of: &Value| of["p50"].as_f64().unwrap();
+    // The slowest of two ranks waits at least as long as one of them.
+    assert!(
+        p50(&part["quantiles_seconds"]) >= 0.99 * p50(&row["response_quantiles_seconds"]),
+        "{part} {row}"
+    );
+    assert!(p50(&row["response_quantiles_seconds"]) > 5.0 * p50(&row["quantiles_seconds"]), "{row}");
+    let fit = lastrank(folder.path(), &["fit", "run.parquet", "--of", "g", "--gate"]).out;
+    assert!(fit.contains("from its scheduled start"), "{fit}");
+    let screen = lastrank(folder.path(), &["report", "run.parquet", "--exit-zero", "-q"]).out;
+    assert!(!screen.contains("takes 1.2"), "{screen}");
 }

@@ -219,7 +219,7 @@ fn numbers(
         && main.subject.ranks.len() > 1
         && part.value != AnswerValue::Step
     {
-        part.value = AnswerValue::Step;
+        (part.value, part.from_schedule) = (AnswerValue::Step, main.subject.from_schedule);
         part.count = main.subject.steps.len() as u64;
         (part.quantiles_seconds, part.intervals) = (main.quantiles.clone(), main.intervals.clone());
     }

@@ -329,9 +329,17 @@ fn batches(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> (u32, u32) {
     (all().min().unwrap_or(1), all().max().unwrap_or(1))
 }
 
+/// Whether an operation that succeeded began later than it was due.
+fn begins_late<'a>(mut samples: impl Iterator<Item = &'a Sample>) -> bool {
+    samples.any(|sample| sample.late_ns > 0 && !sample.failed())
+}
+
 fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
     let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
+    let from_schedule = begins_late(of_rank.values().flatten().copied());
+    let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
+    let each = |sample: &Sample| waited(sample) + sample.seconds_each();
     let mut durations = vec![Vec::with_capacity(reached); of_rank.len()];
     let mut steps = Vec::with_capacity(reached);
     for iteration in 0..reached {
@@ -339,21 +347,22 @@ fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
         if row.iter().any(|sample| sample.failed()) {
             continue;
         }
-        let last = row
-            .iter()
-            .fold(row[0], |best, next| if next.seconds_each() > best.seconds_each() { next } else { best });
+        let last = row.iter().fold(row[0], |best, next| if each(next) > each(best) { next } else { best });
         steps.push(Step {
             iteration,
             start_s: row.iter().map(|sample| sample.start_ns).min().unwrap_or(0) as f64 * 1e-9,
-            seconds: last.seconds_each(),
-            corrected: row.iter().map(|sample| sample.corrected_seconds_each()).fold(0.0, f64::max),
+            seconds: each(last),
+            corrected: row
+                .iter()
+                .map(|sample| waited(sample) + sample.corrected_seconds_each())
+                .fold(0.0, f64::max),
             last: last.rank,
         });
-        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(sample.seconds_each()));
+        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(each(sample)));
     }
     let failed = reached - steps.len();
     not_below_the_quickest(&mut steps);
-    Subject { steps, of_rank: durations, failed, unfinished: longest - reached, ..whole }
+    Subject { steps, of_rank: durations, failed, unfinished: longest - reached, from_schedule, ..whole }
 }
 
 /// The kernel's clock of waits may tell a wait as longer than it was, so that next to nothing is left of a short operation.
@@ -369,8 +378,8 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
     all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
     let total = all.len();
     // As in the rows of results, whose headline it is.
-    let from_schedule = whole.batch.0 == whole.batch.1
-        && all.iter().any(|(_, sample)| sample.late_ns > 0 && !sample.failed());
+    let is_late = begins_late(all.iter().map(|(_, sample)| *sample));
+    let from_schedule = whole.batch.0 == whole.batch.1 && is_late;
     let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
     let mut steps: Vec<Step> = all
         .into_iter()

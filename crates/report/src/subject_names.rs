@@ -8,9 +8,9 @@ impl Subject {
         let of = match (self.gate, self.ranks.len()) {
             (true, 1) => format!("{} on the one rank", self.name),
             (true, m) => format!("{}: the slowest of {m} ranks", self.name),
-            (false, _) if self.from_schedule => format!("every {}, from its scheduled start", self.name),
             (false, _) => format!("every {}", self.name),
         };
+        let of = if self.from_schedule { format!("{of}, from its scheduled start") } else { of };
         match self.batch {
             (_, 0 | 1) => of,
             (least, most) if least == most => format!("{of}, means of batches of {}", count(most)),

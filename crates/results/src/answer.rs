@@ -78,6 +78,9 @@ pub struct AnswerPart {
     pub operation: String,
     /// What the quantiles are of.
     pub value: AnswerValue,
+    /// Of steps: whether each counts from the moment at which it was due under `rate`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub from_schedule: bool,
     /// How many values the quantiles have.
     pub count: u64,
     /// Ranks that took part; `None` of a run that counts.
@@ -345,6 +348,7 @@ impl AnswerPart {
             label: main.label.clone(),
             operation: row.operation.clone(),
             value,
+            from_schedule: steps.is_some_and(|steps| steps.from_schedule),
             count,
             ranks: row.ranks,
             operations: succeeded(row),

@@ -100,6 +100,8 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Who
     row.sd_seconds = deviation(&durations).map(|ps| ps * each);
     (row.quantiles_seconds, row.intervals) = quantiles(durations, &takers, |ps| ps as f64 * each);
     if is_late {
+        let sum: f64 = responses.iter().map(|ps| *ps as f64).sum();
+        row.response_mean_seconds = (!responses.is_empty()).then(|| sum * 1e-12 / responses.len() as f64);
         let (found, intervals) = quantiles(responses, &takers, |ps| ps as f64 * 1e-12);
         (row.response_quantiles_seconds, row.intervals) = (found, intervals);
     }

@@ -72,6 +72,9 @@ pub struct ResultRow {
     pub sd_seconds: Option<f64>,
     /// Quantiles of the durations, of one operation each; in batches of the means of batches.
     pub quantiles_seconds: Option<Quantiles>,
+    /// Mean of one operation from the intended start on, under `rate`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub response_mean_seconds: Option<f64>,
     /// Quantiles from the intended start on, under `rate`.
     pub response_quantiles_seconds: Option<Quantiles>,
     /// The quantiles again, with their intervals, as far as the values reach; of durations, or under `rate` of

@@ -20,6 +20,9 @@ pub struct Steps {
     pub quantiles_seconds: Option<Quantiles>,
     /// Their intervals.
     pub intervals: Vec<QuantileInterval>,
+    /// Whether a step counts from the moment at which it was due, since one began late under `rate`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub from_schedule: bool,
 }
 
 impl Steps {
@@ -38,7 +41,9 @@ impl Steps {
             .collect();
         let reached = of_ranks.iter().map(Vec::len).min()?;
         let longest = of_ranks.iter().map(Vec::len).max()?;
-        let each = |timing: &Timing| timing.duration_ps as f64 * 1e-12 / timing.batch as f64;
+        let from_schedule = streams.iter().any(Stream::is_late);
+        let waited = |timing: &Timing| if from_schedule { timing.late_ns as f64 * 1e-9 } else { 0.0 };
+        let each = |timing: &Timing| waited(timing) + timing.duration_ps as f64 * 1e-12 / timing.batch as f64;
         let values: Vec<f64> = (0..reached)
             .filter(|step| of_ranks.iter().all(|timings| !timings[*step].failed))
             .map(|step| of_ranks.iter().map(|timings| each(&timings[step])).fold(0.0, f64::max))
@@ -50,6 +55,7 @@ impl Steps {
             unfinished: (longest - reached) as u64,
             quantiles_seconds,
             intervals,
+            from_schedule,
         })
     }
 }

@@ -285,7 +285,7 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
         false => format!(" of about {} requested", three(two_digits(asked))),
     });
     let mut text = vec![format!("{}/s total{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
-    let response = parts.iter().any(|part| part.value == AnswerValue::Response);
+    let response = parts.iter().any(|part| part.value == AnswerValue::Response || part.from_schedule);
     let times: Vec<String> = parts.iter().filter_map(times_in_short).collect();
     if !times.is_empty() {
         let what = if response { "From each scheduled start" } else { "Times" };
@@ -366,6 +366,9 @@ fn typical_and_slow(part: &AnswerPart) -> Option<String> {
     let found = part.quantiles_seconds.as_ref()?;
     let (name, p50) = (if part.is_block { &part.name } else { &part.operation }, time(found.p50));
     let typical = match (part.value, part.bytes_per_operation) {
+        (AnswerValue::Step, _) if part.from_schedule => {
+            format!("A step, from its scheduled start, takes {p50} (median)")
+        }
         (AnswerValue::Step, _) => format!("A step takes {p50} (median)"),
         (AnswerValue::Safe, _) => format!("Data of one {name} are safe after {p50} (median)"),
         (_, Some([least, most])) if part.has_several_sizes() => {

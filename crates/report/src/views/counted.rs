@@ -35,7 +35,15 @@ pub(crate) fn chapters(run: &Run, about: Option<&ResultRow>) -> (Vec<Chapter>, V
         title: "How often it takes longer".into(),
         curves,
         unit,
-        look_for: "From the histograms: steep is always the same, a long slope to the right now and then much slower.",
+        look_for: match places.iter().any(|place| place.responses.is_some()) {
+            true => {
+                "From the histograms, once begun, not from the scheduled start: steep is always the same, a long slope to \
+                     the right now and then much slower."
+            }
+            false => {
+                "From the histograms: steep is always the same, a long slope to the right now and then much slower."
+            }
+        },
     };
     let figure = survival_figure(run, overlay);
     let lead = "Every operation was counted; only the slowest were kept whole.";
