@@ -101,6 +101,18 @@ fclose($f);
 }
 
 #[test]
+fn a_mix_has_its_table_for_an_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "$f = fopen(\"x\", \"w+\"); repeat 2000 { fwrite($f, 1k, 0); fread($f, 1k, 0); fsync($f); }\n";
+    let done = program(folder.path(), text, &["--backend", LAW, "--record", "histogram"]);
+    assert!(
+        done.out.contains("The table is the answer.") && !done.out.contains("Nothing was"),
+        "{}",
+        done.out
+    );
+}
+
+#[test]
 fn a_program_that_asks_for_its_samples_is_refused_before_it_runs() {
     let folder = tempfile::tempdir().unwrap();
     for asking in ["assert p99(\"write\") < 5ms;", "time[\"a\"] write(\"x\", 1); assert iops > 1/s;"] {

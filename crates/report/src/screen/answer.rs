@@ -471,6 +471,7 @@ fn no_subject(report: &Report) -> String {
                 }
             }
         }
+        (None, _) if report.results.iter().any(|row| row.timings > 0) => "The table is the answer.".into(),
         (None, _) => "Nothing was measured that could be analysed.".into(),
     }
 }
