@@ -207,3 +207,15 @@ fclose($f);
     let screen = lastrank(folder.path(), &["report", "run.parquet", "--exit-zero", "-q"]).out;
     assert!(!screen.contains("takes 1.2"), "{screen}");
 }
+
+#[test]
+fn what_failed_under_a_rate_was_not_as_many_as_requested() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "mkdir(\"d\"); $n = 0;\n\
+        repeat 200 rate 400/s { $n = $n + 1; if $n % 4 > 0 { expect errno == ENOENT stat(\"none\"); } else stat(\"d\"); }\n\
+        assert iops of stat > 350/s; rmdir(\"d\");\n";
+    let done = program(folder.path(), text, &[]);
+    assert_eq!(done.status, Some(1), "{}{}", done.out, done.err);
+    let said = done.out.replace("\n", " ");
+    assert!(said.contains("begun as often as requested"), "{said}");
+}

@@ -375,6 +375,11 @@ impl AnswerPart {
         }
     }
 
+    /// Whether its values count from the moments at which operations were due.
+    pub fn is_from_schedule(&self) -> bool {
+        self.value == AnswerValue::Response || self.from_schedule
+    }
+
     /// Whether operations of several sizes are in it.
     pub fn has_several_sizes(&self) -> bool {
         self.value != AnswerValue::Step && self.bytes_per_operation.is_some_and(|[least, most]| least != most)

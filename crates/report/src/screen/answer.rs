@@ -280,12 +280,12 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let asked: Option<f64> = parts.iter().map(|part| Some(part.rate?.asked_per_second)).sum();
     let keeps_up = parts.iter().all(|part| part.rate.is_some_and(|rate| rate.keeps_up));
     let asked = asked.map_or(String::new(), |asked| match keeps_up {
-        true => ", as many as requested".to_owned(),
+        true => words::rate::as_requested(Some(total), asked).into(),
         // Each part is known by when its own were due: their sum is not exact to a third digit.
         false => format!(" of about {} requested", three(two_digits(asked))),
     });
     let mut text = vec![format!("{}/s total{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
-    let response = parts.iter().any(|part| part.value == AnswerValue::Response || part.from_schedule);
+    let response = parts.iter().any(AnswerPart::is_from_schedule);
     let times: Vec<String> = parts.iter().filter_map(times_in_short).collect();
     if !times.is_empty() {
         let what = if response { "From each scheduled start" } else { "Times" };
@@ -350,12 +350,10 @@ fn throughput(part: &AnswerPart) -> Option<String> {
 pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
     let rate = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
     let rates: Vec<String> = part.bytes_per_second.map(bandwidth).into_iter().chain(rate).collect();
-    let over = match part.ranks {
-        Some(ranks) if ranks > 1 => format!(" over {ranks} ranks"),
-        _ => String::new(),
-    };
+    let over = part.ranks.filter(|ranks| *ranks > 1);
+    let over = over.map_or(String::new(), |ranks| format!(" over {ranks} ranks"));
     let asked = part.rate.map_or(String::new(), |rate| match rate.keeps_up {
-        true => ", as many as requested".to_owned(),
+        true => words::rate::as_requested(part.operations_per_second, rate.asked_per_second).into(),
         false => format!(" of {} requested", three(rate.asked_per_second)),
     });
     (rates, format!("{over}{}{asked}", busy(std::slice::from_ref(part))))
@@ -365,18 +363,17 @@ pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
 fn typical_and_slow(part: &AnswerPart) -> Option<String> {
     let found = part.quantiles_seconds.as_ref()?;
     let (name, p50) = (if part.is_block { &part.name } else { &part.operation }, time(found.p50));
+    let from = if part.is_from_schedule() { ", from its scheduled start," } else { "" };
     let typical = match (part.value, part.bytes_per_operation) {
-        (AnswerValue::Step, _) if part.from_schedule => {
-            format!("A step, from its scheduled start, takes {p50} (median)")
-        }
-        (AnswerValue::Step, _) => format!("A step takes {p50} (median)"),
+        (AnswerValue::Step, _) => format!("A step{from} takes {p50} (median)"),
         (AnswerValue::Safe, _) => format!("Data of one {name} are safe after {p50} (median)"),
         (_, Some([least, most])) if part.has_several_sizes() => {
             let sizes = format!("{} to {}", units::bytes(least), units::bytes(most));
             format!("Of all {name} of {sizes} together half take up to {p50}")
         }
-        (AnswerValue::Response, _) => format!("One {name}, from its scheduled start, takes {p50} (median)"),
-        (AnswerValue::Operation, _) => format!("One {name} takes {p50} (median)"),
+        (AnswerValue::Response | AnswerValue::Operation, _) => {
+            format!("One {name}{from} takes {p50} (median)")
+        }
     };
     let slow = match (found.p99, part.interval(0.99)) {
         (Some(p99), Some(interval)) if interval.upper_seconds.is_none() => {

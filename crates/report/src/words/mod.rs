@@ -13,6 +13,7 @@ mod latency;
 mod number;
 pub mod planning;
 pub mod prediction;
+pub(crate) mod rate;
 pub mod steady;
 pub mod targets;
 pub mod unsound;
