@@ -148,6 +148,7 @@ fn an_assertion_about_what_never_succeeded_is_not_evaluated_and_no_mistake_of_th
             "repeat 10 stat(\"none\"); assert each p99(\"stat\") < 1s; stat(\"f\");",
             "expect errno == ENOENT repeat 10 stat(\"none\"); assert p99(\"stat\") < 1s;",
             "repeat 10 stat(\"f\"); expect errno == ENOENT repeat 10 stat(\"none\"); assert count(\"stat\") == 10;",
+            "assert p99(\"stat\") < 1s; repeat 10 stat(\".\");",
         ];
         texts.map(of).join("\n")
     });

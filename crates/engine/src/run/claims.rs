@@ -60,8 +60,8 @@ impl Measured for Considered<'_> {
         });
         let found = statistic.of(durations);
         if durations.is_empty() {
-            let mut sites = self.run.sites.iter().zip(self.by_site);
-            self.all_failed |= sites.any(|(site, list)| site.matches(name) && !list.is_empty());
+            let sites = self.run.sites.iter().zip(self.by_site).filter(|(site, _)| site.matches(name));
+            self.all_failed |= sites.flat_map(|(_, list)| list).any(|sample| (self.counts)(sample));
         }
         found
     }
