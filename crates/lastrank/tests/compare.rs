@@ -328,3 +328,25 @@ fn directories_of_other_programs_and_copies_of_one_run_are_told() {
     let mixed = said(&["one", "two"]).replace('\n', " ");
     assert!(mixed.contains("runs of one were set unlike: 3 with program one; 1 with program two"), "{mixed}");
 }
+
+/// The table and the headline quote one ratio with one interval, also where values are correlated.
+#[test]
+fn the_row_of_what_is_compared_has_the_ratio_of_the_comparison() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = "$f = fopen(\"x\", \"w+\"); repeat 300 fwrite($f, 4KiB, 0); fclose($f);\n";
+    for seed in ["1", "2"] {
+        let law = "simulate:gev(10ms,3ms,0.1)";
+        let name = format!("{seed}.parquet");
+        std::fs::write(folder.path().join("p.ppl"), text).unwrap();
+        let words = ["run", "p.ppl", "--report", "none", "--backend", law, "--seed", seed, "-o", &name];
+        assert_eq!(lastrank(folder.path(), &words).status, Some(0));
+    }
+    let said = lastrank(folder.path(), &["compare", "1.parquet", "2.parquet", "--json"]).out;
+    let found: serde_json::Value = serde_json::from_str(&said).unwrap();
+    let median = &found["robust"]["median_ratio"];
+    let rows = found["rows"]["rows"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == "fwrite").unwrap();
+    assert_eq!(row["p50"]["value"], median["value"], "{row}");
+    assert_eq!(row["p50"]["lower"], median["interval"]["lower"], "{row}");
+    assert_eq!(row["p99"], found["p99_ratio"], "{row}");
+}

@@ -83,6 +83,22 @@ impl RowRatios {
         self.rows.iter().find(|row| row.name == *name && row.kind != SiteKind::Barrier)
     }
 
+    /// Gives the row whose values are compared the ratios of the comparison: one ratio has one interval. Only where it is of
+    /// the same values, whose medians are these.
+    pub fn compared(&mut self, medians: [f64; 2], p50: QuantileRatio, p99: Option<QuantileRatio>) {
+        /// Medians that differ by less are those of the same values.
+        const SAME: f64 = 0.005;
+        let is_it = |row: &RowRatio| {
+            let same = |(a, b): (f64, f64)| (a / b - 1.0).abs() < SAME;
+            row.p50_seconds.into_iter().zip(medians).all(same)
+        };
+        let Some(name) = self.subject.clone() else { return };
+        let mut rows = self.rows.iter_mut().filter(|row| row.name == name && row.kind != SiteKind::Barrier);
+        if let Some(row) = rows.next().filter(|row| is_it(row)) {
+            (row.p50, row.p99) = (p50, p99.or(row.p99));
+        }
+    }
+
     /// Of the operations with the same work, the one that became slower most, and the one that became faster most, by the
     /// median, each only where it is shown among so many.
     pub fn largest(&self) -> [Option<&RowRatio>; 2] {

@@ -147,13 +147,16 @@ fn samples(
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<Compared> {
     let unsound = values::unsound([quiet, new]);
-    let rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| RowRatios {
+    let mut rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| RowRatios {
         subject: quiet.subject.as_ref().map(|subject| subject.name.clone()),
         ..results::compare_rows(old, new)
     });
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare_series([&quiet.series(), &new.series()], &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
+    if let Some(rows) = &mut rows {
+        rows.compared([found.quiet.median, found.new.median], found.median_ratio(), found.p99_ratio);
+    }
     let lower = found.sure_factor();
     let single = found
         .quiet
