@@ -124,7 +124,7 @@ pub struct RunArgs {
     pub program: String,
     /// Parameters of the program as NAME=VALUE, the classic way
     pub parameters: Vec<String>,
-    /// End the run after this time, whatever the program says: `30s`, `5m`
+    /// End the run after this time, whatever the program says: `30s`, `5m`. It is real time, also of a simulated run
     #[arg(long, value_name = "TIME")]
     pub time: Option<String>,
     #[command(flatten)]

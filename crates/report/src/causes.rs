@@ -174,6 +174,10 @@ fn shares(run: &Run, found: &[Slowness]) -> Table {
         }
         Some(_) | None => {}
     }
+    let is_here = |sample: &Sample| found.iter().any(|one| one.site == sample.site);
+    if run.samples.iter().any(|sample| sample.late_ns > 0 && is_here(sample)) {
+        table.note += " Under `rate`: of durations once begun, not from the scheduled start.";
+    }
     table
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
     let is_safe = numbers.parts.iter().any(|part| part.value == AnswerValue::Safe);
     let is_of_plain = is_about(results::is_write) && !is_safe;
     let writes = match is_of_plain && results::writes_end_in_memory(rows, facts) {
-        true => Some("writes ended in memory (the page cache), not on the device".to_owned()),
+        true => Some(of_plain_writes(rows)),
         false => is_of_plain.then(|| of_durations_of_writes(rows, facts)).flatten(),
     };
     let verified = from_memory.as_ref().and_then(|found| of_verified(numbers, found));
@@ -40,6 +40,17 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
         return None;
     }
     Some(Warning { code: PAGE_CACHE.into(), text: parts.join("; "), advice: way_out(facts, is_of_writes) })
+}
+
+/// What is known of writes that nothing takes to the device; what a program syncs is in the times of its syncs.
+fn of_plain_writes(rows: &[ResultRow]) -> String {
+    let syncs = rows.iter().find(|row| row.timings > 0 && row.is_sync());
+    match syncs {
+        Some(row) => {
+            format!("writes ended in memory (the page cache); the device's part is in `{}`", row.operation)
+        }
+        None => "writes ended in memory (the page cache), not on the device".into(),
+    }
 }
 
 /// What is known of the reads: by their bytes, and where the kernel read ahead by their number.
@@ -246,9 +257,10 @@ mod tests {
         let as_of_io = told_of("fwrite", ("cached", "io"), (None, None), None).unwrap();
         assert!(as_of_io.starts_with(&told.text), "{told:?} {as_of_io}");
         assert!(told.advice.contains("O_SYNC") && told.advice.contains("fsync"), "{told:?}");
+        // A sync, wherever it stands, takes no write to the device.
+        assert!(of("fsync($f); fwrite($f, 4k);", "", "fwrite").is_some());
         for (program, parameter, operation) in [
             ("fopen(\"f\", \"O_WRONLY|O_SYNC\");", "", "fwrite"),
-            ("fwrite($f, 4k); fsync($f);", "", "fwrite"),
             ("fopen(\"f\", $how);", "O_WRONLY|O_DSYNC", "fwrite"),
             ("dwrite(\"f\", 4k);", "", "dwrite"),
             ("fread($f, 4k);", "", "fread"),

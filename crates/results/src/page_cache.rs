@@ -56,8 +56,9 @@ impl CallsFromMemory {
 /// Commands whose writes go through the page cache, unless the file was opened otherwise.
 const PLAIN_WRITES: [&str; 4] = ["fwrite", "write", "append", "pwrite"];
 
-/// What a program says that takes its writes past the page cache, or waits until they are on the device.
-const SAFE_WORDS: [&str; 6] = ["o_direct", "odirect", "o_sync", "o_dsync", "sync", "mmap"];
+/// What a program says that takes its writes past the page cache, or has them wait until they are on the device. A `fsync`
+/// is not among them: whatever it makes safe, before or behind a write, is in its own time.
+const SAFE_WORDS: [&str; 6] = ["o_direct", "odirect", "o_sync", "o_dsync", "o_rsync", "mmap"];
 
 /// Whether writes ended in the page cache: a load says how it works; of other programs there is nothing in the text that takes
 /// any write to the device.
@@ -67,7 +68,7 @@ pub fn writes_end_in_memory(rows: &[ResultRow], facts: &Facts) -> bool {
     if ["direct", "O_", "fsync", "fdatasync"].into_iter().any(is_said) {
         return false;
     }
-    is_said("cached") || are_writes_plain(rows, facts)
+    is_said("buffered") || are_writes_plain(rows, facts)
 }
 
 fn are_writes_plain(rows: &[ResultRow], facts: &Facts) -> bool {

@@ -156,6 +156,11 @@ fn verdicts() -> Vec<Clause> {
             "The {what} are sorted: whether they changed or came in clusters cannot be seen",
             |_, _| Sentence(false),
         ),
+        sentence(
+            "one value",
+            "One value, {}, moves the fit by {} standard errors: find out what it was before you rely on predictions",
+            |_, asked| Sentence(!asked.is_gev()),
+        ),
         neutral("not known", "How rare slower ones are is not known: {*}."),
     ]
 }

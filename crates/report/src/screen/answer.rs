@@ -1,7 +1,7 @@
 //! The answer of a first screen: what ran, how it went, throughput, typical and slow.
 
 use results::{AnswerNumbers, AnswerPart, AnswerValue, QuantileInterval, ResultRow};
-use samples::{EndedBy, JudgementKind, Judgements, SiteKind, UntilFacts, units};
+use samples::{JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::AnswerSign;
 use super::number::{bandwidth, in_doubt, three, time, two_digits};
@@ -147,7 +147,7 @@ pub(crate) fn outcome(report: &Report) -> (AnswerSign, String) {
         true => AnswerSign::Good,
     };
     clauses.extend(in_vain.filter(|_| !nothing));
-    let until = report.facts.until.as_ref().map_or(String::new(), what_ended_it);
+    let until = report.facts.until.as_ref().map_or(String::new(), words::until::ended_by);
     let told = format!("{}{until}", clauses.join("; "));
     match report.unwritten.as_slice() {
         [] => (sign, told),
@@ -205,22 +205,6 @@ pub(super) fn is_sound(report: &Report) -> bool {
     found.failed() == 0 && found.succeeded_against_expectation() == 0
 }
 
-/// What ended a run that was to go on until something, as an appendix to a sentence.
-fn what_ended_it(until: &UntilFacts) -> String {
-    let condition = &until.condition;
-    match (until.ended_by.unwrap_or_default(), until.reached) {
-        (EndedBy::Time, false) => {
-            let limit = until.limit_seconds.map_or("its time".into(), units::duration);
-            format!("; {condition} was not reached in {limit}")
-        }
-        (EndedBy::Samples, false) => format!("; too many samples to go on until {condition}"),
-        (EndedBy::Program, _) if until.is_of_time() => String::new(),
-        (EndedBy::Program | EndedBy::Condition, false) => format!("; ended before {condition} was reached"),
-        (EndedBy::Program, true) => format!("; {condition} holds"),
-        (_, true) => format!("; ended by {condition}"),
-    }
-}
-
 /// Typical and slow, throughput: sentences.
 pub(crate) fn sentences(report: &Report) -> String {
     if !is_shown(report) {
@@ -241,7 +225,11 @@ pub(crate) fn sentences(report: &Report) -> String {
         several => of_several(&report.numbers, several),
     };
     let steady = report.facts.steady.as_ref().and_then(words::steady::sentence);
-    steady.map_or(said.clone(), |steady| format!("{said} {steady}"))
+    [Some(said), words::rate::behind(&report.numbers.parts), steady]
+        .into_iter()
+        .flatten()
+        .collect::<Vec<_>>()
+        .join(" ")
 }
 
 /// The sentences of an answer of one part.
@@ -352,11 +340,12 @@ pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
     let rates: Vec<String> = part.bytes_per_second.map(bandwidth).into_iter().chain(rate).collect();
     let over = part.ranks.filter(|ranks| *ranks > 1);
     let over = over.map_or(String::new(), |ranks| format!(" over {ranks} ranks"));
-    let asked = part.rate.map_or(String::new(), |rate| match rate.keeps_up {
-        true => words::rate::as_requested(part.operations_per_second, rate.asked_per_second).into(),
-        false => format!(" of {} requested", three(rate.asked_per_second)),
+    let busy = busy(std::slice::from_ref(part));
+    let of = part.rate.map_or(busy.clone(), |rate| match rate.keeps_up {
+        true => busy + words::rate::as_requested(part.operations_per_second, rate.asked_per_second),
+        false => format!(" of {} requested{busy}", three(rate.asked_per_second)),
     });
-    (rates, format!("{over}{}{asked}", busy(std::slice::from_ref(part))))
+    (rates, format!("{over}{of}"))
 }
 
 /// `A step takes 13.2 ms (median); 1 in 100 takes longer than 146 ms.` Of several sizes no time is that of an operation.

@@ -107,8 +107,13 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         true => one.operation.clone(),
         false => format!("{} / {}", one.label, one.operation),
     };
+    // What is said above is of responses there; a late start has the operations before it as its cause.
+    let from = match of.is_some_and(|row| row.response_quantiles_seconds.is_some()) {
+        true => ", once begun",
+        false => "",
+    };
     // Their least is the p99 of the operation, which the table has.
-    Some(format!("Slowest 1% of {what}: {}.", parts.join(", ")))
+    Some(format!("Slowest 1% of {what}{from}: {}.", parts.join(", ")))
 }
 
 /// Which rank stands out; none of one rank, or of too few values.

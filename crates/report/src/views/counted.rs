@@ -234,6 +234,9 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
                   Anderson-Darling tests, ForwardStop), as if operations did not depend on each other; ± 1.96 \
                   standard errors. Shape above 0: heavy tail, the slowest grows like a power of n."
         .into();
+    if tails.iter().any(|(place, _)| place.responses.is_some()) {
+        table.note += " Under `rate`: of durations once begun, not from the scheduled start.";
+    }
     if table.rows.is_empty() {
         table.note = "Nowhere are there enough slow operations to fit a distribution.".into();
     }

@@ -17,6 +17,7 @@ pub(crate) mod rate;
 pub mod steady;
 pub mod targets;
 pub mod unsound;
+pub(crate) mod until;
 pub mod verdict;
 pub(crate) mod verified;
 

@@ -96,10 +96,10 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
     Ok(text.finish())
 }
 
-/// How it works, for the title of its screen and for lists of runs: through the page cache or past it, what makes writes
-/// safe, how many are in flight.
+/// How it works, for the title of its screen and for lists of runs: through the page cache or past it (what the cache then
+/// served is measured, not asked for), what makes writes safe, how many are in flight.
 fn how(job: &Job) -> String {
-    let mut how = vec![if job.direct { "direct" } else { "cached" }.to_owned()];
+    let mut how = vec![if job.direct { "direct" } else { "buffered" }.to_owned()];
     match job.sync {
         OpenSync::Sync if job.access.writes => how.push("O_SYNC".into()),
         OpenSync::DataSync if job.access.writes => how.push("O_DSYNC".into()),
