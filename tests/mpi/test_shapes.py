@@ -37,6 +37,15 @@ def dealt(index: tuple[int, ...], blocks: list[int], grid: list[int]) -> int:
     return rank
 
 
+def diagonal(index: tuple[int, int], sizes: list[int], ranks: int) -> int:
+    """The rank of an element where each rank has one block of each slab, the next one to the right in the next slab."""
+    slab, column = (
+        max(number for number in range(ranks) if size * number // ranks <= at)
+        for at, size in zip(index, sizes, strict=True)
+    )
+    return (column - slab) % ranks
+
+
 def shapes(element: int, ranks: int) -> dict[str, tuple[str, Owners]]:
     """The patterns, as the language has them, and whose each byte is."""
     everyone, wide = range(ranks), 4 * ranks
@@ -61,6 +70,10 @@ def shapes(element: int, ranks: int) -> dict[str, tuple[str, Owners]]:
         "shares": (
             f'"darray", [11], [0], [0], {element}',
             array([11], element, lambda at: at[0] // -(-11 // ranks)),
+        ),
+        "diagonal": (
+            f'"diagonal", [17, 20], {element}',
+            array([17, 20], element, lambda at: diagonal(at, [17, 20], ranks)),
         ),
         "strides": (
             f'"nested", $$grank * {element}, [3, 2, 2], [{9 * wide * element}, {2 * wide * element}, {ranks * element}], {element}',
@@ -119,3 +132,33 @@ def test_each_byte_of_a_shape_is_its_owners(tmp_path: Path, by: str, ranks: int)
     done, _ = run(launcher(by), ranks, tmp_path, text)
     assert done.returncode == 0, done.stdout + done.stderr
     check(tmp_path, files, holes=by != "processes")
+
+
+FAR = 40_000
+OFFSETS = """
+define pattern {"LEVEL", 3, 100, LEVEL};
+$f LEVEL = pfopen("at-LEVEL", "cw");
+repeat $i 3 pfwrite($f LEVEL, "LEVEL", $i * $$rank * FAR);
+pfclose($f LEVEL);
+$f LEVEL = pfopen("at-LEVEL", "r");
+verify repeat $i 3 pfread($f LEVEL, "LEVEL", (2 - $i) * $$rank * FAR);
+pfread($f LEVEL, "LEVEL");
+pfclose($f LEVEL);
+"""
+
+
+@pytest.mark.parametrize(("by", "ranks"), [("processes", 3), ("mpich", 3), ("openmpi", 3)])
+def test_a_pattern_begins_at_an_offset_that_each_rank_may_choose(tmp_path: Path, by: str, ranks: int) -> None:
+    levels = [OFFSETS.replace("$f LEVEL", f"$f{level}").replace("LEVEL", str(level)) for level in range(4)]
+    done, _ = run(launcher(by), ranks, tmp_path, "".join(levels).replace("FAR", str(FAR)))
+    assert done.returncode == 0, done.stdout + done.stderr
+    number = run_of((tmp_path / "at-0").read_bytes())
+    everyone = product(range(3), range(ranks), range(3))
+    # Of rank 0, whose offset is always 0, the others' do not keep a view from being set.
+    owners = [(time * rank * FAR + (block * ranks + rank) * 100, 100, rank) for time, rank, block in everyone]
+    for level in range(4):
+        found = (tmp_path / f"at-{level}").read_bytes()
+        wanted = Content(number, tmp_path / f"at-{level}").file(owners)
+        assert len(found) == len(wanted)
+        for offset, size, rank in owners:
+            assert found[offset : offset + size] == wanted[offset : offset + size], (level, offset, rank)

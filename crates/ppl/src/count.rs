@@ -1,5 +1,6 @@
 //! Counts what a program would do without executing it: operations, bytes, files and space of a rank.
 
+mod patterns;
 mod touched;
 
 use std::collections::{BTreeMap, HashMap};
@@ -11,7 +12,7 @@ use crate::code::{GroupId, SiteId};
 use crate::commands::{Class, Command, CommandSpec, Effect, Kind, Yields, mode};
 use crate::counted_files::NamedFiles;
 use crate::interpret::{Arguments, Failure, Halt, Machine, Reply, Statistic, Times, Wait, run};
-use crate::plan::{Group, Pattern, Plan};
+use crate::plan::Plan;
 use crate::value::Value;
 
 use touched::show;
@@ -129,6 +130,8 @@ struct Counter<'p> {
     touched: Touched,
     /// The command being counted.
     command: &'static str,
+    /// The group around it.
+    around: GroupId,
     /// Of patterns with a shape, by number and group: bytes of this rank, and the end of the file.
     shapes: HashMap<(usize, usize), (u64, u64)>,
 }
@@ -155,6 +158,7 @@ impl<'p> Counter<'p> {
             removed: Vec::new(),
             touched: Touched::default(),
             command: "",
+            around: GroupId::WORLD,
             shapes: HashMap::new(),
         }
     }
@@ -304,11 +308,18 @@ impl<'p> Counter<'p> {
         let path = spec.paths().last().map(|at| arguments.text(at));
         let bytes = match (spec.position(Kind::Pattern), path) {
             (Some(at), Some(path)) => {
-                let (own, all) = self.pattern_bytes(at, arguments);
+                let (own, all) = self.pattern_bytes((spec, at), arguments);
                 self.create(path, all);
                 own
             }
-            (Some(at), None) => self.pattern_bytes(at, arguments).0,
+            (Some(at), None) => {
+                let (own, all) = self.pattern_bytes((spec, at), arguments);
+                let offset = spec.offset().map_or(0, |at| arguments.size(at, 0));
+                if let Some(name) = self.open_at(arguments).map(|file| file.name.clone()) {
+                    self.named.grow(&name, offset.saturating_add(all), self.factor);
+                }
+                own
+            }
             (None, Some(path)) => {
                 let bytes = self.transfer_size(spec, arguments, 0);
                 if let Effect::Appends = spec.effect {
@@ -334,7 +345,7 @@ impl<'p> Counter<'p> {
     /// Counts the bytes that a command reads from the first path, or else from an open file.
     fn read(&mut self, spec: &CommandSpec, arguments: &Arguments) -> u64 {
         let bytes = match spec.position(Kind::Pattern) {
-            Some(at) => self.pattern_bytes(at, arguments).0,
+            Some(at) => self.pattern_bytes((spec, at), arguments).0,
             None => {
                 let whole = match spec.position(Kind::Path) {
                     Some(at) => self.named.size_of(arguments.text(at)),
@@ -388,35 +399,6 @@ impl<'p> Counter<'p> {
         self.tally.memory = self.tally.memory.max(self.memory);
         Reply::value(Value::Buffer(self.buffers.len() as u32 - 1))
     }
-
-    /// Bytes of one rank and of all ranks for the pattern that an argument names. The next argument may be
-    /// the group.
-    fn pattern_bytes(&mut self, at: usize, arguments: &Arguments) -> (u64, u64) {
-        let number = arguments.int(at).map_or(usize::MAX, |number| number as usize);
-        let Some(pattern) = self.plan.patterns.get(number) else { return (0, 0) };
-        let group = arguments.int(at + 1).map_or(0, |number| number as usize);
-        let members = self.plan.groups.get(group);
-        if pattern.shape.is_none() {
-            let ranks = members.map_or(1, |group| group.ranks.len() as u64);
-            return (pattern.bytes(), pattern.bytes().saturating_mul(ranks));
-        }
-        let (plan, rank) = (self.plan, self.rank);
-        let of_shape = || members.map_or((0, 0), |group| shape_bytes(plan, (pattern, group), rank));
-        *self.shapes.entry((number, group)).or_insert_with(of_shape)
-    }
-}
-
-/// Bytes of one rank, and the end of the file, of a pattern with a shape.
-fn shape_bytes(plan: &Plan, (pattern, group): (&Pattern, &Group), rank: u32) -> (u64, u64) {
-    let (mut own, mut end) = (0, 0);
-    for place in 0..group.ranks.len() as u32 {
-        let pieces = plan.pieces(pattern, group, place).unwrap_or_default();
-        end = pieces.iter().map(|piece| piece.offset + piece.bytes).fold(end, u64::max);
-        if group.place(rank) == Some(place) {
-            own = pieces.iter().map(|piece| piece.bytes).sum();
-        }
-    }
-    (own, end)
 }
 
 impl Machine for Counter<'_> {
@@ -425,6 +407,7 @@ impl Machine for Counter<'_> {
         self.worked = true;
         self.passed(site);
         self.command = command.name();
+        self.around = self.plan.site(site).group;
         *self.tally.operations.entry(command.name()).or_default() += self.factor;
         self.follow(command.spec(), arguments)
     }

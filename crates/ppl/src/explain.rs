@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::code::{GroupId, Step};
 use crate::commands::Command;
 use crate::count::{Details, WorkCount, details};
-use crate::plan::{Pattern, Plan, pattern_uses};
+use crate::plan::{Pattern, Plan, any_pattern_in, pattern_uses};
 
 pub use shape::{PictureScale, ShapeLayout};
 
@@ -151,8 +151,9 @@ fn work(details: Vec<Details>) -> Vec<RankWork> {
 
 /// The layouts of patterns for the groups that use them.
 fn layouts(plan: &Plan) -> Vec<PatternLayout> {
+    let computed = any_pattern_in(plan).is_some();
     let of_use = |(pattern, group, used): (usize, GroupId, bool)| {
-        Some(layout(plan.patterns.get(pattern)?, plan.groups.get(group.index())?, used))
+        Some(layout(plan.patterns.get(pattern)?, plan.groups.get(group.index())?, used || computed))
     };
     let mut layouts: Vec<PatternLayout> = pattern_uses(plan).into_iter().filter_map(of_use).collect();
     for (layout, (pattern, group, _)) in layouts.iter_mut().zip(pattern_uses(plan)) {

@@ -136,3 +136,24 @@ fn what_is_done_first_with_each_name_is_known_before_the_run() {
     let touched = ppl::count::walk(&plan, 0, 10_000).touched;
     assert!(touched.more && touched.iter().count() == 256);
 }
+
+#[test]
+fn a_file_that_is_written_by_a_pattern_ends_behind_the_offset_and_the_pattern() {
+    let program = "define pattern {\"p\", 3, 100, 3};\n$f = pfopen(\"f\", \"cw\");\n\
+                   repeat $i 5 pfwrite($f, \"p\", $i * 1k);\npfclose($f);";
+    let plan = compiled(program, "").unwrap();
+    let tally = ppl::count::count(&plan, 0, 1_000);
+    assert_eq!((tally.written, tally.space), (5 * 300, 4 * 1024 + 300));
+}
+
+#[test]
+fn a_pattern_whose_name_is_computed_may_be_any_of_them() {
+    let used = |program: &str| {
+        let plan = compiled(program, "").unwrap();
+        let layouts = ppl::explain::explain(&plan, 1_000).patterns;
+        layouts.iter().map(|layout| layout.used).collect::<Vec<_>>()
+    };
+    let patterns = "define pattern {\"p1\", 3, 100, 3}; define pattern {\"p2\", 3, 100, 3};";
+    assert_eq!(used(&format!("{patterns} pwrite(\"f\", \"p2\");")), [false, true]);
+    assert_eq!(used(&format!("{patterns} for $i in 1..3 pwrite(\"f\", \"p$i\");")), [true, true]);
+}

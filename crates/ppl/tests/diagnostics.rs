@@ -111,7 +111,7 @@ const CASES: &[Case] = &[
     case("default outside its range", "define param \"n\" $n 0 from 1"),
     case(
         "pattern shape",
-        "define pattern {\"a\", \"subaray\", [4], [2], [0], 8, 1};\ndefine pattern {\"b\", \"diagonal\", [4], 8, 1};\n\
+        "define pattern {\"a\", \"subaray\", [4], [2], [0], 8, 1};\ndefine pattern {\"b\", \"spiral\", [4], 8, 1};\n\
          define pattern {\"c\", \"shared\", 4, 1k, 0};\ndefine pattern {\"d\", \"list\", [0], 3};\n\
          $x = 1;\ndefine pattern {\"e\", \"list\", [$x * 4k], 1k, 3};",
     ),
@@ -127,7 +127,9 @@ const CASES: &[Case] = &[
          define pattern {\"j\", \"nested\", 0, [2000000], [8], 8, 0};\n\
          define pattern {\"k\", \"list\", [9223372036854775807], 1k, 0};\n\
          define pattern {\"l\", \"subarray\", [], [], [], 8, 0};\n\
-         define pattern {\"m\", \"list\", [1 / $$grank], 8, 0};\npwrite(\"f\", \"c\");",
+         define pattern {\"m\", \"list\", [1 / $$grank], 8, 0};\n\
+         define pattern {\"n\", \"diagonal\", [8, 8, 8, 8], 8, 0};\ndefine pattern {\"o\", \"diagonal\", [8], 8, 0};\n\
+         pwrite(\"f\", \"c\"); pwrite(\"f\", \"n\");",
     ),
     case("pattern type", "define pattern {\"p\", 3, 4, 1k, 1};"),
     Case {

@@ -28,18 +28,20 @@ pub struct Layout {
     pub level: u8,
     /// The blocks of this rank where they are not dealt out in turn; `element` is then the largest of them.
     pub pieces: Option<SharedPieces>,
+    /// Bytes of the file before all that, where the program says so.
+    pub base: Option<u64>,
 }
 
 impl Layout {
     /// Blocks dealt out in turn.
     pub fn in_turn(kind: ViewKind, (blocks, element): (u64, u64), level: u8) -> Self {
-        Self { kind, blocks, element, level, pieces: None }
+        Self { kind, blocks, element, level, pieces: None, base: None }
     }
 
     /// These pieces.
     pub fn of_pieces(pieces: SharedPieces, level: u8) -> Self {
         let (blocks, element) = (pieces.0.list().len() as u64, pieces.0.largest());
-        Self { kind: ViewKind::Table, blocks, element, level, pieces: Some(pieces) }
+        Self { kind: ViewKind::Table, blocks, element, level, pieces: Some(pieces), base: None }
     }
 
     #[inline]
@@ -50,10 +52,11 @@ impl Layout {
     /// Where block `block` of rank `rank` of `ranks` begins, in bytes; pieces are of one rank.
     #[inline]
     pub fn offset(&self, block: u64, rank: u32, ranks: u32) -> u64 {
-        match self.piece(block) {
+        let inside = match self.piece(block) {
             Some(piece) => piece.offset,
             None => (block * u64::from(ranks) + u64::from(rank)) * self.element,
-        }
+        };
+        self.base.unwrap_or(0) + inside
     }
 
     /// Bytes of block `block`.
@@ -97,10 +100,11 @@ impl Layout {
 
     /// Bytes of the file up to the end of the last block of the last rank; `None` where a file cannot be so long.
     pub fn file_bytes(&self, ranks: u32) -> Option<u64> {
-        if let Some(pieces) = &self.pieces {
-            return Some(pieces.0.end());
-        }
-        let all = self.blocks.checked_mul(u64::from(ranks))?.checked_mul(self.element)?;
+        let inside = match &self.pieces {
+            Some(pieces) => pieces.0.end(),
+            None => self.blocks.checked_mul(u64::from(ranks))?.checked_mul(self.element)?,
+        };
+        let all = inside.checked_add(self.base.unwrap_or(0))?;
         i64::try_from(all).ok().map(|_| all)
     }
 

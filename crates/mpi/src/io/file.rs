@@ -96,7 +96,9 @@ impl File {
     }
 
     fn set_view(&mut self, layout: &Layout, types: &LayoutTypes) -> Result<(), Outcome> {
-        let same = self.view.as_ref() == layout.is_whole().then_some(layout);
+        // Ranks may give different offsets, and all of them set a view or none.
+        let moves = layout.is_whole() && layout.base.is_some();
+        let same = !moves && self.view.as_ref() == layout.is_whole().then_some(layout);
         if same {
             return Ok(());
         }
@@ -104,7 +106,7 @@ impl File {
         let byte = library.k.byte;
         let (unit, file) =
             types.file.filter(|_| layout.is_whole()).map_or((byte, byte), |file| (types.unit, file));
-        let begin = if layout.is_whole() { types.begin } else { 0 };
+        let begin = if layout.is_whole() { types.begin + layout.base.unwrap_or(0) as i64 } else { 0 };
         // SAFETY: all handles are this library's and committed; the name of the representation is
         // NUL-terminated.
         let code = unsafe {

@@ -41,11 +41,13 @@ impl FileTools {
     /// # Errors
     /// The errno: EINVAL for sizes that the library cannot express.
     pub fn types(&mut self, layout: &Layout) -> Result<LayoutTypes, i32> {
-        if let Some(types) = self.types.get(layout) {
+        // They are the same wherever the pattern begins.
+        let layout = Layout { base: None, ..layout.clone() };
+        if let Some(types) = self.types.get(&layout) {
             return Ok(*types);
         }
-        let types = LayoutTypes::new(self.library, self.position, layout)?;
-        self.types.insert(layout.clone(), types);
+        let types = LayoutTypes::new(self.library, self.position, &layout)?;
+        self.types.insert(layout, types);
         Ok(types)
     }
 }

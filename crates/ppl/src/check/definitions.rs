@@ -81,16 +81,19 @@ pub enum ShapeWord {
     Darray,
     /// Strides within strides.
     Nested,
+    /// An array of which each rank has one block in every slab, on a diagonal.
+    Diagonal,
     /// Offsets and lengths.
     List,
 }
 
 impl ShapeWord {
     /// All, with the words of the language.
-    pub const ALL: [(Self, &str); 4] = [
+    pub const ALL: [(Self, &str); 5] = [
         (Self::Subarray, "subarray"),
         (Self::Darray, "darray"),
         (Self::Nested, "nested"),
+        (Self::Diagonal, "diagonal"),
         (Self::List, "list"),
     ];
 
@@ -110,6 +113,7 @@ impl ShapeWord {
             Self::Subarray => &["sizes", "subsizes", "starts"],
             Self::Darray => &["sizes", "blocks", "ranks"],
             Self::Nested => &["start", "counts", "strides"],
+            Self::Diagonal => &["sizes"],
             Self::List => &["offsets", "lengths"],
         }
     }
@@ -122,6 +126,7 @@ impl ShapeWord {
             }
             Self::Darray => "{\"p\", \"darray\", [sizes], [blocks], [ranks], element, level[, \"group\"]}",
             Self::Nested => "{\"p\", \"nested\", start, [counts], [strides], element, level[, \"group\"]}",
+            Self::Diagonal => "{\"p\", \"diagonal\", [sizes], element, level[, \"group\"]}",
             Self::List => "{\"p\", \"list\", [offsets], [lengths], level[, \"group\"]}",
         }
     }

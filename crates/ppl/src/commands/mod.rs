@@ -305,7 +305,8 @@ impl CommandSpec {
     /// Whether the original knew this argument. It ignored arguments that it did not know, and made files and
     /// directories with fixed permissions.
     pub fn is_in_original(&self, argument: &ArgumentSpec) -> bool {
-        self.since == Since::Lastrank || argument.kind != Kind::Permissions
+        self.since == Since::Lastrank
+            || argument.kind != Kind::Permissions && !(self.by_pattern && argument.kind == Kind::Bytes)
     }
 
     /// The number of required arguments.
@@ -323,14 +324,14 @@ impl CommandSpec {
         self.positions(kind).next()
     }
 
-    /// The index of the size argument: the first one that counts bytes.
+    /// The index of the size argument: the first one that counts bytes, unless a pattern says how many.
     pub fn size(&self) -> Option<usize> {
-        self.byte_counts().next()
+        self.byte_counts().next().filter(|_| !self.by_pattern)
     }
 
     /// The index of the offset argument: the one after the size.
     pub fn offset(&self) -> Option<usize> {
-        self.byte_counts().nth(1)
+        self.byte_counts().nth(usize::from(!self.by_pattern))
     }
 
     /// The indices of the arguments that are, or may be, open files.

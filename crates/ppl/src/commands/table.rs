@@ -431,14 +431,14 @@ Collective CollectiveCommand "A command of MPI-IO, executed by the ranks of a gr
         "Closes a file of `pfopen`. Collective."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfread "pfread" ("file" File Required, "pattern" Pattern Required) Bytes Paper [reads by_pattern]
-        "Reads with MPI-IO as the pattern says."
+    Pfread "pfread" ("file" File Required, "pattern" Pattern Required, "offset" Bytes Absent("0")) Bytes Paper [reads by_pattern]
+        "Reads with MPI-IO as the pattern says. The whole pattern begins at the offset; where one is given, levels 2 and 3 set the view again in each call."
         errors "EBADF, EIO"
         example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfread($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
-    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required) Bytes Paper [writes by_pattern]
-        "Writes with MPI-IO as the pattern says."
+    Pfwrite "pfwrite" ("file" File Required, "pattern" Pattern Required, "offset" Bytes Absent("0")) Bytes Paper [writes by_pattern]
+        "Writes with MPI-IO as the pattern says. The whole pattern begins at the offset; where one is given, levels 2 and 3 set the view again in each call."
         errors "EBADF, EIO, ENOSPC"
-        example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
+        example "define groups {\"all\"};\ndefine pattern {\"p\", 4, 1k, 1};\ngroup \"all\" { $f = pfopen(\"a.dat\", \"crw\"); pfwrite($f, \"p\"); pfwrite($f, \"p\", 1m); pfclose($f); }\nbarrier; master delete(\"a.dat\");";
     Pread "pread" ("name" Path Required, "pattern" Pattern Required, "group" Group Absent("the pattern's or the enclosing one")) Bytes Paper [reads]
         "MPI-IO: opens, sets the view, reads, closes. Collective in opening and closing."
         errors "ENOENT, EIO"

@@ -14,7 +14,7 @@ const MOST_ROWS: u64 = 16;
 /// Where the pieces of a pattern with a shape lie.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ShapeLayout {
-    /// `subarray`, `darray`, `nested` or `list`.
+    /// `subarray`, `darray`, `nested`, `diagonal` or `list`.
     pub word: &'static str,
     /// The fewest and the most pieces of a rank.
     pub pieces: (u64, u64),
@@ -68,7 +68,11 @@ struct Canvas {
 impl Canvas {
     /// Of a file that ends at `end`, whose pieces begin and end at multiples of `unit`.
     fn new(shape: Option<&PatternShape>, element: u64, (unit, end): (u64, u64)) -> Self {
-        if let Some(PatternShape::Subarray { sizes, .. } | PatternShape::Darray { sizes, .. }) = shape
+        if let Some(
+            PatternShape::Subarray { sizes, .. }
+            | PatternShape::Darray { sizes, .. }
+            | PatternShape::Diagonal { sizes, .. },
+        ) = shape
             && let [others @ .., rows, columns] = sizes.as_slice()
         {
             let (high, wide) = (step(*rows, MOST_ROWS), step(*columns, MOST_COLUMNS));

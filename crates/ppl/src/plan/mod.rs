@@ -26,7 +26,7 @@ pub use crate::code::{
 };
 pub use make::{Environment, Settings, plan};
 pub use shape::{FilePiece, MOST_PIECES, PatternShape, ShapeError};
-pub(crate) use uses::pattern_uses;
+pub(crate) use uses::{any_pattern_in, pattern_uses};
 
 /// A static site: a place in the program that produces samples, without labels.
 #[derive(Clone, Debug, PartialEq)]

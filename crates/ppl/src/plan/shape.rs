@@ -54,6 +54,13 @@ pub enum PatternShape {
         /// Bytes from one to the next.
         strides: Vec<u64>,
     },
+    /// An array cut into as many slabs, rows, … as `cuts`; a rank has one block of each slab, on a diagonal.
+    Diagonal {
+        /// Elements of the array in each dimension.
+        sizes: Vec<u64>,
+        /// Blocks in each dimension.
+        cuts: u64,
+    },
     /// Pieces one by one.
     List(Vec<FilePiece>),
 }
@@ -159,6 +166,7 @@ impl Parts<'_> {
                 let [counts, strides] = self.dimensions(1)?;
                 Ok(PatternShape::Nested { start, counts, strides })
             }
+            ShapeWord::Diagonal => self.diagonal(),
             ShapeWord::List => {
                 let offsets = self.list(0)?;
                 let lengths = match self.value(1)? {
@@ -199,6 +207,27 @@ impl Parts<'_> {
         }
         Ok(PatternShape::Darray { sizes, blocks, grid })
     }
+
+    fn diagonal(&self) -> Result<PatternShape, ShapeError> {
+        let [sizes] = self.dimensions(0)?;
+        let ranks = u64::from(self.place.ranks).max(1);
+        let others = sizes.len() as u32 - 1;
+        if others == 0 {
+            return bad("its sizes have 1 dimension".into(), "a diagonal has 2 dimensions or more");
+        }
+        let all = |cuts: u64| cuts.saturating_pow(others);
+        match (1..=ranks).find(|cuts| all(*cuts) >= ranks).filter(|cuts| all(*cuts) == ranks) {
+            Some(cuts) => Ok(PatternShape::Diagonal { sizes, cuts }),
+            None => {
+                let dimensions = sizes.len();
+                Err(ShapeError {
+                    message: format!("{dimensions} dimensions do not fit the group's {ranks} ranks"),
+                    help: format!("take 1, {}, {}, {} … ranks", all(2), all(3), all(4)),
+                    of_ranks: true,
+                })
+            }
+        }
+    }
 }
 
 /// The stretches of one dimension that are a rank's: begin and length.
@@ -230,7 +259,7 @@ impl PatternShape {
                 };
                 Some((sizes, (0..sizes.len()).map(of_dimension).collect()))
             }
-            Self::Nested { .. } | Self::List(_) => None,
+            Self::Nested { .. } | Self::Diagonal { .. } | Self::List(_) => None,
         }
     }
 
@@ -252,6 +281,14 @@ impl PatternShape {
                 }
                 offsets.into_iter().map(|offset| FilePiece { offset, bytes: element }).collect()
             }
+            (Self::Diagonal { sizes, cuts }, None) => {
+                let mut pieces = Vec::new();
+                for slab in 0..*cuts {
+                    pieces.extend(of_array(sizes, &diagonal_block(sizes, *cuts, (slab, place)), element)?);
+                    few(pieces.len() as u64, 1)?;
+                }
+                pieces
+            }
             (Self::List(pieces), None) => pieces.clone(),
             _ => Vec::new(),
         };
@@ -264,6 +301,20 @@ impl PatternShape {
         }
         Ok(pieces.into_iter().filter(|piece| piece.bytes > 0).collect())
     }
+}
+
+/// The block that a rank has in a slab: from slab to slab it moves on by one in every other dimension.
+fn diagonal_block(sizes: &[u64], cuts: u64, (slab, place): (u64, u32)) -> Vec<Stretches> {
+    let mut rest = u64::from(place);
+    let block = sizes.iter().enumerate().rev().map(|(at, size)| {
+        let number = if at == 0 { slab } else { (rest % cuts + slab) % cuts };
+        rest /= cuts;
+        let begin = |number: u64| (u128::from(*size) * u128::from(number) / u128::from(cuts)) as u64;
+        vec![(begin(number), begin(number + 1) - begin(number))]
+    });
+    let mut block: Vec<Stretches> = block.collect();
+    block.reverse();
+    block
 }
 
 fn few(count: u64, times: u64) -> Result<(), ShapeError> {

@@ -21,7 +21,16 @@ fn calls(plan: &Plan) -> impl Iterator<Item = (Command, u32, u32, SiteId)> + '_ 
     statements.chain(values)
 }
 
-/// The patterns with the groups that use them, in order; `false`: no command uses it.
+/// The group of a command that computes the name of its pattern: each may be meant.
+pub(crate) fn any_pattern_in(plan: &Plan) -> Option<GroupId> {
+    calls(plan).find_map(|(command, first, count, site)| {
+        let at = command.spec().position(Kind::Pattern).filter(|at| *at < count as usize)?;
+        let known = matches!(plan.code.exprs.get(first as usize + at), Some(Expr::Int(_)));
+        (!known).then(|| plan.site(site).group)
+    })
+}
+
+/// The patterns with the groups that use them, in order; `false`: no command names it.
 pub(crate) fn pattern_uses(plan: &Plan) -> Vec<(usize, GroupId, bool)> {
     let mut pairs: Vec<(usize, GroupId, bool)> = Vec::new();
     for (command, first, count, site) in calls(plan) {
@@ -37,9 +46,10 @@ pub(crate) fn pattern_uses(plan: &Plan) -> Vec<(usize, GroupId, bool)> {
             pairs.push(pair);
         }
     }
+    let other = any_pattern_in(plan).unwrap_or(GroupId::WORLD);
     for (at, pattern) in plan.patterns.iter().enumerate() {
         if !pairs.iter().any(|(used, ..)| *used == at) {
-            pairs.push((at, pattern.group.unwrap_or(GroupId::WORLD), false));
+            pairs.push((at, pattern.group.unwrap_or(other), false));
         }
     }
     pairs.sort_by_key(|(pattern, group, _)| (*pattern, group.0));

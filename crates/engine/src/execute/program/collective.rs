@@ -9,7 +9,7 @@ use super::rank::Rank;
 use crate::execute::call::{Collective, Target};
 use crate::execute::session::Stop;
 use ranks::communication::Communication;
-use ranks::layout::{Direction, ParallelMode};
+use ranks::layout::{Direction, Layout, ParallelMode};
 use samples::Outcome;
 
 impl Rank<'_, '_> {
@@ -40,8 +40,9 @@ impl Rank<'_, '_> {
             self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
             return Reply::failed(libc::EINVAL);
         }
+        let offset = spec.offset().filter(|at| arguments.is_given(*at)).map(|at| arguments.size(at, 0));
         let layout = match pattern.map(|pattern| self.layout(pattern, group)).transpose() {
-            Ok(layout) => layout,
+            Ok(layout) => layout.map(|layout| Layout { base: offset, ..layout }),
             Err(why) => {
                 self.stop(Stop::Program(format!("line {line}: {}: {why}", command.name())));
                 return Reply::failed(libc::EINVAL);

@@ -68,6 +68,6 @@ fn view(shape: PatternShape, element: u64) -> View {
         PatternShape::Subarray { sizes, parts, starts } => View::Subarray { sizes, parts, starts, element },
         PatternShape::Darray { sizes, blocks, grid } => View::Darray { sizes, blocks, grid, element },
         PatternShape::Nested { counts, strides, .. } => View::Nested { counts, strides, element },
-        PatternShape::List(_) => View::Listed,
+        PatternShape::Diagonal { .. } | PatternShape::List(_) => View::Listed,
     }
 }
