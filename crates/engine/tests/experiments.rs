@@ -140,27 +140,19 @@ fn a_monte_carlo_runs_under_each_law() {
 
 #[test]
 fn the_access_patterns_of_other_benchmarks_run() {
-    let each: [(&'static str, &'static str, &'static [(&str, &str)]); 4] = [
-        ("btio", include_str!("../../lastrank/experiments/btio.ppl"), &[("points", "6"), ("work", "10")]),
-        (
-            "madbench2",
-            include_str!("../../lastrank/experiments/madbench2.ppl"),
-            &[("pixels", "64"), ("work", "10")],
-        ),
-        (
-            "b_eff_io",
-            include_str!("../../lastrank/experiments/b_eff_io.ppl"),
-            &[("calls", "1"), ("part", "5000")],
-        ),
-        (
-            "iozone",
-            include_str!("../../lastrank/experiments/iozone.ppl"),
-            &[("size", "64KiB"), ("record", "4KiB")],
-        ),
-    ];
-    for (_, text, parameters) in each {
-        small("the_access_patterns_of_other_benchmarks_run", text, parameters);
-    }
+    let name = "the_access_patterns_of_other_benchmarks_run";
+    small(name, include_str!("../../lastrank/experiments/btio.ppl"), &[("points", "6"), ("work", "10")]);
+    small(
+        name,
+        include_str!("../../lastrank/experiments/madbench2.ppl"),
+        &[("pixels", "64"), ("work", "10")],
+    );
+    small(name, include_str!("../../lastrank/experiments/b_eff_io.ppl"), &[("calls", "1"), ("part", "5000")]);
+    small(
+        name,
+        include_str!("../../lastrank/experiments/iozone.ppl"),
+        &[("size", "64KiB"), ("record", "4KiB")],
+    );
 }
 
 #[test]
