@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from terminal.screen import assert_fits, show
+
 PROGRAM = """
 define param "servers" $servers 1
 define place "dir" $dir "."
@@ -79,3 +81,22 @@ def test_what_went_wrong_begins_with_its_sign_and_a_killed_run_is_named(program:
     recovered = call(program, tmp_path, "recover")
     assert recovered.returncode == 0, recovered.stderr
     assert "killed" not in call(program, tmp_path, "ls").stderr
+
+
+def test_what_has_no_room_is_named_and_simulated_runs_are_marked(program: Path, tmp_path: Path) -> None:
+    """On a narrow terminal the last line says which columns are missing; whether a run is simulated stands in one that stays."""
+    for program_name, size in (("one", "4k"), ("another_program_with_a_long_name", "1m")):
+        (tmp_path / f"{program_name}.ppl").write_text(f'repeat 200 write("f", {size}, 0);\ndelete("f");\n')
+        words = [f"{program_name}.ppl", "--backend", "simulate:gev(10ms,1ms,0.1)", "-o", f"of-{program_name[0]}.parquet"]
+        assert call(program, tmp_path, "run", *words, "--report", "none").returncode == 0
+    for columns in (60, 80, 120):
+        found = show([program, "ls"], columns, tmp_path)
+        assert_fits(found)
+        *rows, last = found.text.rstrip().splitlines()
+        head = next(line.split() for line in rows if "p50" in line)
+        gone = [name for name in ("program", "throughput") if name not in head]
+        assert last.startswith("Left out: " + ", ".join(sorted(gone, reverse=True))) == bool(gone), found.text
+        assert all(name in last for name in gone) and ("--columns" in last or "-v" in last or not gone), found.text
+        assert found.text.count("simulated") == 2, found.text
+    piped = call(program, tmp_path, "ls").stdout
+    assert piped.count("simulated") >= 2, piped

@@ -395,7 +395,7 @@ pub struct ReportArgs {
     #[arg(long, value_name = "LABEL")]
     pub label: Option<String>,
     /// All tables and sentences on standard output, not only the first screen
-    #[arg(long, short = 'v', visible_alias = "text")]
+    #[arg(long, short = 'v', visible_alias = "text", overrides_with = "verbose")]
     pub verbose: bool,
     /// The answer in one line
     #[arg(long, short = 'q', conflicts_with = "verbose")]

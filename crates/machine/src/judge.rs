@@ -188,7 +188,8 @@ fn judge_competition(machine: &MachineFacts, online: u32, found: &mut Vec<Findin
     }
 }
 
-const COMPETED: &str = "wait until they finish, or use results corrected for the wait on the run queue";
+const COMPETED: &str =
+    "wait until they finish, or use results corrected for the time that tasks waited for a processor";
 
 fn judge_kernel(machine: &MachineFacts, found: &mut Vec<Finding>) {
     let balancing = NUMA_BALANCING.of(&machine.kernel).is_some_and(|mode| mode != 0);

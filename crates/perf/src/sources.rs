@@ -25,7 +25,7 @@ pub fn open(limit: Tier, queue: bool) -> Sources {
     let blind = &mut coverage.blind;
     if !queue {
         blind.push(
-            "the wait on the run queue: /proc/thread-self/schedstat is missing, so nothing is corrected"
+            "the time that tasks waited for a processor: /proc/thread-self/schedstat is missing, so nothing is corrected"
                 .into(),
         );
     }

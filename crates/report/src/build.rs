@@ -9,6 +9,7 @@ use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
 use crate::chapter::Chapter;
 use crate::report::Report;
+use crate::screen::are_shown;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
@@ -61,7 +62,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let results = results::of_run(run);
     let main = match Subject::choose_among(run, &results, options.site.as_deref(), options.gate) {
-        _ if is_tour => None,
+        _ if is_tour || is_of_failures(&results, run, options) => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
             Some(first_analysis(run, subject, options))
@@ -136,10 +137,10 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     Report {
         title: title(run),
         facts: run.facts.clone(),
+        numbers: if are_shown(&found) { numbers } else { numbers.without_times() },
         judgements: found,
         unwritten: Vec::new(),
         warnings,
-        numbers,
         results,
         main,
         answer,
@@ -150,6 +151,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// Whether no operation succeeded: how long it takes to fail is analysed only where it was asked for.
+fn is_of_failures(results: &[ResultRow], run: &Run, options: &ReportOptions) -> bool {
+    options.site.is_none() && AnswerNumbers::of(results, &run.facts, Wish::default()).all_failed()
 }
 
 /// First what changed over time, with the picture of what the headline counts, then how slow, why, who, the tail, and the rest.

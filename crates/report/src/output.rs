@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::report::Report;
+use crate::screen::are_shown;
 use crate::{bounded, digits, page, text};
 
 /// Stretches that a document tells, the newest: a long run may have hundreds.
@@ -67,6 +68,11 @@ impl Report {
             && let Some(stretches) = value.get_mut("stretches").and_then(Value::as_array_mut)
         {
             stretches.truncate(MOST_STRETCHES);
+        }
+        // Those of its rows stay, as `-v` shows them.
+        if self.main.is_some() && !are_shown(&self.judgements) {
+            [value["quantiles"], value["summary"], value["intervals"]] =
+                [Value::Null, Value::Null, json!([])];
         }
         if !with.tables {
             self.leave_out_tables(&mut value);

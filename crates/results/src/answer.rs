@@ -142,24 +142,51 @@ impl AnswerNumbers {
             (None, None, Some(samples)) => with_directions(rows, named(rows, samples, Some(false))),
             (None, None, None) => phases(rows).unwrap_or_else(|| unnamed(rows, wish.gate)),
         };
-        let parts: Vec<AnswerPart> =
+        let mut parts: Vec<AnswerPart> =
             chosen.iter().map(|one| AnswerPart::of(rows, *one, facts)).take(MOST_PARTS).collect();
         let shown = shown(rows, &parts, declared && wish.of.is_none());
         let counted = counted(rows, &parts);
         let measured = || counted.iter().map(|at| &rows[*at]);
         // A failure counts, whether the run was warm by then or not.
         let left_out_failed = facts.steady.as_ref().map_or(0, |steady| steady.left_out_failed);
+        let operations: u64 = measured().map(succeeded).sum();
+        let errors = measured().map(|row| row.errors).sum::<u64>() + left_out_failed;
+        let failed_as_expected: u64 = measured().map(|row| row.failed_as_expected).sum();
+        // How long it takes to fail is no answer, unless a user asks for it by name.
+        if wish.of.is_none() && operations == 0 && errors + failed_as_expected > 0 {
+            parts.clear();
+        }
         AnswerNumbers {
             operations_per_second: together(rows, &parts),
-            operations: measured().map(succeeded).sum(),
+            operations,
             bytes: measured().map(|row| row.bytes).sum(),
-            errors: measured().map(|row| row.errors).sum::<u64>() + left_out_failed,
-            failed_as_expected: measured().map(|row| row.failed_as_expected).sum(),
+            errors,
+            failed_as_expected,
             verified: facts.verified,
             parts,
             shown,
             counted,
         }
+    }
+
+    /// The same without rates and times: of a run with wrong data none is an answer.
+    pub fn without_times(mut self) -> AnswerNumbers {
+        self.operations_per_second = None;
+        for part in &mut self.parts {
+            part.operations_per_second = None;
+            part.bytes_per_second = None;
+            part.wall_seconds = None;
+            part.achieved_depth = None;
+            part.rate = None;
+            part.quantiles_seconds = None;
+            part.intervals.clear();
+        }
+        self
+    }
+
+    /// Whether no operation succeeded of those that were done: how long it took to fail is nobody's answer.
+    pub fn all_failed(&self) -> bool {
+        self.operations == 0 && self.attempts() > 0
     }
 
     /// Operations that were done, whether they succeeded or not.

@@ -57,7 +57,7 @@ pub use phases::{
     Moved, OperationOfRun, OperationOfRuns, Phase, PhaseOfRuns, PhasesOfRuns, phases, phases_of_runs,
     quantity,
 };
-pub use quantiles::Quantiles;
+pub use quantiles::{Quantiles, values_for};
 pub use rate::KeptRate;
 pub use ratio::{OtherWork, QuantileRatio, RowRatio, RowRatios, compare_intervals, compare_rows};
 pub use row::ResultRow;

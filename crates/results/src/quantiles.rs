@@ -22,6 +22,11 @@ pub struct Quantiles {
     pub max: f64,
 }
 
+/// The fewest values with which a quantile has one: 100 for p99; the median is of any number.
+pub fn values_for(probability: f64) -> u64 {
+    if probability <= 0.5 { 1 } else { (1.0 / (1.0 - probability)).round() as u64 }
+}
+
 impl Quantiles {
     /// Of ascending values, each shown by `value`; `None` of none.
     pub(crate) fn of_sorted(sorted: &[u64], value: impl Fn(u64) -> f64) -> Option<Quantiles> {
@@ -73,6 +78,17 @@ impl Quantiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quantile_needs_so_many_values() {
+        assert_eq!([0.5, 0.9, 0.99, 0.999, 0.9999].map(values_for), [1, 10, 100, 1_000, 10_000]);
+        for (at, p) in [0.9, 0.99, 0.999].into_iter().enumerate() {
+            let of =
+                |n: u64| Quantiles::of_sorted(&(0..n).collect::<Vec<_>>(), |value| value as f64).unwrap();
+            let found = |n: u64| [of(n).p90, of(n).p99, of(n).p999][at];
+            assert!(found(values_for(p)).is_some() && found(values_for(p) - 1).is_none(), "{p}");
+        }
+    }
 
     #[test]
     fn a_quantile_that_the_values_cannot_carry_is_none() {

@@ -116,9 +116,7 @@ pub(crate) fn verified_sentence(report: &Report) -> Option<String> {
 pub(crate) fn outcome(report: &Report) -> (AnswerSign, String) {
     let AnswerNumbers { errors, operations, failed_as_expected: expected, bytes, .. } = report.numbers;
     let found = &report.judgements;
-    let mut clauses: Vec<String> = words::judgement::why_incomplete(found).into_iter().collect();
-    clauses.iter_mut().for_each(|why| why.insert_str(0, "incomplete: "));
-    clauses.extend(words::judgement::clauses(found, report.numbers.attempts()));
+    let mut clauses = words::judgement::clauses(found, report.numbers.attempts());
     let mut counts = Vec::new();
     if found.failed() == 0 {
         let plural = if operations == 1 { "" } else { "s" };
@@ -441,6 +439,7 @@ fn no_subject(report: &Report) -> String {
     let share = report.main.as_ref().and_then(|main| Some((&main.subject, main.subject.share?)));
     match (share, report.numbers.operations) {
         (_, 0) if report.numbers.errors > 0 => "Every operation failed.".into(),
+        (_, 0) if report.numbers.failed_as_expected > 0 => "Every operation failed, as expected.".into(),
         (Some((subject, share)), _) => {
             let own = format!("{} {}", subject.name, percent(round(share)));
             match &subject.runner_up {

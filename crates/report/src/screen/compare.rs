@@ -36,10 +36,12 @@ pub struct CompareAnswer<'a> {
     pub unsound: &'a [Unsound],
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
+    /// Whether tables follow: then all rows and warnings are told.
+    pub verbose: bool,
 }
 
 impl CompareAnswer<'_> {
-    /// The answer in at most 24 lines.
+    /// The answer in at most 24 lines; in as many as it takes where tables follow.
     pub fn screen(&self, options: ScreenOptions) -> String {
         let found = self.found;
         let mut canvas = Canvas::new(options);
@@ -75,14 +77,17 @@ impl CompareAnswer<'_> {
                 2,
             );
         }
-        for warning in self.warnings.iter().take(MOST_WARNINGS) {
-            canvas.said("⚠", Tone::Caution, warning, 2);
+        let (most, lines) = if self.verbose { (usize::MAX, usize::MAX) } else { (MOST_WARNINGS, 2) };
+        for warning in self.warnings.iter().take(most) {
+            canvas.said("⚠", Tone::Caution, warning, lines);
         }
         self.table(&mut canvas);
         for advice in words::comparison::advice(found) {
-            canvas.said("→", Tone::Caution, &advice, 2);
+            canvas.said("→", Tone::Caution, &advice, lines);
         }
-        canvas.line("All tables: -v");
+        if !self.verbose {
+            canvas.line("All tables: -v");
+        }
         canvas.text()
     }
 
@@ -118,13 +123,14 @@ impl CompareAnswer<'_> {
         let is_asked =
             |row: &&RowRatio| !row.is_aside && (row.p50.lower.is_some() || row.p50.upper.is_some());
         let mut operations: Vec<&RowRatio> = every().filter(is_asked).collect();
-        if operations.is_empty() {
+        if operations.is_empty() || self.verbose {
             operations = every().collect();
         }
         if operations.is_empty() {
             return;
         }
-        let shown = &operations[..operations.len().min(MOST_ROWS)];
+        let most = if self.verbose { operations.len() } else { MOST_ROWS };
+        let shown = &operations[..operations.len().min(most)];
         let head = ["", "quiet", "new", "p50 ratio", "p99 ratio"].map(str::to_owned);
         let rated = rated(shown);
         let mut all = vec![head];
@@ -328,6 +334,7 @@ mod tests {
             unlike: &[],
             unsound: &[],
             warnings: &[],
+            verbose: false,
         }
         .screen(ScreenOptions { width: 120, ..ScreenOptions::default() });
         let row = rows.rows.iter().find(|row| row.name == "write / fwrite").unwrap();

@@ -125,12 +125,13 @@ impl Report {
         }
         let told = answer::laid_out(self).into_iter().chain(answer::verified_sentence(self));
         told.for_each(|text| canvas.said(" ", Tone::Faint, &text, 2));
-        self.warn(canvas);
         let most = if self.brief.is_empty() { 4 } else { 8 };
         let sentences = answer::sentences(self);
         if !sentences.is_empty() {
             canvas.said("", Tone::Strong, &sentences, most);
         }
+        // Whoever reads one line more than the outcome reads the answer; what limits it follows.
+        self.warn(canvas);
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             // No law gives a tick to a run that did not do what it was asked to.
             let (mark, tone) = match (sign, tone) {
@@ -155,7 +156,7 @@ impl Report {
         let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
         for warning in told {
             canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
-            // What limits the numbers below stands with its remedy, which is never cut.
+            // What limits the numbers above stands with its remedy, which is never cut.
             if warning.code == PAGE_CACHE {
                 canvas.said(" ", Tone::Faint, &format!("Fix: {}", warning.advice), 3);
             }
@@ -226,6 +227,20 @@ mod tests {
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             insta::assert_snapshot!(format!("example_{columns}"), text);
         }
+    }
+
+    #[test]
+    fn the_answer_stands_above_what_limits_it() {
+        let mut run = samples::example::parallel_write(16, 400, 7);
+        let warning =
+            |code: &str, text: &str| Warning { code: code.into(), text: text.into(), advice: String::new() };
+        run.facts.warnings.push(warning("processor-busy", "other processes compete for the 2 processors"));
+        let text = build(&run, &ReportOptions::default()).first_screen(FILES, ScreenOptions::default());
+        let lines: Vec<&str> = text.lines().collect();
+        let at = |part: &str| lines.iter().position(|line| line.contains(part)).expect(part);
+        let order =
+            ["parallel_write · ", "✔ ", "A step", "⚠ Other processes compete", "✔ The slow steps"].map(at);
+        assert!(order.is_sorted() && order[..2] == [0, 1], "{text}");
     }
 
     #[test]

@@ -27,6 +27,10 @@ fn table_alone(report: &Report, columns: usize, most: usize) -> Drawn {
         return Drawn { lines, ..Drawn::default() };
     }
     let numbers = &report.numbers;
+    // Rows of what failed as it was to have no number.
+    if numbers.all_failed() && numbers.errors == 0 {
+        return Drawn::default();
+    }
     let part_of = |at: usize| numbers.parts.iter().find(|part| part.row == at);
     let busy = |at: usize| report.results[at].time_at_work();
     let total: f64 = numbers.shown.iter().map(|at| busy(*at)).sum();

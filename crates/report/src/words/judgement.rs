@@ -119,6 +119,7 @@ fn of_operations(one: &Judgement) -> Told {
     let mut places: Vec<String> = one.examples.iter().filter_map(wrong_byte).collect();
     if one.kind == JudgementKind::WrongContent && !places.is_empty() {
         let more = and_more(one.count.saturating_sub(places.len() as u64));
+        [examples, places] = [examples, places].map(each_once);
         examples.extend(more.clone());
         places.extend(more);
     }
@@ -129,6 +130,20 @@ fn of_operations(one: &Judgement) -> Told {
 /// `blk, byte 4096: it was changed`: the first wrong byte of a read.
 pub(crate) fn wrong_byte(example: &JudgementExample) -> Option<String> {
     Some(format!("{}, byte {}: {}", example.file, example.byte?, example.content))
+}
+
+/// The same texts once each, with how many reads found it: who reads a wrong byte again finds it again.
+fn each_once(texts: Vec<String>) -> Vec<String> {
+    let mut found: Vec<(String, u64)> = Vec::new();
+    for text in texts {
+        match found.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, reads)) => *reads += 1,
+            None => found.push((text, 1)),
+        }
+    }
+    let told =
+        |(text, reads): (String, u64)| if reads == 1 { text } else { format!("{text} ({reads} reads)") };
+    found.into_iter().map(told).collect()
 }
 
 /// `and 4 more reads`, of wrong data; none of none.
@@ -217,7 +232,7 @@ pub(crate) fn why_incomplete(found: &Judgements) -> Option<String> {
     })
 }
 
-/// How operations and assertions went, where not all went well: a clause each.
+/// How operations, the run and assertions went, where not all went well: a clause each, wrong data first.
 pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
     let mut clauses = Vec::new();
     let of = |count: u64| {
@@ -228,6 +243,7 @@ pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
         0 => {}
         n => clauses.push(format!("WRONG DATA: {} did not read what was written", of(n))),
     }
+    clauses.extend(why_incomplete(found).map(|why| format!("incomplete: {why}")));
     match found.failed() - found.count(JudgementKind::WrongContent) {
         0 => {}
         n => {
@@ -423,6 +439,20 @@ mod tests {
                     blk1, byte 4001: it was changed; blk2, byte 4002: it was changed; and 4 more reads.";
         assert_eq!(told.text, text);
         assert_eq!(lines(&found)[0].examples.last().map(String::as_str), Some("and 4 more reads"));
+    }
+
+    #[test]
+    fn a_wrong_byte_that_was_read_again_is_told_once_and_before_what_ended_the_run() {
+        let mut found = Judgements::default();
+        let (file, content) = ("blk".to_owned(), "changed".to_owned());
+        let example = JudgementExample { byte: Some(4_000), file, content, ..JudgementExample::default() };
+        let (kind, examples) = (JudgementKind::WrongContent, vec![example; 3]);
+        found.add(Judgement { kind, count: 5, examples, ..Judgement::default() });
+        let what = "Ctrl-C".to_owned();
+        found.add(Judgement { kind: JudgementKind::CutShort, what, count: 1, ..Judgement::default() });
+        assert_eq!(lines(&found)[0].places, ["blk, byte 4000: changed (3 reads)", "and 2 more reads"]);
+        let told = clauses(&found, 10);
+        assert!(told[0].starts_with("WRONG DATA: 5 of 10 ") && told[1] == "incomplete: stopped by Ctrl-C");
     }
 
     #[test]

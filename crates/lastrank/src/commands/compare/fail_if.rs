@@ -83,6 +83,16 @@ pub(super) fn of_new(
     let scope = if name.is_some() { Scope::Named } else { Scope::Run };
     let asked =
         AskedAnswer { quantity: condition.quantity, share: false, scope, name: name.unwrap_or_default() };
+    let measured_in = match condition.bound {
+        Bound::Change(_) => vec![old, new],
+        _ => vec![new],
+    };
+    for of in measured_in {
+        if let Some(why) = too_few(&asked, of, text)? {
+            eprintln!("error: {text} is not judged: {}: {why}", of.name);
+            return Ok(Status::Incomplete);
+        }
+    }
     let found = measured(&asked, new, text)?;
     let new_file = args.new.display();
     let judged = match condition.bound {
@@ -130,6 +140,19 @@ struct MeasuredNumber {
     /// ` of read`; empty where nothing has a name.
     part: String,
     interval: Option<QuantileInterval>,
+    /// How many values it is of.
+    values: u64,
+}
+
+/// Why a quantile of a run cannot be judged: with fewer values than it needs, its place is that of the longest.
+fn too_few(asked: &AskedAnswer, of: &Values, text: &str) -> anyhow::Result<Option<String>> {
+    let Compared::Value(Estimate::Quantile(probability)) = asked.quantity else { return Ok(None) };
+    let (needed, values) = (results::values_for(probability), measured(asked, of, text)?.values);
+    let were = if values == 1 { "was" } else { "were" };
+    Ok((values < needed).then(|| {
+        let [needed, values] = [needed, values].map(samples::units::count);
+        format!("{} needs {needed} values; {values} {were} measured", asked.quantity)
+    }))
 }
 
 fn measured(asked: &AskedAnswer, of: &Values, text: &str) -> anyhow::Result<MeasuredNumber> {
@@ -139,7 +162,8 @@ fn measured(asked: &AskedAnswer, of: &Values, text: &str) -> anyhow::Result<Meas
     let found = conditions::answered(rows, facts, asked)
         .map_err(|why| anyhow!("--fail-if {text}: {}: {why}", of.name))?;
     let part = if found.part.is_empty() { String::new() } else { format!(" of {}", found.part) };
-    Ok(MeasuredNumber { value: found.value, part, interval: conditions::interval(rows, facts, asked) })
+    let interval = conditions::interval(rows, facts, asked);
+    Ok(MeasuredNumber { value: found.value, part, interval, values: found.values })
 }
 
 fn shown(estimate: Estimate, value: f64) -> String {

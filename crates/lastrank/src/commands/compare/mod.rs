@@ -183,10 +183,6 @@ fn samples(
         output::print_whole(&summary.of_samples(&found))?;
     } else if args.one_line {
         output::print_whole(&in_one_line([quiet, new], rows.as_ref(), &found))?;
-    } else if args.verbose {
-        output::print(
-            &(took(quiet, new) + &text([quiet, new], (&found, rows.as_ref()), single.as_ref(), warnings)),
-        )?;
     } else {
         let unlike = unlike(quiet, new);
         let answer = CompareAnswer {
@@ -198,8 +194,12 @@ fn samples(
             unlike: &unlike,
             unsound: &unsound,
             warnings,
+            verbose: args.verbose,
         };
         output::print_screen(&(took(quiet, new) + &answer.screen(output::screen_options())))?;
+        if args.verbose {
+            output::print(&text([quiet, new], (&found, rows.as_ref()), single.as_ref()))?;
+        }
     }
     if let Some(page) = &args.output {
         let unit = quiet.unit(found.quiet.median);
@@ -285,7 +285,7 @@ fn single_runs(
     let unit = quiet.unit(law.quantile(0.5));
     let mut text = unsound_line(&[quiet, new]);
     text += &took(quiet, new);
-    text += &heads(quiet, new, unit, law.quantile(0.5), None);
+    text += &heads(quiet, new, unit, law.quantile(0.5));
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
@@ -342,39 +342,30 @@ fn unsound_line(of: &[&Values]) -> String {
     found.map_or(String::new(), |text| answer_line(AnswerSign::Bad, &text, output::screen_options()))
 }
 
-fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64, new_median: Option<f64>) -> String {
+fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64) -> String {
     let line = |title: &str, values: &Values, median: Option<f64>| {
         let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
         format!("{title}: {}, {} values{median}\n", values.name, values.numbers.len())
     };
-    line("quiet", quiet, Some(quiet_median)) + &line("new  ", new, new_median)
+    line("quiet", quiet, Some(quiet_median)) + &line("new  ", new, None)
 }
 
 fn said(warnings: &[String]) -> String {
     warnings.iter().map(|warning| sentence("warning: ", warning)).collect()
 }
 
+/// What a comparison says below its first screen: how sure it is, k every way, and whether it is a factor at all.
 fn text(
     [quiet, new]: [&Values; 2],
     (found, rows): (&Comparison, Option<&RowRatios>),
     single: Option<&Single>,
-    warnings: &[String],
 ) -> String {
     let unit = quiet.unit(found.quiet.median);
-    let mut text = unsound_line(&[quiet, new]);
-    if let [old, other] = unlike(quiet, new).as_slice() {
-        text += &sentence("warning: ", &format!("the runs were set unlike: quiet {old}; new {other}"));
-    }
-    text += &heads(quiet, new, unit, found.quiet.median, Some(found.new.median));
-    text += &said(warnings);
-    text.push('\n');
+    let mut text = String::from("\n");
     let is_sound = quiet.unsound.is_empty() && new.unsound.is_empty();
     let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
     let other_work = words::comparison::of_other_work(rows).map(|text| format!("{text}."));
     text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
-    for advice in words::comparison::advice(found) {
-        text += &sentence("       → ", &advice);
-    }
     let headline = found.headline();
     let from = format!("{} from", confidence(headline.interval.level));
     let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);

@@ -76,8 +76,9 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     let has_words = words.cells.iter().any(|cell| !cell.is_empty());
     let least = if has_words { FEWEST } else { 0 };
     // The throughput follows from the rate.
+    let mut left_out = Vec::new();
     if taken(&file, &numbers) + least > room {
-        is_whole &= !numbers.iter().any(|one| one.head == "throughput");
+        left_out.extend(numbers.iter().filter(|one| one.head == "throughput").map(|one| one.head));
         numbers.retain(|one| one.head != "throughput");
     }
     let rest: usize = numbers.iter().map(Field::width).sum();
@@ -93,7 +94,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
             left -= one.width();
             further.push(one);
         } else {
-            is_whole = false;
+            left_out.push(one.head);
         }
     }
     let mut columns: Vec<Field> = std::iter::once(file).chain(further).chain(numbers).collect();
@@ -102,6 +103,8 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
         // Of no use where not even the signs fit.
         if left >= 3 {
             columns.push(words);
+        } else {
+            left_out.push("settings and note");
         }
     }
     let heads: Vec<&str> = columns.iter().map(|one| one.head).collect();
@@ -109,8 +112,21 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     for at in 0..runs.len() {
         table.push(false, columns.iter().map(|one| one.cells[at].clone()));
     }
-    let more = if is_whole { "" } else { "All of each run: -v\n" };
-    Some(table.in_whole_lines() + more)
+    Some(table.in_whole_lines() + &what_is_missing(&left_out, is_whole, room))
+}
+
+/// The line below: which columns found no room and how they are seen, or that cells were cut.
+fn what_is_missing(left_out: &[&str], is_whole: bool, room: usize) -> String {
+    let names: Vec<&str> = left_out.iter().map(|head| head.trim_start_matches('<')).collect();
+    let told = |how: &str| format!("Left out: {}{how}\n", names.join(", "));
+    match names.is_empty() {
+        true if is_whole => String::new(),
+        true => "All of each run: -v\n".into(),
+        false => {
+            let whole = told("; a wider terminal, --columns or -v shows more");
+            if text_width(whole.trim_end()) <= room { whole } else { told(" (-v)") }
+        }
+    }
 }
 
 /// What the names of all files do not say: when runs began, where, of which program.

@@ -11,7 +11,7 @@ use anyhow::{Context, bail};
 use report::Table;
 use report::shell::{file_argument, quoted};
 use results::{AnswerNumbers, AnswerPart, Columns, Wish};
-use samples::{Facts, Judgements, Run};
+use samples::{Facts, JudgementKind, Judgements, Run};
 use serde::Serialize;
 
 use crate::cli::LsArgs;
@@ -322,12 +322,15 @@ fn cells(run: &ListedRun) -> [String; 10] {
         true => "simulated".into(),
         false => run.started.as_deref().unwrap_or_default().replace('T', " ").chars().take(16).collect(),
     };
+    // The start, which says it too, is a column that may be left out.
+    let simulated = run.is_simulated.then_some("simulated");
+    let settings: Vec<&str> = simulated.into_iter().chain(run.settings.iter().map(String::as_str)).collect();
     [
         run.file.file_name().map_or(String::new(), |name| in_one_line(&name.to_string_lossy())),
         started,
         run.host.clone().unwrap_or_default(),
         in_one_line(&run.program),
-        in_one_line(&run.settings.join(", ")),
+        in_one_line(&settings.join(", ")),
         rate,
         throughput,
         p50,
@@ -341,10 +344,12 @@ fn cells(run: &ListedRun) -> [String; 10] {
 fn note_of(run: &ListedRun, most: usize) -> String {
     let mut parts = Vec::new();
     let says_so = run.found.iter().any(|found| found.to_lowercase().contains("incomplete"));
-    if !run.complete && !says_so {
-        parts.push("incomplete".to_owned());
-    }
     parts.extend(run.found.iter().take(most).cloned());
+    if !run.complete && !says_so {
+        // Nothing is worse than wrong data.
+        let behind = run.judgements.count(JudgementKind::WrongContent) > 0 && !parts.is_empty();
+        parts.insert(usize::from(behind), "incomplete".to_owned());
+    }
     if let Some(first) = parts.first_mut() {
         first.insert_str(0, "✖ ");
     }
