@@ -59,6 +59,7 @@ pub fn compare([quiet, new]: &[Vec<f64>; 2]) -> Result<String, String> {
         unlike: &[],
         unsound: &[],
         warnings: &[],
+        verbose: false,
     };
     Ok(answer.screen(WIDE))
 }
