@@ -89,6 +89,9 @@ def test_the_commands_of_a_page_run(page: str, program: Path, tmp_path: Path) ->
     said = (tmp_path / "out").read_text()
     assert status == 0, said
     assert "panicked" not in said, said
+    # What a page shows is what its commands print: times differ, what was counted does not.
+    shown = re.findall(r"[\d,]+ operations, \d+ errors, \S+ \S+ moved", "\n".join(blocks(page, "console")))
+    assert [counts for counts in shown if counts not in said] == [], said
 
 
 @cache

@@ -42,6 +42,7 @@ INSTEAD = {
     r"\bunattributed\b": "no cause seen",
     r"\bput down to\b": "caused by",
     r"\bwaiting for a processor\b": "CPU wait",
+    r"\b[Rr]un[- ]queue\b": "waited for a processor",
     r"\bunder way\b": "in flight, running",
     r"\banew\b": "again",
     r"\bwould settle\b": "gives p99 an upper limit",
