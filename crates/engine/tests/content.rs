@@ -242,3 +242,105 @@ fn a_wrong_pattern_that_nobody_asked_about_is_not_that_of_the_next_read() {
     });
     assert_eq!(said, "exit 0\n");
 }
+
+#[test]
+fn what_a_program_puts_over_and_behind_memory_of_its_own_is_right() {
+    let said = alone("what_a_program_puts_over_and_behind_memory_of_its_own_is_right", || {
+        let bodies = [
+            r#"write("x",$b); $f=fopen("x","r+"); fwrite($f,10,0); fclose($f);"#,
+            r#"write("x",$b); $f=fopen("x","r+"); fwrite($f,100,50); fclose($f);"#,
+            r#"write("x",$b); $f=fopen("x","r+"); fwrite($f,600,50); fwrite($f,512,512); fclose($f);"#,
+            r#"write("x",8k); $f=fopen("x","r+"); fwrite($f,$b,1000); fwrite($f,10,2000); fclose($f);"#,
+            r#"append("x",$b); append("x",10); append("x",$b); append("x",700);"#,
+        ];
+        let mut bad = String::new();
+        for body in bodies {
+            let home = tempfile::tempdir().expect("a directory");
+            let read = "verify read(\"x\"); $f=fopen(\"x\",\"r\"); verify fread($f,300,40); fclose($f);";
+            let outcome = run_in(home.path(), &format!("$b=alloc(4k); {body} {read}"), 1, 3);
+            if outcome.exit_status() != 0 || !outcome.run.facts.warnings.is_empty() {
+                bad += &format!("{body}: {} {:?}\n", told(&outcome), outcome.run.facts.warnings);
+            }
+        }
+        // One changed byte is found among them all the same.
+        let home = tempfile::tempdir().expect("a directory");
+        let (_, wrong) = in_turn(
+            r#"$b=alloc(4k); write("x",$b); $f=fopen("x","r+"); fwrite($f,1000,1000); fclose($f); verify read("x");"#,
+            |home| {
+                let mut bytes = std::fs::read(home.join("x")).expect("the file");
+                bytes[1500] ^= 1;
+                std::fs::write(home.join("x"), bytes).expect("the file");
+            },
+            r#"verify read("x");"#,
+            1,
+        );
+        drop(home);
+        if !wrong.contains("byte 1500") {
+            bad += &wrong;
+        }
+        bad
+    });
+    assert_eq!(said.trim(), "", "{said}");
+}
+
+#[test]
+fn what_several_append_to_one_file_is_right_wherever_it_lies() {
+    let said = alone("what_several_append_to_one_file_is_right_wherever_it_lies", || {
+        let bodies = [
+            (4, r#"barrier; repeat 60 { append("s",4096); } barrier; verify read("s");"#),
+            (4, r#"barrier; repeat 60 append("s",700); barrier; verify read("s");"#),
+            (3, r#"barrier; repeat 60 append("s",10); barrier; verify read("s");"#),
+            (
+                4,
+                r#"$f=fopen("s","a"); barrier; repeat 60 fwrite($f,5000); fclose($f); barrier; verify read("s");"#,
+            ),
+            (1, r#"parallel 4 { repeat 30 { append("p",5000); append("p",512); } } verify read("p");"#),
+            (
+                1,
+                r#"$f=fopen("s","O_RDWR|O_CREAT|O_APPEND"); parallel 2 { if $$worker==0 { repeat 3 fwrite($f,4096);
+                   signal("a"); } else { await("a"); repeat 3 fwrite($f,4096); } } verify read("s");"#,
+            ),
+        ];
+        let mut bad = String::new();
+        for (ranks, body) in bodies {
+            let home = tempfile::tempdir().expect("a directory");
+            let outcome = run_in(home.path(), body, ranks, 3);
+            if outcome.exit_status() != 0 {
+                bad += &format!("{body}: {}\n", told(&outcome));
+            }
+        }
+        bad
+    });
+    assert_eq!(said.trim(), "", "{said}");
+}
+
+#[test]
+fn a_byte_that_changed_among_appended_ones_is_found() {
+    let said = alone("a_byte_that_changed_among_appended_ones_is_found", || {
+        let (first, second) = in_turn(
+            r#"barrier; repeat 20 append("s",5000); barrier; verify read("s");"#,
+            |home| {
+                let mut bytes = std::fs::read(home.join("s")).expect("the file");
+                bytes[52_000] ^= 1;
+                std::fs::write(home.join("s"), bytes).expect("the file");
+            },
+            r#"if 1 == 2 { append("t",1); } master verify read("s");"#,
+            3,
+        );
+        format!("{first}\n{second}")
+    });
+    assert!(said.contains("exit 0") && said.contains("byte 52000 is not what was written"), "{said}");
+}
+
+#[test]
+fn a_file_that_another_rank_renamed_over_ones_own_is_not_wrong() {
+    let said = alone("a_file_that_another_rank_renamed_over_ones_own_is_not_wrong", || {
+        let home = tempfile::tempdir().expect("a directory");
+        let text =
+            r#"write("m-$$rank",10k); barrier; master rename("m-1","m-2"); barrier; verify read("m-2");"#;
+        let outcome = run_in(home.path(), text, 3, 5);
+        let codes: Vec<String> = outcome.run.facts.warnings.iter().map(|one| one.code.clone()).collect();
+        format!("{} {codes:?}", told(&outcome))
+    });
+    assert!(said.starts_with("exit 0") && said.contains("names-not-verified"), "{said}");
+}

@@ -95,6 +95,14 @@ impl Known {
         self.copied.remove(begin, end);
         self.cut.add(begin, end);
         self.pattern = None;
+        self.no_memory_at(begin, end);
+    }
+
+    /// No memory of the program lies there any more.
+    fn no_memory_at(&mut self, begin: u64, end: u64) {
+        if !self.memory.iter().any(|(from, to, _)| *from < end && begin < *to) {
+            return;
+        }
         let memory = std::mem::take(&mut self.memory);
         let around = memory.into_iter().flat_map(|(from, to, lying)| {
             [(from, to.min(begin), lying), (from.max(end), to, lying)]
@@ -104,12 +112,25 @@ impl Known {
         self.memory = around.collect();
     }
 
+    /// Where what lies between `begin` and `end` was written by others, by this rank, and by it from memory of the program:
+    /// the end of each such piece. One for all of it where too much is known to say.
+    pub(super) fn ends_of_pieces(&self, begin: u64, end: u64) -> Vec<u64> {
+        let own = self.own.within(begin, end).into_iter().chain(self.own.gaps(begin, end));
+        let memory = self.memory.iter().flat_map(|(from, to, _)| [*from, *to]);
+        let inside = own.map(|(_, to)| to).chain(memory).filter(|at| begin < *at && *at < end);
+        let mut ends: Vec<u64> = inside.chain([end]).collect();
+        ends.sort_unstable();
+        ends.dedup();
+        ends
+    }
+
     /// This rank wrote there.
     pub fn wrote(&mut self, begin: u64, end: u64) {
         self.own.add(begin, end);
         self.copied.remove(begin, end);
         self.cut.remove(begin, end);
         self.pattern = None;
+        self.no_memory_at(begin, end);
     }
 
     /// Parts between `begin` and `end` where there are zeros as far as this rank knows: what it never wrote of a file that

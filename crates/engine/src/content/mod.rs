@@ -47,7 +47,14 @@ impl Author {
 
     /// Who reads in this run; `owner` wrote all of it.
     pub fn reader(&self, owner: Option<u32>) -> Reader {
-        Reader { run: self.run, dials: self.dials, ranks: self.ranks, owner, others_rename: false }
+        Reader {
+            run: self.run,
+            dials: self.dials,
+            ranks: self.ranks,
+            owner,
+            others_rename: false,
+            others_append: false,
+        }
     }
 }
 

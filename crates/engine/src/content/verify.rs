@@ -26,6 +26,8 @@ pub struct Reader {
     pub owner: Option<u32>,
     /// Other ranks give files other names, of which this one knows nothing.
     pub others_rename: bool,
+    /// Others append to files, in pieces of any length that lie in any order.
+    pub others_append: bool,
 }
 
 /// What is compared, and by which rules.
@@ -47,19 +49,15 @@ pub fn verify(
 ) -> Option<Wrong> {
     let before = (known.run, known.written_as);
     let whole = Comparison { reader, file, known: &mut *known, found, offset }.compare().err()?;
-    if known.emptied {
+    // Over what an earlier run wrote, and over memory of the program, this one may have written parts of sectors: each of
+    // them alone.
+    let ends = known.ends_of_pieces(offset, offset + found.len() as u64);
+    if ends.len() < 2 {
         return Some(whole);
     }
-    // Over what an earlier run wrote this one may have written parts of sectors: each of them alone.
-    let end = offset + found.len() as u64;
-    let own = known.own.within(offset, end).into_iter().chain(known.own.gaps(offset, end));
-    let mut pieces: Vec<(u64, u64)> = own.collect();
-    if pieces.len() < 2 {
-        return Some(whole);
-    }
-    pieces.sort_unstable();
     (known.run, known.written_as) = before;
-    pieces.into_iter().find_map(|(from, to)| {
+    let begins = std::iter::once(offset).chain(ends.clone());
+    begins.zip(ends).find_map(|(from, to)| {
         let found = &found[(from - offset) as usize..(to - offset) as usize];
         Comparison { reader, file, known: &mut *known, found, offset: from }.compare().err()
     })
@@ -111,7 +109,7 @@ impl Comparison<'_> {
         if let Some((_, lying)) = self.by_next_facts(0, 0, None) {
             return Ok(Some(lying));
         }
-        match self.may_be_of_an_earlier_run(0) {
+        match self.may_be_of_an_earlier_run(0) || self.may_be_appended(0) {
             true => Ok(None),
             false => Err(Wrong { at: self.offset, found: self.nothing(0) }),
         }
@@ -123,6 +121,18 @@ impl Comparison<'_> {
         let enough = if begin.is_multiple_of(SECTOR as u64) { HEAD } else { SECTOR + HEAD };
         let is_own = self.known.own.gaps(begin, begin + length as u64).is_empty();
         length < enough && !is_own && self.known.may_be_moved() && self.nothing(at) == Found::Unknown
+    }
+
+    /// Can the bytes from `at` on be of pieces that ranks or workers appended, too short to say which?
+    fn may_be_appended(&self, at: usize) -> bool {
+        self.reader.others_append && self.nothing(at) == Found::Unknown
+    }
+
+    /// Is what is behind `wrong` of the same stream again, so that what lies between was changed?
+    fn goes_on(&self, lying: &Lying, wrong: usize) -> bool {
+        let last = (wrong + SECTOR + HEAD).min(self.found.len()).saturating_sub(HEAD);
+        (wrong..=last)
+            .any(|begin| facts(&self.found[begin..]).is_some_and(|told| self.lying(&told, begin) == *lying))
     }
 
     fn written_as(&self) -> FileName {
@@ -255,7 +265,8 @@ impl Comparison<'_> {
                 return Ok(Some((wrong, lying)));
             }
         }
-        if self.may_be_of_an_earlier_run(wrong) {
+        if self.may_be_of_an_earlier_run(wrong) || self.may_be_appended(wrong) && !self.goes_on(before, wrong)
+        {
             return Ok(None);
         }
         let found = match self.nothing(wrong) {
@@ -335,7 +346,7 @@ impl Comparison<'_> {
         }
         let is_here = own && stream.file == self.file.id && self.known.own.has(x);
         // By another rank of this run: the first bytes of a read say which file it is, and the others must be of it.
-        let renamed = own && self.reader.others_rename && at == 0 && !self.known.own.has(x);
+        let renamed = own && self.reader.others_rename && at == 0;
         let is_file = in_memory || stream.file == written.id || is_here || moved || renamed;
         let in_place = match stream.kind {
             ContentKind::Placed => lying.shift == 0,

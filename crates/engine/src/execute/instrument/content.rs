@@ -49,6 +49,12 @@ const TOO_SHORT: Unverified = Unverified {
            does not hold their beginning",
     advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote",
 };
+const APPENDED: Unverified = Unverified {
+    code: "not-verified",
+    text: "what several ranks or workers appended was verified in part: shorter pieces than 592 bytes do not hold who \
+           appended which of them",
+    advice: "append a KiB at a time, or write to offsets of each rank's own",
+};
 const COPIED: Unverified = Unverified {
     code: "copies-not-verified",
     text: "what fcopy, memory of alloc that was not filled, or a range that was collapsed or inserted may have put there \
@@ -275,7 +281,8 @@ impl Layer {
         owner: Option<u32>,
     ) -> Option<Wrong> {
         let known = self.catalogue.of(file);
-        let reader = Reader { others_rename: self.others_rename, ..self.author.reader(owner) };
+        let (others_rename, others_append) = (self.others_rename, self.others_append);
+        let reader = Reader { others_rename, others_append, ..self.author.reader(owner) };
         let end = offset.saturating_add(found.len() as u64);
         let parts = known.copied.gaps(offset, end);
         let mut copied = parts != [(offset, end)] && !found.is_empty();
@@ -320,7 +327,8 @@ impl Layer {
             (holes > 0 && !self.alone, HOLES),
             (renamed, RENAMED_BY_OTHERS),
             (renamed_before, RENAMED_BEFORE),
-            (unverified, TOO_SHORT),
+            (unverified && !others_append, TOO_SHORT),
+            (unverified && others_append, APPENDED),
             (copied, COPIED),
         ];
         unsure.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, why)| self.note_once(why.into()));

@@ -283,6 +283,11 @@ impl Instrument {
         self.layer.others_rename = true;
     }
 
+    /// Several ranks or workers append, as files opened for it say, too.
+    pub fn set_others_append(&mut self) {
+        self.layer.others_append = true;
+    }
+
     /// What MPI-IO is to be told when it opens a file.
     pub fn set_hints(&mut self, hints: &[(String, String)]) {
         self.layer.hints.asked = hints.to_vec();

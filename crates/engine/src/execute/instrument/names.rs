@@ -183,6 +183,7 @@ impl Layer {
                 self.emptied_if_empty(driver, name, handle);
             }
             self.opened_to_read.opened(&kept, open_flags);
+            self.others_append |= open_flags & libc::O_APPEND != 0 && !self.alone;
             let position = if open_flags & libc::O_APPEND != 0 { driver.size(handle).value } else { 0 };
             let open = OpenFile {
                 made: makes == Makes::Surely,

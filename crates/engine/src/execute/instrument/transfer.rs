@@ -50,8 +50,14 @@ impl Layer {
         // Linux appends there whatever offset is given (BUGS of pwrite(2)).
         let end = (open.appends && self.verifying && self.content).then(|| driver.size(handle).value);
         let position = end.filter(|_| advances).unwrap_or(position);
-        let place = end.or(offset).unwrap_or(position);
-        let to = Destined { file: open.name, place, appended: false };
+        let file_name = open.name;
+        // Of several that append nobody knows where the bytes will lie: they say which they are of those appended here.
+        let appended = end.is_some() && !self.alone;
+        let place = match appended {
+            true => self.catalogue.append(file_name, length),
+            false => end.or(offset).unwrap_or(position),
+        };
+        let to = Destined { file: file_name, place, appended };
         let whole = self.is_whole(length, buffer);
         let looked = self.room.must_look(open.file_system, length);
         if looked && self.would_fill_file(file, length) {
@@ -159,9 +165,9 @@ impl Layer {
         // Where it will lie is asked for only where someone will look: asking makes the open faster.
         let (place, appended) = match (append, self.verifying) {
             (false, _) => (offset, false),
-            (true, true) => (driver.stat(path).value, false),
-            (true, false) if !self.content || buffer.is_some() => (0, true),
-            (true, false) => (self.catalogue.append(file, length), true),
+            (true, true) if self.alone => (driver.stat(path).value, false),
+            (true, _) if !self.content || buffer.is_some() => (0, true),
+            (true, _) => (self.catalogue.append(file, length), true),
         };
         let to = Destined { file, place, appended };
         let from = match self.source(to, length, buffer) {

@@ -29,6 +29,7 @@ pub struct Seed {
     verifying: bool,
     others_copy: bool,
     others_rename: bool,
+    others_append: bool,
     watching: bool,
     stop: StopFlag,
 }
@@ -55,7 +56,7 @@ impl Instrument {
             }
             let copy =
                 OpenFile::new(Some(Handle(shared.value)), (Arc::clone(&open.path), open.name), open.position);
-            Some(OpenFile { shared: true, ..copy })
+            Some(OpenFile { shared: true, appends: open.appends, ..copy })
         };
         let files = layer.files.iter().map(|file| file.and_then(&mut copy)).collect();
         // Dropped, it closes what it has.
@@ -72,6 +73,7 @@ impl Instrument {
             verifying: layer.verifying,
             others_copy: layer.others_copy,
             others_rename: layer.others_rename,
+            others_append: layer.others_append,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
         };
@@ -98,6 +100,7 @@ impl Seed {
         layer.verifying = self.verifying;
         layer.others_copy = self.others_copy;
         layer.others_rename = self.others_rename;
+        layer.others_append = self.others_append;
         layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {

@@ -81,6 +81,9 @@ impl<'m, 's> Rank<'m, 's> {
         if !alone && has(&[Command::Rename, Command::Link, Command::Symlink]) {
             session.instrument.set_others_rename();
         }
+        if !alone && has(&[Command::Append]) {
+            session.instrument.set_others_append();
+        }
         session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {
