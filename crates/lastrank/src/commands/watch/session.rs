@@ -197,7 +197,7 @@ impl<'a> Session<'a> {
         let noun = self.healthy.noun;
         let changed = |run: &u64, since: &u64, factor: &f64, what: &str| {
             format!(
-                "{noun} {run}: {what} since {noun} {since}, {} times the baseline's median",
+                "{noun} {run}: {what} since {noun} {since}, so far {} times the baseline's median",
                 significant(*factor, 4)
             )
         };
@@ -208,8 +208,12 @@ impl<'a> Session<'a> {
                 apart(*value, *threshold)[0],
                 apart(*value, *threshold)[1],
                 match 1.0 / probability {
-                    once if once < 1e6 =>
-                        format!("one in {} healthy {noun}s is", samples::units::count(once.round() as u64)),
+                    // A limit that was counted is passed by fewer, and more so the further it is passed.
+                    once if once < 1e6 => format!(
+                        "{}one in {} healthy {noun}s is",
+                        if self.state.watch.baseline.counted.is_some() { "at most " } else { "" },
+                        samples::units::count(once.round() as u64)
+                    ),
                     _ => format!("fewer than one in a million healthy {noun}s are"),
                 }
             ),
