@@ -78,8 +78,22 @@ fn told(read: Result<Run, store::Error>, file: &Path) -> anyhow::Result<Run> {
 
 /// The durations that are wanted of a run, which came from `file`.
 pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> {
-    let subject = subject(&run, file, choice)?;
-    Ok(Values::of_subject(subject, run, file))
+    let (subject, instead_of) = made_safe(&run, subject(&run, file, choice)?, choice);
+    let took = instead_of.map(|writes| {
+        format!("These are the calls that make data safe; --of '{writes}' takes the writes alone, which end in memory.")
+    });
+    Ok(Values { took, ..Values::of_subject(subject, run, file) })
+}
+
+/// The answer to writes that are made safe is the time until they are: the write alone ends in memory. The calls that do so,
+/// and the name of the writes that they are taken for.
+fn made_safe(run: &Run, writes: Subject, choice: &Choice) -> (Subject, Option<String>) {
+    let sync = choice.label.is_none().then(|| writes.made_safe_by(&results::of_run(run))).flatten();
+    let found = sync.and_then(|sync| Subject::of_keys(run, vec![sync], Some(writes.gate)));
+    match found {
+        Some(found) => (found, Some(writes.name)),
+        None => (writes, None),
+    }
 }
 
 /// What is wanted of a run.
@@ -114,18 +128,13 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         };
     }
     let runs = both(|at| open(files[at]))?;
-    let mut one = subject(&runs[0], files[0], choice)?;
+    let (one, instead_of) = made_safe(&runs[0], subject(&runs[0], files[0], choice)?, choice);
     let mut notes = Vec::new();
-    // The answer to writes that are made safe is the time until they are: the write alone ends in memory.
-    if choice.label.is_none()
-        && let Some(sync) = one.made_safe_by(&results::of_run(&runs[0]))
-        && let Some(found) = Subject::of_keys(&runs[0], vec![sync.clone()], Some(one.gate))
-    {
+    if let Some(writes) = instead_of {
         notes.push(format!(
-            "compared are the calls that make data safe, `{sync}`; --of '{}' compares the writes alone",
+            "compared are the calls that make data safe, `{}`; --of '{writes}' compares the writes alone",
             one.name
         ));
-        one = found;
     }
     let gate = Some(one.gate);
     // Without a label the second run is asked for what the first one gave.

@@ -61,12 +61,6 @@ pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
     law::verdict(found, what, show).2 + &notes.collect::<String>()
 }
 
-/// Whether a fit of a part alone may say more than that of all: not of one whose own fit is known to be of no use.
-fn is_worth_a_fit(part: &Stretch) -> bool {
-    let useless = |code: VerdictCode| matches!(code.usability(), Usability::InParts | Usability::NotUsable);
-    part.n >= FEWEST_FOR_VERDICT && !part.verdict.is_some_and(useless)
-}
-
 impl FitAnswer<'_> {
     /// The answer in at most 24 lines: what may be done with the values, what holds in any case, levels, stretches, what to do.
     pub fn screen(&self, options: ScreenOptions) -> String {
@@ -129,7 +123,7 @@ impl FitAnswer<'_> {
         if self.again.is_empty() {
             return;
         }
-        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| is_worth_a_fit(part)).collect();
+        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| law::is_worth_a_fit(part)).collect();
         longest.sort_by_key(|part| std::cmp::Reverse(part.n));
         longest.truncate(law::MOST_PARTS);
         longest.sort_by_key(|part| part.from);

@@ -216,18 +216,26 @@ pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
     let (told, more) = found.split_at(found.len().min(MOST));
     let listed: Vec<String> = told.iter().rev().map(ends).collect();
     let earlier = if more.is_empty() { String::new() } else { format!(" and {} before", more.len()) };
-    let command = commands_of(found.len(), found.iter().map(|one| one.n).min().unwrap_or_default());
-    (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}; {command}.", listed.join(", ")))
+    let command = commands_of(found.len(), found.iter().filter(|part| is_worth_a_fit(part)).count());
+    (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}{command}.", listed.join(", ")))
 }
 
 /// Parts that `fit` gives a command for.
 pub(super) const MOST_PARTS: usize = 3;
 
-/// What `fit` says of so many parts, the shortest of which has so many values.
-fn commands_of(parts: usize, shortest: usize) -> &'static str {
-    match parts <= MOST_PARTS && shortest >= tail::assess::FEWEST {
-        true => "`lastrank fit` gives a command for each",
-        false => "`lastrank fit` gives commands for the longest",
+/// Whether a fit of a part alone may say more than that of all: not of one whose own fit is known to be of no use.
+pub(super) fn is_worth_a_fit(part: &Stretch) -> bool {
+    let useless = |code: VerdictCode| matches!(code.usability(), Usability::InParts | Usability::NotUsable);
+    part.n >= FEWEST_FOR_VERDICT && !part.verdict.is_some_and(useless)
+}
+
+/// What `fit` says of so many parts, so many of which are worth a fit.
+fn commands_of(parts: usize, worth: usize) -> &'static str {
+    match worth {
+        0 => "",
+        _ if worth == parts && worth <= MOST_PARTS => "; `lastrank fit` gives a command for each",
+        1 => "; `lastrank fit` gives a command for one of them",
+        _ => "; `lastrank fit` gives commands for some of them",
     }
 }
 
@@ -274,8 +282,9 @@ mod tests {
 
     #[test]
     fn no_more_commands_are_promised_than_fit_gives() {
-        assert!(commands_of(3, 50).ends_with("for each") && commands_of(1, 400).ends_with("for each"));
-        assert!(commands_of(4, 50).ends_with("the longest") && commands_of(2, 3).ends_with("the longest"));
+        assert!(commands_of(3, 3).ends_with("for each") && commands_of(1, 1).ends_with("for each"));
+        assert!(commands_of(4, 4).contains("some of") && commands_of(3, 2).contains("some of"));
+        assert!(commands_of(2, 1).contains("one of them") && commands_of(2, 0).is_empty());
     }
 
     #[test]
