@@ -225,6 +225,7 @@ impl Stream {
                 timings: good,
                 operations: good * batch,
                 bytes: all * bytes,
+                good_bytes: good * bytes,
                 time_ps,
                 good_time_ps: time_ps - self.failed_time(),
                 batches: once(*batch),
@@ -237,6 +238,7 @@ impl Stream {
             if !timing.failed {
                 found.timings += 1;
                 found.operations += timing.batch;
+                found.good_bytes += timing.bytes;
                 found.good_time_ps += u128::from(timing.duration_ps);
                 found.batches = widened(found.batches, [timing.batch; 2]);
                 let size = if timing.batch == 1 { timing.bytes } else { timing.bytes / timing.batch };
@@ -260,6 +262,8 @@ pub(crate) struct Totals {
     pub operations: u64,
     /// Bytes of all timings.
     pub bytes: u64,
+    /// Bytes of those that succeeded.
+    pub good_bytes: u64,
     /// Time of all timings.
     pub time_ps: u128,
     /// Time of those that succeeded.
@@ -277,6 +281,7 @@ impl Totals {
             timings: sum.timings + one.timings,
             operations: sum.operations + one.operations,
             bytes: sum.bytes + one.bytes,
+            good_bytes: sum.good_bytes + one.good_bytes,
             time_ps: sum.time_ps + one.time_ps,
             good_time_ps: sum.good_time_ps + one.good_time_ps,
             batches: one.batches.map_or(sum.batches, |range| widened(sum.batches, range)),

@@ -7,7 +7,7 @@ use tail::enclosed::{FEWEST_BEYOND, InOrder};
 /// Coverage of the intervals.
 const LEVEL: f64 = 0.95;
 
-/// Values beyond the quantile, counted as independent ones, before its width is believed.
+/// Values beyond the quantile, counted as independent ones, before a load ends for its width.
 const FEWEST_FOR_WIDTH: f64 = 10.0;
 
 /// A quantile with the order statistics that enclose it with 95% confidence.
@@ -49,11 +49,16 @@ impl QuantileInterval {
         }
     }
 
-    /// The whole width of the interval as a share of the quantile; infinite where an end is missing, or where too few
-    /// values lie beyond the quantile for its width to be believed.
+    /// The whole width of the interval as a share of the quantile; infinite where an end is missing.
     pub fn width(&self) -> f64 {
+        2.0 * self.half_width()
+    }
+
+    /// The same before a load may end for it; infinite where too few values lie beyond the quantile: of many looks at few
+    /// values one finds them close together.
+    pub fn width_to_stop_at(&self) -> f64 {
         let beyond = self.effective_n * (1.0 - self.probability);
-        if beyond >= FEWEST_FOR_WIDTH { 2.0 * self.half_width() } else { f64::INFINITY }
+        if beyond >= FEWEST_FOR_WIDTH { self.width() } else { f64::INFINITY }
     }
 
     /// The number of values, as dependent as these `n`, of which this quantile has an upper end; `None` of none.

@@ -64,16 +64,15 @@ impl Iterations {
             return None;
         }
         let is_complete = |amount: &Amount| amount.ranks as usize == ranks;
-        let incomplete = passes.numbered().filter(|(_, amount)| !is_complete(amount)).count();
+        let incomplete = passes.numbered().filter(|(.., amount)| !is_complete(amount)).count();
         let timed = || {
-            let complete = passes.numbered().filter(|(_, amount)| is_complete(amount));
-            let seconds = |around: Interval| around.length() as f64 * 1e-12;
+            let complete = passes.numbered().filter(|(.., amount)| is_complete(amount));
             complete
-                .map(move |(around, amount)| (seconds(around), *amount))
+                .map(move |(_, length, amount)| (length as f64 * 1e-12, *amount))
                 .filter(|(seconds, _)| *seconds > 0.0)
         };
         let count = timed().count();
-        if count < 2 || do_not_meet(passes.numbered().map(|(around, _)| around).collect()) {
+        if count < 2 || do_not_meet(passes.numbered().map(|(around, ..)| around).collect()) {
             return None;
         }
         Some(Iterations {

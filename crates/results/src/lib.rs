@@ -31,6 +31,7 @@ mod ratio;
 mod row;
 mod rows;
 mod safe;
+mod schedule;
 mod series;
 mod settings;
 mod settle;

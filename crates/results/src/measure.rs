@@ -8,7 +8,7 @@ use crate::iterations::Iterations;
 use crate::of_ranks;
 use crate::passes::{OfRank, Passes};
 use crate::quantiles::Quantiles;
-use crate::rate::KeptRate;
+use crate::rate::Paced;
 use crate::row::ResultRow;
 use crate::safe::Syncs;
 use crate::series::{Filling, Series, Work};
@@ -49,10 +49,11 @@ pub(crate) fn measure(row: &mut ResultRow, mut streams: Vec<Stream>, whole: &Who
     // The duration of a `ctime` block is a sum of times, not an interval.
     let lies_in_time = row.timings > 0 && row.kind != SiteKind::CommandTime;
     let is_late = row.operations_per_timing.is_some() && streams.iter().any(Stream::is_late);
-    if is_late {
-        row.rate = KeptRate::of(&streams);
-    }
-    let passes = if lies_in_time { over_ranks(row, &streams, &totals, timeline) } else { Passes::default() };
+    let schedules_of = |rank| timeline.passes_of_schedule(&row.labels, rank);
+    let paced = if is_late { Paced::of(&streams, schedules_of) } else { Paced::default() };
+    row.rate = paced.rate;
+    let passes =
+        if lies_in_time { over_ranks(row, &streams, &totals, timeline, &paced) } else { Passes::default() };
     let mut filling = passes.around().filter(|_| row.kind == SiteKind::Operation).and_then(|around| {
         let ranks = streams.iter().map(|stream| stream.rank);
         Series::for_work(
@@ -145,19 +146,16 @@ fn amounts(row: &mut ResultRow, streams: &[Stream]) -> Totals {
     totals
 }
 
-/// Less of that time than this share is told by the block, because it leaves pauses out.
-const PAUSED: f64 = 0.9;
-
-/// The time, in picoseconds, that operations under `rate` took at the rate that was reached. Where a block around each leaves
-/// the pauses between them out, these are what was asked for, and no pauses of the program.
-fn paced(row: &ResultRow) -> Option<i64> {
-    // What failed was begun at that rate, too.
-    let begun = row.operations? + row.errors + row.failed_as_expected;
-    Some((1e12 * begun as f64 / row.rate?.achieved_per_second) as i64)
-}
-
 /// Wall time and what is divided by it: rates, depth, ranks, passes.
-fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline: &Timeline) -> Passes {
+/// Paced operations take at least as long as at the rate that they reached: the last of them waits for no next one, and
+/// a block around each leaves out the pauses that were asked for.
+fn over_ranks(
+    row: &mut ResultRow,
+    streams: &[Stream],
+    totals: &Totals,
+    timeline: &Timeline,
+    paced: &Paced,
+) -> Passes {
     let mut passes = Passes::default();
     let several = row.ranks.is_some_and(|ranks| ranks > 1);
     for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
@@ -167,22 +165,33 @@ fn over_ranks(row: &mut ResultRow, streams: &[Stream], totals: &Totals, timeline
             own.add(stream.timings().map(|timing| (timing, timeline.place(rank, &timing))));
         }
         if several {
-            row.per_rank.push(of_ranks::of(of_rank, own.wall()));
+            let least = paced.of_rank(rank).map_or(0, |paced| paced.whole);
+            row.per_rank.push(of_ranks::of(of_rank, own.wall().max(least)));
         }
         passes.add(own);
+        // Where the block lies in the body of a `rate`, a pass is no schedule.
+        if let Some(paced) = paced.of_rank(rank)
+            && timeline.passes(&row.labels, row.kind, rank) == timeline.passes_of_schedule(&row.labels, rank)
+        {
+            passes.take_at_least(&paced.by_pass);
+        }
     }
     let (wall, uncertainty) = timeline.wall(passes.intervals().collect());
-    let wall = paced(row).filter(|paced| (wall as f64) < PAUSED * *paced as f64).unwrap_or(wall);
+    let wall = wall.max(paced.longest());
     row.wall_seconds = Some(seconds(wall));
     row.wall_uncertainty_seconds = Some(uncertainty as f64 * 1e-9);
     row.span_seconds = passes.around().map(|around| seconds(around.length()));
     if wall > 0 {
         row.operations_per_second = row.operations.map(|operations| operations as f64 / seconds(wall));
-        row.bytes_per_second = Some(row.bytes as f64 / seconds(wall));
+        row.bytes_per_second = Some(totals.good_bytes as f64 / seconds(wall));
         row.achieved_depth = Some(totals.time_ps as f64 * 1e-12 / seconds(wall));
     }
-    row.at_wall = AtWall::of(streams, &passes, timeline, |rank| timeline.passes(&row.labels, row.kind, rank));
-    row.together = Together::of(streams, timeline, |rank| timeline.passes(&row.labels, row.kind, rank));
+    let passes_of = |rank| timeline.passes(&row.labels, row.kind, rank);
+    let least = paced.shortest();
+    (row.at_wall, row.together) = (
+        AtWall::of(streams, &passes, timeline, passes_of, least),
+        Together::of(streams, timeline, passes_of, least),
+    );
     row.iterations = Iterations::of(&passes, row.ranks.unwrap_or(0));
     passes
 }
@@ -308,9 +317,10 @@ mod tests {
             ..sample(0, starts[n], if n == 3 { 45 } else { 2 }, 0)
         });
         let row = of(samples.collect());
-        near(row.wall_seconds, 0.092);
+        // Ten at 100 a second.
+        near(row.wall_seconds, 0.1);
         near(row.busy_seconds, 0.063);
-        near(row.achieved_depth, 0.685);
+        near(row.achieved_depth, 0.63);
         let (service, response) = (row.quantiles_seconds.unwrap(), row.response_quantiles_seconds.unwrap());
         assert_eq!([service.p50, service.p90.unwrap(), service.max], [0.002, 0.002, 0.045]);
         let response = [response.p50, response.p90.unwrap(), response.max];
@@ -439,6 +449,9 @@ mod tests {
         assert_eq!((row.timings, row.errors, row.operations), (1, 1, Some(1)));
         near(row.wall_seconds, 0.025);
         near(row.operations_per_second, 40.0);
+        // Both moved bytes; the rate is of what succeeded.
+        assert_eq!((row.bytes, row.bytes_per_operation), (1024, Some([512; 2])));
+        near(row.bytes_per_second, 40.0 * 512.0);
     }
 
     proptest! {

@@ -21,7 +21,7 @@ pub struct RankResult {
     pub wall_seconds: f64,
     /// Operations by it; 0 of no time.
     pub operations_per_second: f64,
-    /// Bytes by it; 0 of no time.
+    /// Bytes of those that succeeded by it; 0 of no time.
     pub bytes_per_second: f64,
     /// Operations under way on average.
     pub achieved_depth: f64,
@@ -50,7 +50,7 @@ pub(crate) fn of(streams: &[Stream], wall_ps: i64) -> RankResult {
         bytes: totals.bytes,
         wall_seconds: wall,
         operations_per_second: by_wall(totals.operations as f64),
-        bytes_per_second: by_wall(totals.bytes as f64),
+        bytes_per_second: by_wall(totals.good_bytes as f64),
         achieved_depth: by_wall(totals.time_ps as f64 * 1e-12),
         quantiles_seconds: Quantiles::of_sorted(&sorted, |ps| ps as f64 * 1e-12 / batch),
     }

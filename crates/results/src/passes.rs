@@ -18,6 +18,8 @@ pub(crate) struct Passes {
     around: Vec<Option<Interval>>,
     /// When the first rank was through.
     first_end: Vec<i64>,
+    /// How long each takes at least, at the rate that its operations reached; 0 without one.
+    least: Vec<i64>,
     amounts: Vec<Amount>,
 }
 
@@ -49,7 +51,7 @@ impl<'a> OfRank<'a> {
             let (around, amount) = self.found[pass].get_or_insert((place, Amount::default()));
             *around = around.joined(place);
             amount.operations += operations;
-            amount.bytes += timing.bytes;
+            amount.bytes += if timing.failed { 0 } else { timing.bytes };
             amount.ranks = 1;
         }
     }
@@ -67,6 +69,7 @@ impl Passes {
             self.around.resize(of_rank.found.len(), None);
             self.amounts.resize(of_rank.found.len(), Amount::default());
             self.first_end.resize(of_rank.found.len(), i64::MAX);
+            self.least.resize(of_rank.found.len(), 0);
         }
         for (pass, found) in of_rank.found.into_iter().enumerate() {
             let Some((around, amount)) = found else { continue };
@@ -78,6 +81,11 @@ impl Passes {
             sum.bytes += amount.bytes;
             sum.ranks += amount.ranks;
         }
+    }
+
+    /// Says how long each pass takes at least on a rank.
+    pub fn take_at_least(&mut self, by_pass: &[i64]) {
+        self.least.iter_mut().zip(by_pass).for_each(|(least, own)| *least = (*least).max(*own));
     }
 
     /// How many operations of a rank a pass has on average, of passes that have any.
@@ -114,13 +122,17 @@ impl Passes {
         self.amounts.iter().filter(|amount| amount.ranks > 0).count()
     }
 
-    /// The numbered ones in which something was done: how long, and what.
-    pub fn numbered(&self) -> impl Iterator<Item = (Interval, &Amount)> {
+    /// The numbered ones in which something was done: from when to when, how long, and what.
+    pub fn numbered(&self) -> impl Iterator<Item = (Interval, i64, &Amount)> {
         self.around
             .iter()
+            .zip(&self.least)
             .zip(&self.amounts)
             .skip(1)
-            .filter_map(|(around, amount)| Some(((*around)?, amount)))
-            .filter(|(_, amount)| amount.ranks > 0)
+            .filter_map(|((around, least), amount)| {
+                let around = (*around)?;
+                Some((around, around.length().max(*least), amount))
+            })
+            .filter(|(.., amount)| amount.ranks > 0)
     }
 }

@@ -29,6 +29,9 @@ pub struct Series {
     pub longest_seconds: Vec<f64>,
     /// Operations under way on average.
     pub depth: Vec<f64>,
+    /// How much of the last bin lies in the row.
+    #[serde(skip)]
+    pub last_seconds: f64,
 }
 
 /// One operation as a series takes it.
@@ -50,6 +53,22 @@ impl Series {
     pub fn rates(&self) -> Vec<f64> {
         let whole = self.operations.len().saturating_sub(1).max(1);
         self.operations[..whole.min(self.operations.len())].iter().map(|n| n / self.bin_seconds).collect()
+    }
+
+    /// The same with all operations: the last bin by its own time, or together with the one before where it is short.
+    pub fn rates_to_the_end(&self) -> Vec<f64> {
+        let mut rates = self.rates();
+        let (Some(last), Some(before)) = (self.operations.last(), rates.last_mut()) else { return rates };
+        if self.operations.len() < 2 || self.last_seconds <= 0.0 {
+            return rates;
+        }
+        if 2.0 * self.last_seconds >= self.bin_seconds {
+            rates.push(last / self.last_seconds);
+        } else {
+            let both = self.bin_seconds + self.last_seconds;
+            *before = (*before * self.bin_seconds + last) / both;
+        }
+        rates
     }
 }
 
@@ -75,6 +94,7 @@ impl Filling {
             errors: vec![0; count],
             longest_seconds: vec![0.0; count],
             depth: vec![0.0; count],
+            last_seconds: (around.length() - (count as i64 - 1) * bin) as f64 * 1e-12,
         };
         Filling { series, begin: around.begin(), bin, before: (0, 0..0) }
     }
@@ -182,6 +202,21 @@ mod tests {
         assert_eq!(found.completed, [64, 96]);
         assert_eq!(found.bytes.iter().sum::<u64>(), 160 * 4096);
         assert_eq!(found.depth, [16.0, 16.0]);
+    }
+
+    #[test]
+    fn rates_to_the_end_leave_no_operation_out() {
+        // Bins of 50 ms: two whole ones of 5 operations, and one of 30 ms, or of 10, with 30.
+        for (ms, wanted) in [(1, vec![100.0, 100.0, 1_000.0]), (0, vec![100.0, 35.0 / 0.06])] {
+            let slow = (0..10).map(|n| work(10 * n, 10, 0));
+            let fast = (0..30).map(|n| work(100 + if ms > 0 { n } else { n / 3 }, 1, 0));
+            let all: Vec<Work> = slow.chain(fast).collect();
+            let found = with_bins(&all, around(&all), 50 * MS);
+            let rates = found.rates_to_the_end();
+            assert_eq!(found.rates().len(), 2);
+            assert_eq!(rates.len(), wanted.len());
+            assert!(rates.iter().zip(&wanted).all(|(a, b)| (a / b - 1.0).abs() < 1e-9), "{rates:?}");
+        }
     }
 
     #[test]

@@ -94,6 +94,8 @@ pub(crate) struct Pass {
     pub begin_ns: u64,
     /// `None` of a `ctime` block, whose duration is a sum of times and no interval.
     pub length_ps: Option<u64>,
+    /// Whether it was due at a moment: it lies in the body of a `rate`.
+    pub is_due: bool,
 }
 
 /// Finds the pass in which operations began, which come in time order.
@@ -143,6 +145,7 @@ impl<'a> Timeline<'a> {
             of_rank.extend(stream.timings().map(|timing| Pass {
                 begin_ns: timing.start_ns,
                 length_ps: has_length.then_some(timing.duration_ps),
+                is_due: timing.late_ns > 0,
             }));
         }
         for passes in passes.values_mut().flat_map(BTreeMap::values_mut) {
@@ -165,6 +168,13 @@ impl<'a> Timeline<'a> {
         };
         let of_rank = if around.is_empty() { None } else { self.passes.get(around) };
         of_rank.and_then(|of_rank| of_rank.get(&rank)).map_or(&[], Vec::as_slice)
+    }
+
+    /// The passes of a rank through the innermost labelled block around the schedule of a row; none where there is no such
+    /// block. What lies in the body of a `rate` is itself on a schedule.
+    pub fn passes_of_schedule(&self, labels: &[String], rank: u32) -> &[Pass] {
+        let around = (1..=labels.len()).rev().filter_map(|n| self.passes.get(&labels[..n])?.get(&rank));
+        around.map(Vec::as_slice).find(|passes| passes.iter().all(|pass| !pass.is_due)).unwrap_or(&[])
     }
 
     /// Where a pass of a rank lies; none of one without a length.

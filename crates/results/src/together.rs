@@ -12,7 +12,7 @@ use crate::timeline::{Pass, PassFinder, Timeline};
 pub struct Together {
     /// How long that was, over all passes.
     pub seconds: f64,
-    /// Bytes that were moved in it; of an operation that lies partly in it, the share of its time.
+    /// Bytes of successful operations in it; of an operation that lies partly in it, the share of its time.
     pub bytes: f64,
     /// Successful operations in it, counted in the same way.
     pub operations: f64,
@@ -31,11 +31,13 @@ struct AtWork {
 
 impl Together {
     /// Of streams sorted by rank, in passes that every rank took part in; `None` of fewer than two ranks and where there is
-    /// no such time. `passes_of` gives the passes of a rank.
+    /// no such time. `passes_of` gives the passes of a rank; paced operations
+    /// of no rank took less than `paced` picoseconds.
     pub(crate) fn of<'a>(
         streams: &[Stream],
         timeline: &Timeline,
         passes_of: impl Fn(u32) -> &'a [Pass],
+        paced: i64,
     ) -> Option<Together> {
         let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
         if ranks < 2 {
@@ -56,11 +58,13 @@ impl Together {
                 let place = timeline.place(stream.rank, &timing);
                 let within = place.end().min(window.end) - place.begin().max(window.begin);
                 let share = within.max(0) as f64 / place.length().max(1) as f64;
-                operations += if timing.failed { 0.0 } else { share * timing.batch as f64 };
-                bytes += share * timing.bytes as f64;
+                if !timing.failed {
+                    operations += share * timing.batch as f64;
+                    bytes += share * timing.bytes as f64;
+                }
             }
         }
-        let seconds = time as f64 * 1e-12;
+        let seconds = time.max(paced) as f64 * 1e-12;
         Some(Together {
             seconds,
             bytes,

@@ -18,7 +18,7 @@ pub struct AtWall {
     pub seconds: f64,
     /// Operations that had succeeded by then.
     pub operations: u64,
-    /// Bytes of the operations that had ended by then.
+    /// Bytes of the operations that had succeeded by then.
     pub bytes: u64,
     /// Operations by the time.
     pub operations_per_second: f64,
@@ -30,12 +30,14 @@ pub struct AtWall {
 
 impl AtWall {
     /// Of streams sorted by rank, in passes that every rank took part in; `None` of fewer than two ranks, of passes with
-    /// few operations, and where no time went by. `passes_of` gives the passes of a rank.
+    /// few operations, and where no time went by. `passes_of` gives the passes of a rank; paced operations
+    /// of no rank took less than `paced` picoseconds.
     pub(crate) fn of<'a>(
         streams: &[Stream],
         passes: &Passes,
         timeline: &Timeline,
         passes_of: impl Fn(u32) -> &'a [Pass],
+        paced: i64,
     ) -> Option<AtWall> {
         let ranks = streams.chunk_by(|a, b| a.rank == b.rank).count();
         let walls = passes.walls(ranks);
@@ -54,15 +56,16 @@ impl AtWall {
                 for timing in stream.timings() {
                     let wall = walls.get(finder.find(timing.start_ns)).copied().flatten();
                     if wall.is_some_and(|(_, end)| timeline.place(rank, &timing).end() <= end) {
-                        own += if timing.failed { 0 } else { timing.batch };
-                        bytes += timing.bytes;
+                        let (operations, moved) =
+                            if timing.failed { (0, 0) } else { (timing.batch, timing.bytes) };
+                        (own, bytes) = (own + operations, bytes + moved);
                     }
                 }
             }
             operations += own;
             (least, most) = (least.min(own), most.max(own));
         }
-        let seconds = time as f64 * 1e-12;
+        let seconds = time.max(paced) as f64 * 1e-12;
         Some(AtWall {
             seconds,
             operations,

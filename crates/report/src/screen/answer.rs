@@ -390,7 +390,10 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
         );
         if let Some(quantiles) = &part.quantiles_seconds {
             let until = if part.value == AnswerValue::Safe { "until safe " } else { "" };
-            found.push(format!("{until}p50 {}", time(quantiles.p50)));
+            // In a run that counts no rate names the part.
+            let is_named = part.bytes_per_second.or(part.operations_per_second).is_some();
+            let of = if several && !is_named { format!("{name} ") } else { String::new() };
+            found.push(format!("{of}{until}p50 {}", time(quantiles.p50)));
             found.extend(quantiles.p99.map(|p99| format!("p99 {}", doubted(part, 0.99, p99))));
             found.extend(quantiles.p999.map(|p999| format!("p99.9 {}", doubted(part, 0.999, p999))));
             found.push(format!("max {}", time(quantiles.max)));

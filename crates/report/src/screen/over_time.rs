@@ -67,7 +67,7 @@ fn rate(row: &ResultRow, columns: usize) -> Option<String> {
     let series = row.series.as_ref()?;
     let name = format!("{}/s", row.operation);
     let trend = trust::trend(row.steady.as_ref());
-    Some(drawn(&name, &series.rates(), columns, &|bars| {
+    Some(drawn(&name, &series.rates_to_the_end(), columns, &|bars| {
         let range = bars.range(&three);
         let bins = format!(" in bins of {}", time(bars.each as f64 * series.bin_seconds));
         [format!("{range}{bins}{trend}"), format!("{range}{trend}"), range]

@@ -123,7 +123,12 @@ fn laid_out(job: &Job, place: &Place) -> Result<String, Refusal> {
         Place::Directory(_) => "a file of its own first ($size)".to_owned(),
         Place::OldFile { .. } => return Ok(String::new()),
     };
-    let after = if job.keep { "" } else { " and removed it at its end" };
+    let many = matches!(place, Place::Directory(_)) && job.jobs > 1;
+    let after = match (job.keep, many) {
+        (true, _) => "",
+        (false, true) => " and removed them at its end",
+        (false, false) => " and removed it at its end",
+    };
     Ok(if job.needs_content() { format!(", \"laid_out\": \"{what}{after}\"") } else { String::new() })
 }
 

@@ -19,7 +19,7 @@ use report::{
 };
 use results::RowRatios;
 use serde_json::{Value, json};
-use single::Single;
+use single::{Single, measured_median};
 use tail::congestion::{
     Basis, ByLaw, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run,
 };
@@ -257,6 +257,7 @@ fn single_runs(
 ) -> anyhow::Result<f64> {
     let cannot = || format!("cannot compare {} with {}", new.name, quiet.name);
     let law: Gev = Likelihood::new(&Series::clean(&quiet.numbers)).with_context(cannot)?.fit().law();
+    let median = measured_median(&quiet.numbers).with_context(cannot)?;
     let mut found = Vec::new();
     for &duration in &new.numbers {
         let interval = single_run(&law, duration, args.level).with_context(cannot)?;
@@ -279,13 +280,13 @@ fn single_runs(
     if args.markdown {
         let judged = condition_and_outcome(args, limit, lower);
         let summary = Summary { quiet, new, warnings, rows: None, judged };
-        output::print_whole(&summary.of_singles(&found, law.quantile(0.5), args.level))?;
+        output::print_whole(&summary.of_singles(&found, median, args.level))?;
         return Ok(lower);
     }
-    let unit = quiet.unit(law.quantile(0.5));
+    let unit = quiet.unit(median);
     let mut text = unsound_line(&[quiet, new]);
     text += &took(quiet, new);
-    text += &heads(quiet, new, unit, law.quantile(0.5));
+    text += &heads(quiet, new, unit, median);
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
@@ -304,7 +305,7 @@ fn single_runs(
             [
                 (at + 1).to_string(),
                 unit.show(single.duration),
-                fixed(single.duration / law.quantile(0.5), 3),
+                fixed(single.duration / median, 3),
                 fixed(lower, 3),
                 fixed(upper, 3),
                 verdict.into(),

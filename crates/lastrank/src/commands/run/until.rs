@@ -112,7 +112,7 @@ impl Watched {
     fn figure(&self, interval: &QuantileInterval) -> Option<f64> {
         match self.goal {
             Goal::EffectiveN(_) => Some(interval.effective_n),
-            Goal::Width(_) => Some(interval.width()).filter(|width| width.is_finite()),
+            Goal::Width(_) => Some(interval.width_to_stop_at()).filter(|width| width.is_finite()),
         }
     }
 
