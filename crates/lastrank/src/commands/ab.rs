@@ -1,5 +1,6 @@
 //! `lastrank ab`: two commands or programs, run interleaved until it is decided which is slower.
 
+use std::cell::OnceCell;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::process::{ChildStderr, Command, Stdio};
@@ -150,6 +151,8 @@ struct Programs {
     keep: Option<PathBuf>,
     /// Where runs are that are not kept.
     made: Option<store::PrivateFolder>,
+    /// What the value of each program is of, once one ran.
+    subjects: [OnceCell<String>; 2],
 }
 
 impl Arms {
@@ -196,7 +199,11 @@ impl Arms {
         match self {
             Self::Commands(_) => "wall time".into(),
             Self::Programs(programs) => {
-                let of = programs.choice.label.as_deref().unwrap_or("what the report is about");
+                let of = match programs.subjects.each_ref().map(OnceCell::get) {
+                    [Some(a), Some(b)] if a == b => format!("`{a}`"),
+                    [Some(a), Some(b)] => format!("`{a}` in A and `{b}` in B"),
+                    _ => programs.choice.label.clone().unwrap_or_else(|| "each program's answer".into()),
+                };
                 format!("{} of {of}", programs.statistic.name())
             }
         }
@@ -325,6 +332,7 @@ impl Programs {
             statistic: Statistic::of("--value", &args.value)?,
             keep: args.keep.clone(),
             made,
+            subjects: [OnceCell::new(), OnceCell::new()],
         })
     }
 
@@ -350,6 +358,9 @@ impl Programs {
         let found = values::of_run(values::open(&file)?, &file, &self.choice)?;
         if let Some(made) = &self.made {
             drop(std::fs::remove_file(made.inside(&name)));
+        }
+        if let Some(subject) = &found.subject {
+            self.subjects[usize::from(b)].get_or_init(|| subject.name.clone());
         }
         self.statistic.of_values(found.numbers).ok_or_else(|| anyhow!("{} has no value", found.name))
     }

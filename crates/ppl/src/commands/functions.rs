@@ -104,7 +104,7 @@ functions! {
     P999 "p999" "p999(\"label\"[, times])" (1 2) Samples "Their 0.999 quantile." example "repeat 10 getpid(); print(p999(\"getpid\"));";
     Mean "mean" "mean(\"label\"[, times])" (1 2) Samples "Their mean." example "repeat 10 getpid(); print(mean(\"getpid\"));";
     Slowest "slowest" "slowest(\"label\"[, times])" (1 2) Samples "Their maximum." example "repeat 10 getpid(); print(slowest(\"getpid\"));";
-    Count "count" "count(\"label\")" (1 1) Samples "How many there are." example "repeat 10 getpid(); assert count(\"getpid\") > 0;";
+    Count "count" "count(\"label\")" (1 1) Samples "How many of them succeeded." example "repeat 10 getpid(); assert count(\"getpid\") > 0;";
     // What `assert p99 < 5ms` is compiled to: the quantity, what it is of, and a name.
     Estimate "estimate of" "" (2 3) Samples "A quantity of the run's answer; no program can spell it." example "";
 }
