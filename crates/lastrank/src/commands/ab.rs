@@ -134,7 +134,7 @@ enum Arms {
     /// Command lines, each timed as a whole.
     Commands([CommandLine; 2]),
     /// Runs of programs.
-    Programs(Programs),
+    Programs(Box<Programs>),
 }
 
 struct CommandLine {
@@ -166,10 +166,12 @@ impl Arms {
             }
             let given =
                 |directory: &String| vec![program.clone(), "--set".into(), format!("dir={directory}")];
-            return Ok(Self::Programs(Programs::of(args, pair.map(given))?));
+            return Ok(Self::Programs(Box::new(Programs::of(args, pair.map(given))?)));
         }
         match pair.map(|arm| is_program(arm)) {
-            [true, true] => Ok(Self::Programs(Programs::of(args, pair.map(|arm| vec![arm.clone()]))?)),
+            [true, true] => {
+                Ok(Self::Programs(Box::new(Programs::of(args, pair.map(|arm| vec![arm.clone()]))?)))
+            }
             [false, false] => {
                 let line = |typed: &String| {
                     let words = workloads::ior::words(typed).filter(|words| !words.is_empty());
