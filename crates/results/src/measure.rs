@@ -137,6 +137,7 @@ fn amounts(row: &mut ResultRow, streams: &[Stream]) -> Totals {
     }
     let totals = Totals::of(streams);
     row.bytes = totals.bytes;
+    row.bytes_of_failed = totals.bytes - totals.good_bytes;
     row.timings = totals.timings;
     row.operations = Some(totals.operations);
     row.mean_seconds =
@@ -450,7 +451,8 @@ mod tests {
         near(row.wall_seconds, 0.025);
         near(row.operations_per_second, 40.0);
         // Both moved bytes; the rate is of what succeeded.
-        assert_eq!((row.bytes, row.bytes_per_operation), (1024, Some([512; 2])));
+        assert_eq!((row.bytes, row.bytes_of_failed, row.bytes_per_operation), (1024, 512, Some([512; 2])));
+        near(row.bytes_per_busy_second(), 512.0 / 0.015);
         near(row.bytes_per_second, 40.0 * 512.0);
     }
 

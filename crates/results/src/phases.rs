@@ -19,9 +19,9 @@ pub struct Phase<'a> {
 }
 
 impl Phase<'_> {
-    /// Bytes that its operations moved.
+    /// Bytes of its operations that succeeded.
     pub fn bytes(&self) -> u64 {
-        self.operations.iter().map(|row| row.bytes).sum()
+        self.operations.iter().map(|row| row.good_bytes()).sum()
     }
 
     /// Number of its operations.
@@ -101,7 +101,7 @@ pub struct OperationOfRun {
     pub min_seconds: Option<f64>,
     /// Largest time, in seconds.
     pub max_seconds: Option<f64>,
-    /// Bytes by the time in which one was under way on any rank; `None` where it moves none.
+    /// Bytes of those that succeeded by the time in which one was under way on any rank; `None` where it moves none.
     pub bytes_per_second: Option<f64>,
     /// Its share of all operations of all phases of the run, 0 to 1.
     pub share_of_calls: f64,
@@ -116,7 +116,7 @@ pub struct Moved {
     pub quantity: u64,
     /// Time in which any rank was inside, in seconds.
     pub seconds: f64,
-    /// Bytes by that time; `None` where none was moved.
+    /// Bytes of those that succeeded by that time; `None` where none was moved.
     pub bytes_per_second: Option<f64>,
 }
 
@@ -161,7 +161,6 @@ pub fn phases_of_runs(runs: &[&[ResultRow]]) -> PhasesOfRuns {
         let row = phase.operations.iter().find(|row| row.operation == operation)?;
         let calls: u64 = run.iter().map(Phase::count).sum();
         let time: f64 = run.iter().flat_map(|phase| &phase.operations).map(|row| summed(row)).sum();
-        let busy = row.busy_seconds.filter(|busy| *busy > 0.0 && row.bytes > 0);
         let share = |part: f64, whole: f64| if whole > 0.0 { part / whole } else { 0.0 };
         Some(OperationOfRun {
             quantity: quantity(row),
@@ -169,7 +168,7 @@ pub fn phases_of_runs(runs: &[&[ResultRow]]) -> PhasesOfRuns {
             avg_seconds: row.mean_seconds,
             min_seconds: row.quantiles_seconds.as_ref().map(|found| found.min),
             max_seconds: row.quantiles_seconds.as_ref().map(|found| found.max),
-            bytes_per_second: busy.map(|busy| row.bytes as f64 / busy),
+            bytes_per_second: row.bytes_per_busy_second(),
             share_of_calls: share(quantity(row) as f64, calls as f64),
             share_of_time: share(summed(row), time),
         })

@@ -50,6 +50,9 @@ pub struct ResultRow {
     pub errors_by_errno: BTreeMap<i32, u64>,
     /// Bytes as the calls returned them, failed ones too.
     pub bytes: u64,
+    /// Those of them that belong to operations that failed, as a read with wrong content: no rate counts them.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub bytes_of_failed: u64,
     /// Wall time: the union, over the passes of the block around it, of the time from the first begin of the block to its
     /// last end over the ranks that took part. Without a block from the first begin of an operation to the last end.
     pub wall_seconds: Option<f64>,
@@ -115,6 +118,17 @@ impl ResultRow {
     pub fn time_at_work(&self) -> f64 {
         let sum = || self.mean_seconds.map_or(0.0, |mean| mean * self.timings as f64);
         self.busy_seconds.unwrap_or_else(sum)
+    }
+
+    /// Bytes of the operations that succeeded: what rates are of.
+    pub fn good_bytes(&self) -> u64 {
+        self.bytes - self.bytes_of_failed
+    }
+
+    /// Bytes that succeeded by the time in which an operation was under way on any rank; `None` of none, or of no time.
+    pub fn bytes_per_busy_second(&self) -> Option<f64> {
+        let busy = self.busy_seconds.filter(|busy| *busy > 0.0 && self.good_bytes() > 0)?;
+        Some(self.good_bytes() as f64 / busy)
     }
 
     /// Whether the series goes on over pauses between passes, which the rates of the whole leave out, so that its rates are

@@ -19,7 +19,7 @@ pub struct Series {
     pub begin_seconds: f64,
     /// Successful operations, each shared out over the bins in which it was under way.
     pub operations: Vec<f64>,
-    /// Bytes, shared out likewise; they add up to the bytes of the row.
+    /// Bytes of successful operations, shared out likewise; they add up to those of the row.
     pub bytes: Vec<u64>,
     /// Successful operations that ended in the bin. 0 with a depth above 0 is a stall.
     pub completed: Vec<u64>,
@@ -132,12 +132,12 @@ impl Filling {
             let inside = end - one.at.begin() - done;
             done += inside;
             let share = if at == to { 1.0 } else { done as f64 / length as f64 };
-            // By the floor of the cumulative share, so that the parts add up to the whole.
-            let until = if at == to { one.bytes } else { (one.bytes as f64 * share) as u64 };
-            found.bytes[at] += until.saturating_sub(given);
-            given = given.max(until);
             found.depth[at] += inside as f64;
             if !one.failed {
+                // By the floor of the cumulative share, so that the parts add up to the whole.
+                let until = if at == to { one.bytes } else { (one.bytes as f64 * share) as u64 };
+                found.bytes[at] += until.saturating_sub(given);
+                given = given.max(until);
                 let part = if from == to { 1.0 } else { inside as f64 / length as f64 };
                 found.operations[at] += one.operations as f64 * part;
             }
@@ -241,16 +241,24 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
         #[test]
         fn sums_are_exact(
-            list in proptest::collection::vec((0i64..500, 1i64..90, 0u64..1 << 40), 1..80), bin in 1i64..70
+            list in proptest::collection::vec(
+                (0i64..500, 1i64..90, 0u64..1 << 40, proptest::bool::weighted(0.2)), 1..80
+            ),
+            bin in 1i64..70
         ) {
-            let all: Vec<Work> = list.iter().map(|(start, length, bytes)| work(*start, *length, *bytes)).collect();
-            let (whole, bytes) = (around(&all), all.iter().map(|one| one.bytes).sum::<u64>());
+            let of = |(start, length, bytes, failed): &(i64, i64, u64, bool)| {
+                Work { failed: *failed, ..work(*start, *length, *bytes) }
+            };
+            let all: Vec<Work> = list.iter().map(of).collect();
+            let whole = around(&all);
+            let good = || all.iter().filter(|one| !one.failed);
             let time: i64 = all.iter().map(|one| one.at.length()).sum();
-            let n = all.len();
+            let n = good().count();
             let found = with_bins(&all, whole, bin * MS);
-            prop_assert_eq!(found.bytes.iter().sum::<u64>(), bytes);
+            prop_assert_eq!(found.bytes.iter().sum::<u64>(), good().map(|one| one.bytes).sum::<u64>());
+            prop_assert_eq!(found.errors.iter().sum::<u64>(), (all.len() - n) as u64);
             prop_assert_eq!(found.completed.iter().sum::<u64>(), n as u64);
-            prop_assert!((found.operations.iter().sum::<f64>() - n as f64).abs() < 1e-9 * n as f64);
+            prop_assert!((found.operations.iter().sum::<f64>() - n as f64).abs() <= 1e-9 * n as f64);
             let depth: f64 = found.depth.iter().sum::<f64>() * found.bin_seconds * 1e12;
             prop_assert!((depth - time as f64).abs() < 1e-6 * time as f64);
         }

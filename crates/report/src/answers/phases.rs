@@ -72,7 +72,7 @@ fn table(phases: &[Phase]) -> Table {
                     found.map_or("–".into(), |found| ms(found.min)),
                     found.map_or("–".into(), |found| ms(found.max)),
                     // Of an operation: over the time in which one was under way.
-                    mib(row.busy_seconds.filter(|busy| *busy > 0.0).map(|busy| row.bytes as f64 / busy)),
+                    mib(row.bytes_per_busy_second()),
                 ],
             );
         }
