@@ -325,3 +325,8 @@ def test_safe_writes_are_compared_by_the_calls_that_make_them_safe(program: Path
     assert any("`write / fsync`; --of 'write / fwrite'" in text for text in found["warnings"]), found["warnings"]
     asked = json.loads(call(program, tmp_path, "compare", "a.parquet", "b.parquet", "--json", "--of", "write/fsync").stdout)
     assert found["quiet"] == asked["quiet"] and found["new"] == asked["new"]
+    page = json.loads(call(program, tmp_path, "report", "a.parquet", "--json", "-o", "a.html").stdout)
+    rows = {row["operation"]: row for row in page["results"]}
+    assert page["subject"]["name"] == "write / fsync"
+    assert page["quantiles"]["p50"] == pytest.approx(rows["fsync"]["quantiles_seconds"]["p50"], rel=1e-6)
+    assert page["quantiles"]["p50"] == pytest.approx(found["quiet"]["median"], rel=1e-6)

@@ -85,15 +85,10 @@ pub fn of_run(run: Run, file: &Path, choice: &Choice) -> anyhow::Result<Values> 
     Ok(Values { took, ..Values::of_subject(subject, run, file) })
 }
 
-/// The answer to writes that are made safe is the time until they are: the write alone ends in memory. The calls that do so,
-/// and the name of the writes that they are taken for.
+/// Of writes that are made safe the calls that do so, and what the writes are called; all else as it is, and so is what was
+/// chosen.
 fn made_safe(run: &Run, writes: Subject, choice: &Choice) -> (Subject, Option<String>) {
-    let sync = choice.label.is_none().then(|| writes.made_safe_by(&results::of_run(run))).flatten();
-    let found = sync.and_then(|sync| Subject::of_keys(run, vec![sync], Some(writes.gate)));
-    match found {
-        Some(found) => (found, Some(writes.name)),
-        None => (writes, None),
-    }
+    if choice.label.is_some() { (writes, None) } else { writes.made_safe(run, &results::of_run(run)) }
 }
 
 /// What is wanted of a run.

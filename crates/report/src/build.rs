@@ -64,6 +64,10 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     let main = match Subject::choose_among(run, &results, options.site.as_deref(), options.gate) {
         _ if is_tour || is_of_failures(&results, run, options) => None,
         Ok(subject) => {
+            let subject = match options.site {
+                Some(_) => subject,
+                None => subject.made_safe(run, &results).0,
+            };
             warnings.extend(of_subject(&subject));
             Some(first_analysis(run, subject, options))
         }

@@ -172,8 +172,19 @@ impl Subject {
         Ok(Subject { share: Some(choice.share), runner_up, ..found })
     }
 
-    /// The calls behind these writes that make their data safe, where the answer is about that; of several, what took the most time.
-    pub fn made_safe_by(&self, rows: &[ResultRow]) -> Option<PlaceKey> {
+    /// Of writes that are made safe the calls that do so, and what the writes are called: the answer is the time until data
+    /// are safe, and the write alone ends in memory. All else as it is.
+    pub fn made_safe(self, run: &Run, rows: &[ResultRow]) -> (Subject, Option<String>) {
+        let found =
+            self.made_safe_by(rows).and_then(|sync| Subject::of_keys(run, vec![sync], Some(self.gate)));
+        match found {
+            Some(found) => (found, Some(self.name)),
+            None => (self, None),
+        }
+    }
+
+    /// The calls behind these writes that make their data safe; of several, what took the most time.
+    fn made_safe_by(&self, rows: &[ResultRow]) -> Option<PlaceKey> {
         let ([key], false) = (self.keys.as_slice(), self.gate) else { return None };
         let write = rows.iter().find(|row| PlaceKey::of_row(row) == *key && row.safe.is_some())?;
         let behind = rows.iter().filter(|row| row.labels == write.labels && row.is_sync());
