@@ -83,7 +83,7 @@ fn a_file_that_was_not_there_is_said_to_be_laid_out_with_its_size() {
     for screen in [made, kept, there] {
         let told = words(&screen);
         assert!(told.contains("10 samples are too few to say how rare slower ones are"), "{told}");
-        assert!(!told.contains("Usable in parts: neighbouring") && !told.contains("… …"), "{told}");
+        assert!(!told.contains("Usable with care: neighbouring") && !told.contains("… …"), "{told}");
     }
 }
 

@@ -277,7 +277,7 @@ fn the_first_screen_of_a_fit_says_what_may_be_done() {
     std::fs::write(folder.path().join("jump.txt"), text).unwrap();
     let said = lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"]).out;
     assert!(said.lines().count() <= 24, "{said}");
-    assert!(said.contains("⚠ Usable in parts: the level jumps up after value 1"), "{said}");
+    assert!(said.contains("⚠ Usable with care: the level jumps up after value 1"), "{said}");
     let newest = said.lines().find(|line| line.contains("Since value 1")).unwrap_or_default();
     assert!(newest.contains("median 15.") && newest.contains(" ms"), "{said}");
     // Of too few values the law is not told.

@@ -101,7 +101,7 @@ fn a_baseline_is_refused_for_the_reason_that_fit_gives() {
     let words = |done: Done| all(&done).split_whitespace().collect::<Vec<_>>().join(" ");
     let refused = words(lastrank(folder.path(), &["watch", "moved.txt", "moved.txt", "--unit", "ms"]));
     let fitted = words(lastrank(folder.path(), &["fit", "moved.txt", "--unit", "ms"]));
-    let of_fit = fitted.split("Usable in parts: ").nth(1).unwrap().split('.').next().unwrap();
+    let of_fit = fitted.split("Usable with care: ").nth(1).unwrap().split('.').next().unwrap();
     assert!(of_fit.starts_with("the level jumps up after value 1"), "{fitted}");
     assert!(refused.contains(&format!("its level moves ({of_fit})")), "{refused}");
 }

@@ -128,8 +128,8 @@ fn verdicts() -> Vec<Clause> {
             "too few",
             "{} {what} are too few to say how rare slower ones are; 100 are enough for a verdict",
         ),
-        neutral("usable in parts", "Usable in parts"),
-        sentence("usable in parts", "these {what} are not repetitions of one experiment", |_, asked| {
+        neutral("usable with care", "Usable with care"),
+        sentence("usable with care", "these {what} are not repetitions of one experiment", |_, asked| {
             Sentence(!asked.law().is_independent())
         }),
         neutral("quote", "Quote each part by itself"),

@@ -35,11 +35,11 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
     }
 }
 
-/// `Usable in parts: the level jumps up after step 88 of 400. Quote each part by itself.`
+/// `Usable with care: the level jumps up after step 88 of 400. Quote each part by itself.`
 fn in_parts(found: &Assessment, what: &str) -> String {
     let independence = &found.diagnostics.independence;
     let Some(test) = independence.reasons().first().copied() else {
-        return format!("Usable in parts: these {what}s are not repetitions of one experiment.");
+        return format!("Usable with care: these {what}s are not repetitions of one experiment.");
     };
     let why = words::finding_in_short(&test.finding, what);
     let few = match independence.tells_changes() || independence.sorted {
@@ -52,14 +52,14 @@ fn in_parts(found: &Assessment, what: &str) -> String {
         true => String::new(),
     };
     match test.question {
-        Question::Jump => format!("Usable in parts: {why}. Quote each part by itself."),
+        Question::Jump => format!("Usable with care: {why}. Quote each part by itself."),
         Question::Trend => {
-            format!("Usable in parts: {why}. `lastrank fit --values FROM-TO` looks at a part.")
+            format!("Usable with care: {why}. `lastrank fit --values FROM-TO` looks at a part.")
         }
-        Question::Modes => format!("Usable in parts: {why}. Quote each kind by itself."),
+        Question::Modes => format!("Usable with care: {why}. Quote each kind by itself."),
         Question::Autocorrelation | Question::SlowValues => {
             format!(
-                "Usable in parts: {why}. What was measured holds, rarer {what}s cannot be predicted.{few}"
+                "Usable with care: {why}. What was measured holds, rarer {what}s cannot be predicted.{few}"
             )
         }
     }
@@ -342,8 +342,8 @@ mod tests {
         };
         for (n, phi, step, tick, wanted, words) in [
             (60, 0.9, 0.0, 0.0, "too-few", "60 steps are too few"),
-            (150, 0.9, 0.0, 0.0, "in-parts", "Usable in parts: "),
-            (60, 0.0, 9.0, 0.0, "in-parts", "Usable in parts: "),
+            (150, 0.9, 0.0, 0.0, "in-parts", "Usable with care: "),
+            (60, 0.0, 9.0, 0.0, "in-parts", "Usable with care: "),
             (60, 0.0, 0.0, 1.3, "not-usable", "No verdict: "),
             (60, 0.0, 0.0, 0.0, "too-few", "60 steps are too few"),
         ] {

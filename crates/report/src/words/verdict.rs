@@ -13,7 +13,7 @@ use crate::unit::{confidence, probability, significant};
 pub fn usability(found: Usability) -> &'static str {
     match found {
         Usability::Natural => "natural",
-        Usability::InParts => "usable in parts",
+        Usability::InParts => "usable with care",
         Usability::NotUsable => "not usable",
         Usability::TooFew => "too few",
     }
