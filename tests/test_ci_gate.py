@@ -69,7 +69,7 @@ def test_equal_passes_and_slower_fails(write: Write, factor: float, status: int,
     series = {"SERIES": "test_b.py::test_large"} if write is pytest_benchmark else {}
     done = gate(program, tmp_path, **series)
     assert done.returncode == status, done
-    assert ("times as slow" in done.stdout) == (status == 1), done.stdout
+    assert ("% slower: " in done.stdout) == (status == 1), done.stdout
     assert "| median | " in done.stdout
     # A table has as many cells in each row, whatever the names.
     rows = [line for line in done.stdout.splitlines() if line.startswith("|")]
@@ -82,7 +82,7 @@ def test_the_summary_of_a_job_has_a_table_of_each_series(program: Path, tmp_path
     both = "test_b.py::test_small\ntest_b.py::test_large"
     done = gate(program, tmp_path, SERIES=both, GITHUB_STEP_SUMMARY=str(summary))
     assert (done.returncode, done.stdout) == (1, "")
-    assert len(re.findall("^### ✖ .* times as slow", summary.read_text(), re.MULTILINE)) == 2
+    assert len(re.findall("^### ✖ .*% slower: ", summary.read_text(), re.MULTILINE)) == 2
     assert "`factor > 1.05`: **yes: failed**" in summary.read_text()
     assert gate(program, tmp_path, SERIES=both, FAIL_IF="factor > 1.5").returncode == 0
     assert gate(program, tmp_path, SERIES=both, FAIL_IF="none").returncode == 0

@@ -163,7 +163,7 @@ def test_compare_says_by_what_factor(lr: ModuleType) -> None:
     old, new = maxima(100), maxima(100, 1.3, 2)
     found = lr.compare(old, new, unit="ms")
     assert found.verdict.code == "slower" and found.factor.lower < 1.3 < found.factor.upper
-    assert repr(found).startswith("⚠ 1.30 times as slow")
+    assert repr(found).startswith("⚠ 30% slower: 1.30 times as long")
     assert found.document["source"] == {"quiet": "old", "new": "new", "unit": "s", "took": [None, None]}
     assert lr.compare(old, old).verdict.code == "no-difference"
     few = lr.compare(old, new[:3])

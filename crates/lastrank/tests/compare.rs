@@ -32,7 +32,7 @@ fn a_factor_reads_well_with_its_companions_and_tests() {
     assert_snapshot!(all(&lastrank(folder.path(), &arguments)));
     let first = all(&lastrank(folder.path(), &arguments[..5]));
     assert!(first.lines().count() <= 24, "{first}");
-    assert!(first.starts_with("⚠ 1.10 times as slow: k = 1.09"), "{first}");
+    assert!(first.starts_with("⚠ 9.9% slower: 1.0989 times as long (95%: "), "{first}");
 }
 
 #[test]
@@ -120,17 +120,21 @@ fn samples_of_one_law_and_rounded_ones_are_answered_right() {
     }
     // Whole milliseconds, four different ones.
     let line = first("whole-ms-a.txt", "whole-ms-b.txt");
-    assert!(line.starts_with("⚠ 4.65% slower: k = 1.05 (1.04 to 1.05)"), "{line}");
+    assert!(line.starts_with("⚠ 4.7% slower: 1.05 times as long (95%: 1.04 to 1.05)"), "{line}");
     let line = first("same-law-ar06-a.txt", "same-law-ar06-a.txt");
     assert_eq!(line, "✔ No difference: both are the same values.");
     // The JSON says the same.
     let done = measured("whole-ms-a.txt", "whole-ms-b.txt", &["--json"]);
     let found: Value = serde_json::from_str(&done.out).unwrap();
     assert!(found["code"] == "slower" && found["headline"]["by"] == "means", "{found}");
-    assert!(found["text"].as_str().unwrap().starts_with("4.65% slower: k = 1.05"), "{}", found["text"]);
+    assert!(
+        found["text"].as_str().unwrap().starts_with("4.7% slower: 1.05 times as long"),
+        "{}",
+        found["text"]
+    );
     // A condition that fails is what the sign says.
     let done = measured("whole-ms-a.txt", "whole-ms-b.txt", &["--fail-if", "k>1.03"]);
-    assert!(done.status == Some(1) && done.out.starts_with("✖ 4.65% slower"), "{}", done.out);
+    assert!(done.status == Some(1) && done.out.starts_with("✖ 4.7% slower"), "{}", done.out);
     let done = measured("same-law-ar06-a.txt", "same-law-ar06-b.txt", &["--fail-if", "k>1"]);
     assert_eq!(done.status, Some(0), "{}", done.out);
 }
@@ -163,7 +167,7 @@ fn several_runs_a_side_are_compared_by_the_run() {
     }
     let done = lastrank(path, &["compare", "quiet", "new"]);
     assert!(
-        done.out.starts_with("✔ No difference is shown: ") && done.out.contains("quiet: quiet: 3 runs"),
+        done.out.starts_with("✔ No difference is shown: ") && done.out.contains("baseline: quiet: 3 runs"),
         "{}",
         done.out
     );
@@ -244,7 +248,7 @@ fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
         serde_json::from_str(&lastrank(folder.path(), &["compare", "quiet.txt", "new.txt", "--json"]).out)
             .unwrap();
     assert_eq!((&found["headline"]["by_law"], &found["code"]), (&false.into(), &"other-difference".into()));
-    let (verdict, table) = (done.out.find("Verdict: ").unwrap(), done.out.find("Congestion factor").unwrap());
+    let (verdict, table) = (done.out.find("Verdict: ").unwrap(), done.out.find("Factor k: ").unwrap());
     assert!(verdict < table && done.out[table..].contains("not to be used"), "{}", done.out);
     let k = format!("{:.4}", found["factor"]["value"].as_f64().unwrap());
     assert!(!done.out[verdict..table].contains(&k), "{}", done.out);
@@ -308,7 +312,7 @@ fn directories_of_other_programs_and_copies_of_one_run_are_told() {
     }
     let said = |more: &[&str]| lastrank(path, &[&["compare"], more].concat()).out;
     assert!(
-        said(&["one", "two"]).contains("quiet program one; new program two"),
+        said(&["one", "two"]).contains("baseline program one; new program two"),
         "{}",
         said(&["one", "two"])
     );

@@ -61,13 +61,9 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     // A tour measures many things once: it has no main subject.
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let results = results::of_run(run);
-    let main = match Subject::choose_among(run, &results, options.site.as_deref(), options.gate) {
+    let main = match chosen(run, &results, options) {
         _ if is_tour || is_of_failures(&results, run, options) => None,
         Ok(subject) => {
-            let subject = match options.site {
-                Some(_) => subject,
-                None => subject.made_safe(run, &results).0,
-            };
             warnings.extend(of_subject(&subject));
             Some(first_analysis(run, subject, options))
         }
@@ -155,6 +151,12 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
     }
+}
+
+/// What is analysed first: what was asked for, else what carries the most time, of safe writes the calls that make them so.
+fn chosen(run: &Run, results: &[ResultRow], options: &ReportOptions) -> Result<Subject, String> {
+    let found = Subject::choose_among(run, results, options.site.as_deref(), options.gate)?;
+    Ok(if options.site.is_some() { found } else { found.made_safe(run, results).0 })
 }
 
 /// Whether no operation succeeded: how long it takes to fail is analysed only where it was asked for.

@@ -59,7 +59,7 @@ impl ComparisonReport {
         let factor = Chapter::new(
             "factor",
             "The factor",
-            "If the new system is the quiet one slowed down, every duration is longer by the same factor k.",
+            "If the new system is the old one slowed down, every duration is longer by the same factor k.",
         )
         .with(
             [
@@ -84,12 +84,12 @@ impl ComparisonReport {
         )
         .with([series(quiet, new, unit)], [arms(quiet, new, found, unit)]);
         ComparisonReport {
-            title: "New against quiet".into(),
+            title: "New against baseline".into(),
             comparison: found.clone(),
             chapters: vec![factor, samples],
             unsound: Vec::new(),
             other_work: None,
-            place: vec![format!("quiet: {}", quiet.name), format!("new: {}", new.name)],
+            place: vec![format!("baseline: {}", quiet.name), format!("new: {}", new.name)],
             unit,
         }
     }
@@ -130,7 +130,7 @@ impl ComparisonReport {
         }
         tiles.extend([
             Tile::new(
-                "Median, quiet",
+                "Median, baseline",
                 &self.unit.plain(found.quiet.median),
                 &format!("{} values", samples::units::count(found.quiet.n as u64)),
             ),
@@ -202,16 +202,16 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
         x: ends.to_vec(),
         y: ends.map(of).to_vec(),
     };
-    let shifted = shift.map(|shift| (line("quiet + shift", &|x| x + shift), (draw::SECOND, "dash")));
+    let shifted = shift.map(|shift| (line("baseline + shift", &|x| x + shift), (draw::SECOND, "dash")));
     let lines: Vec<(Curve, (&str, &str))> = [
-        Some((line("k × quiet", &|x| k * x), (draw::LAW, "solid"))),
+        Some((line("k × baseline", &|x| k * x), (draw::LAW, "solid"))),
         shifted,
         Some((line("equal", &|x| x), (draw::OTHER, "dot"))),
     ]
     .into_iter()
     .flatten()
     .collect();
-    let hover = format!("quiet %{{x}}, new %{{y}} {}<extra></extra>", unit.name);
+    let hover = format!("baseline %{{x}}, new %{{y}} {}<extra></extra>", unit.name);
     let mut traces =
         vec![draw::points("quantiles", unit.scale_all(&x), unit.scale_all(&y), (draw::DATA, 5.0), &hover)];
     for (line, (colour, dash)) in &lines {
@@ -219,7 +219,7 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
         traces.push(draw::line(&line.name, x, y, (*colour, *dash), "%{y}<extra></extra>"));
     }
     let worst = x.iter().zip(&y).map(|(x, y)| (y / (k * x) - 1.0).abs()).fold(0.0, f64::max);
-    let title = "Quantiles of the new sample against the quiet one".to_string();
+    let title = "Quantiles of the new sample against the baseline".to_string();
     let mut curves = vec![Curve { name: "quantiles".into(), x, y }];
     curves.extend(lines.into_iter().map(|(line, _)| line));
     Figure {
@@ -231,7 +231,7 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
         ),
         alternative: format!("Quantile-quantile plot of the two samples with the line of factor {k:.4}."),
         wide: false,
-        plot: draw::figure(&title, traces, draw::axis(&unit.axis("quiet")), draw::axis(&unit.axis("new"))),
+        plot: draw::figure(&title, traces, draw::axis(&unit.axis("baseline")), draw::axis(&unit.axis("new"))),
         title,
         numbers: Numbers::new("curves", Curves { curves }),
     }
@@ -242,7 +242,7 @@ fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, un
         let (x, y) = above(sorted(sample.values));
         Curve { name: name.into(), x, y }
     };
-    let curves = vec![curve(quiet, "quiet"), curve(new, "new")];
+    let curves = vec![curve(quiet, "baseline"), curve(new, "new")];
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
     let traces = curves
         .iter()
@@ -258,7 +258,7 @@ fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, un
     Figure {
         id: "pair-survival".into(),
         caption: format!(
-            "Side by side at the same distance: a factor. Parting at the right end: the tail is another. New over quiet is \
+            "Side by side at the same distance: a factor. Parting at the right end: the tail is another. New over baseline is \
              {} at the median and {} for one in ten; k is {:.4}.",
             significant(ratio(0.5), 4),
             significant(ratio(0.9), 4),
@@ -286,7 +286,7 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
             y: kept.iter().map(|at| sample.values[*at]).collect(),
         }
     };
-    let curves = vec![curve(quiet, "quiet"), curve(new, "new")];
+    let curves = vec![curve(quiet, "baseline"), curve(new, "new")];
     let hover = format!("%{{x}}: %{{y}} {}<extra></extra>", unit.name);
     let traces = curves
         .iter()
@@ -319,7 +319,7 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
 
 fn estimates(found: &Comparison) -> Table {
     let percent = format!("{:.0}% from", 100.0 * found.headline().interval.level);
-    let mut table = Table::new("New over quiet", &["<estimate", "factor", &percent, "to"]);
+    let mut table = Table::new("New over baseline", &["<estimate", "factor", &percent, "to"]);
     let robust = &found.robust;
     let by_law = found.law.as_ref().map(|law| ("by the GEV fit: k", law.factor.value, law.factor.interval));
     for (name, value, interval) in by_law.into_iter().chain([
@@ -345,7 +345,7 @@ fn arms(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: 
         "Both samples",
         &["<sample", "<what", "n", "median", "<independent draws of one distribution?"],
     );
-    for (name, sample, arm) in [("quiet", quiet, &found.quiet), ("new", new, &found.new)] {
+    for (name, sample, arm) in [("baseline", quiet, &found.quiet), ("new", new, &found.new)] {
         let words = if arm.independent {
             "as far as tested".into()
         } else {

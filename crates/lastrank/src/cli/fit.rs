@@ -107,13 +107,14 @@ pub enum Model {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-    lastrank compare quiet.parquet today.parquet --label write --gate\n  \
-    lastrank compare quiet.parquet today.parquet -o compare.html\n  \
+    lastrank compare baseline.parquet today.parquet --label write --gate\n  \
+    lastrank compare baseline.parquet today.parquet -o compare.html\n  \
     lastrank compare before.csv after.csv --column seconds --fail-if 'factor > 1.05'\n  \
     lastrank compare ext4.parquet xfs.parquet btrfs.parquet -o file-systems.html\n\n\
-    Interleave quiet and new runs where you can: drift is otherwise read as congestion.")]
+    Run old and new in turns where you can (lastrank ab): drift is otherwise read as a difference.")]
 pub struct CompareArgs {
-    /// The quiet sample: a run file, a CSV file or a file with one number a line; or a directory of several runs
+    /// What to compare with: a run file, a CSV file or a file with one number a line; or a directory of several runs
+    #[arg(value_name = "BASELINE")]
     pub quiet: PathBuf,
     /// The new sample, or a directory of several new runs
     pub new: PathBuf,

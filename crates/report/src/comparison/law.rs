@@ -106,10 +106,10 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
     let law = by_law.factor.law;
     let k = by_law.factor.value;
     let curves = vec![
-        Curve { name: "quiet".into(), x: middles.clone(), y: bars(&quiet) },
+        Curve { name: "baseline".into(), x: middles.clone(), y: bars(&quiet) },
         Curve { name: "new".into(), x: middles, y: bars(&new) },
         Curve {
-            name: "distribution of the quiet".into(),
+            name: "distribution of the baseline".into(),
             x: grid.clone(),
             y: grid.iter().map(|x| law.pdf(*x)).collect(),
         },
@@ -172,7 +172,7 @@ pub(super) fn models(law: &ByLaw, unit: Unit) -> Table {
     table.push(
         law.factor_weight >= 0.5,
         [
-            "factor: new = k · quiet".into(),
+            "factor: new = k · baseline".into(),
             crate::unit::fixed(law.factor.value, 4),
             probability(law.factor.p),
             weight(law.factor_weight),
@@ -181,7 +181,7 @@ pub(super) fn models(law: &ByLaw, unit: Unit) -> Table {
     table.push(
         law.factor_weight < 0.5,
         [
-            "shift: new = quiet + D".into(),
+            "shift: new = baseline + D".into(),
             unit.show(law.shift.value),
             probability(law.shift.p),
             weight(1.0 - law.factor_weight),

@@ -12,6 +12,9 @@ use crate::words;
 use crate::words::comparison::{Outcome, other_work_words, ratio};
 use crate::words::unsound::Unsound;
 
+/// What the two samples are called.
+const SIDES: [&str; 2] = ["baseline", "new"];
+
 /// Rows that a screen has room for.
 const MOST_ROWS: usize = 8;
 
@@ -20,7 +23,7 @@ const MOST_WARNINGS: usize = 3;
 
 /// What the first screen of a comparison says.
 pub struct CompareAnswer<'a> {
-    /// The quiet and the new sample.
+    /// The file of the baseline, and the new one.
     pub names: [&'a str; 2],
     /// Whether the values are seconds.
     pub seconds: bool,
@@ -48,7 +51,7 @@ impl CompareAnswer<'_> {
         wrong(&mut canvas, self.unsound);
         if let [quiet, new] = self.unlike {
             let text = format!(
-                "The runs were set unlike: quiet {quiet}; new {new}. Differences may come from that."
+                "The runs were set unlike: baseline {quiet}; new {new}. Differences may come from that."
             );
             canvas.said("⚠", Tone::Caution, &text, 3);
         }
@@ -62,21 +65,7 @@ impl CompareAnswer<'_> {
             canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
         }
         self.largest(&mut canvas);
-        for (what, name, arm) in [("quiet", self.names[0], &found.quiet), ("new", self.names[1], &found.new)]
-        {
-            let median = if self.seconds { time(arm.median) } else { three(arm.median) };
-            let against = match arm.against.first() {
-                Some(first) => format!("; {}", words::finding(first)),
-                None => String::new(),
-            };
-            let count = samples::units::count(arm.n as u64);
-            canvas.said(
-                " ",
-                Tone::Faint,
-                &format!("{what}: {name}: {count} values, median {median}{against}"),
-                2,
-            );
-        }
+        self.sides(&mut canvas);
         let (most, lines) = if self.verbose { (usize::MAX, usize::MAX) } else { (MOST_WARNINGS, 2) };
         for warning in self.warnings.iter().take(most) {
             canvas.said("⚠", Tone::Caution, warning, lines);
@@ -89,6 +78,27 @@ impl CompareAnswer<'_> {
             canvas.line("All tables: -v");
         }
         canvas.text()
+    }
+
+    /// The two samples beside each other, and what is to be known of either.
+    fn sides(&self, canvas: &mut Canvas) {
+        let arms = [&self.found.quiet, &self.found.new];
+        let shown = |value: f64| if self.seconds { time(value) } else { three(value) };
+        let cells = arms.map(|arm| [samples::units::count(arm.n as u64), shown(arm.median)]);
+        let widest =
+            |at: usize, head: &str| cells.iter().map(|row| width(&row[at])).fold(width(head), usize::max);
+        let [values, medians] = [widest(0, "values"), widest(1, "median")];
+        canvas.line(format!("            {:>values$}  {:>medians$}", "values", "median"));
+        for ((side, name), [count, median]) in SIDES.iter().zip(self.names).zip(&cells) {
+            let row = format!("  {side:8}  {count:>values$}  {median:>medians$}  ");
+            let room = canvas.width().saturating_sub(width(&row)).max(12);
+            canvas.line(format!("{row}{}", cut(name, room)));
+        }
+        for (side, arm) in SIDES.iter().zip(arms) {
+            if let Some(first) = arm.against.first() {
+                canvas.said(" ", Tone::Faint, &format!("{side}: {}", words::finding(first)), 3);
+            }
+        }
     }
 
     /// Of many operations those that changed most, where that is more than what the headline says.
@@ -131,7 +141,7 @@ impl CompareAnswer<'_> {
         }
         let most = if self.verbose { operations.len() } else { MOST_ROWS };
         let shown = &operations[..operations.len().min(most)];
-        let head = ["", "quiet", "new", "p50 ratio", "p99 ratio"].map(str::to_owned);
+        let head = ["", SIDES[0], SIDES[1], "p50 ratio", "p99 ratio"].map(str::to_owned);
         let rated = rated(shown);
         let mut all = vec![head];
         for (at, row) in shown.iter().enumerate() {
@@ -157,14 +167,14 @@ impl CompareAnswer<'_> {
             let line = cut(line.trim_end(), canvas.width());
             canvas.line(line);
         }
-        canvas.toned(Tone::Faint, "  ratio: new over quiet, with its 95% interval");
+        canvas.toned(Tone::Faint, "  ratio: new over baseline, with its 95% interval");
         other_work(canvas, shown);
         let left = every().count() - shown.len();
         if left > 0 {
             let plural = if left == 1 { "" } else { "s" };
             canvas.line(format!("  and {left} more row{plural}: --json"));
         }
-        for (names, where_from) in [(&rows.only_old, "quiet"), (&rows.only_new, "new")] {
+        for (names, where_from) in [(&rows.only_old, SIDES[0]), (&rows.only_new, SIDES[1])] {
             if !names.is_empty() {
                 canvas.said(
                     " ",
@@ -253,7 +263,7 @@ fn wrong(canvas: &mut Canvas, unsound: &[Unsound]) {
 
 /// The first screen of several runs a side.
 pub struct RunsAnswer<'a> {
-    /// The quiet and the new side.
+    /// The baseline, and the new side.
     pub names: [&'a str; 2],
     /// `median of write / fwrite`.
     pub what: &'a str,
@@ -279,7 +289,7 @@ impl RunsAnswer<'_> {
             self.what
         );
         canvas.said(" ", Tone::Faint, &basis, 2);
-        for (at, side) in ["quiet", "new"].into_iter().enumerate() {
+        for (at, side) in SIDES.into_iter().enumerate() {
             let between = crate::unit::significant(100.0 * self.found.between_runs[at], 2);
             let line = format!(
                 "{side}: {}: {} runs, mean {}, {between}% apart (standard deviation)",

@@ -71,13 +71,12 @@ fn is_vague(found: &Comparison) -> bool {
 /// The answer in one line, without a full stop. It says slower or faster only over an interval that leaves 1 out.
 pub fn headline(found: &Comparison) -> String {
     let Headline { value, interval, .. } = found.headline();
-    let quoted = quoted(value, &interval);
-    let [k, ends] = &quoted;
+    let as_long = as_long(value, &interval);
     let holds_one = interval.contains(1.0);
     let moves = || {
         let which = match (found.quiet.level_moves, found.new.level_moves) {
             (true, true) => "both levels move",
-            (true, false) => "the level of the quiet values moves",
+            (true, false) => "the level of the baseline moves",
             (false, _) => "the level of the new values moves",
         };
         format!("{which} within the run")
@@ -90,33 +89,33 @@ pub fn headline(found: &Comparison) -> String {
             found.p99_ratio.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)))
         ),
         Basis::Law | Basis::Pairs | Basis::Means => {
-            format!("{}: k = {k} {ends}", capital(&times(value)))
+            format!("{}: {as_long}", slower(value))
         }
     };
     match found.code {
         ComparisonCode::NoDifference if found.identical => "No difference: both are the same values".into(),
         ComparisonCode::NoDifference if found.level_moves() => {
-            format!("Undecided: {k} times as long {ends}; {}", moves())
+            format!("Undecided: {as_long}; {}", moves())
         }
         ComparisonCode::NoDifference if holds_one && is_vague(found) => {
-            format!("Undecided: {k} times as long {ends}; too few values to tell")
+            format!("Undecided: {as_long}; too few values to tell")
         }
         ComparisonCode::NoDifference if holds_one => {
-            format!("No difference is shown: {k} times as long {ends}")
+            format!("No difference is shown: {as_long}")
         }
         ComparisonCode::NoDifference => format!(
-            "Undecided: {k} times as long {ends}, but of pairs of equal samples {} in 100 differ as much",
+            "Undecided: {as_long}, but of pairs of equal samples {} in 100 differ as much",
             significant(100.0 * found.p_equal, 2)
         ),
         ComparisonCode::NotIndependent if holds_one => {
-            format!("Undecided: {k} times as long {ends}; {}", moves())
+            format!("Undecided: {as_long}; {}", moves())
         }
         ComparisonCode::NotIndependent => format!("{}; {}", change(), moves()),
         ComparisonCode::OtherDifference if holds_one => {
-            format!("The values differ, but not in what is typical: {k} times as long {ends}")
+            format!("The values differ, but not in what is typical: {as_long}")
         }
         ComparisonCode::Slower | ComparisonCode::Faster if found.is_negligible() => {
-            format!("{}, too little to matter: k = {k} {ends}", capital(&times(value)))
+            format!("{}, too little to matter: {as_long}", slower(value))
         }
         ComparisonCode::Slower | ComparisonCode::Faster | ComparisonCode::OtherDifference => change(),
     }
@@ -162,20 +161,16 @@ pub fn answer(rows: Option<&RowRatios>, found: &Comparison) -> (Outcome, String)
 
 /// The answer of several runs a side in one line, without a full stop.
 pub fn of_runs(found: &SeveralRuns) -> (Outcome, String) {
-    let [k, ends] = quoted(found.ratio.value, &found.ratio.interval);
+    let value = found.ratio.value;
+    let as_long = as_long(value, &found.ratio.interval);
     match found.code {
-        ComparisonCode::Slower | ComparisonCode::Faster if found.is_negligible() => (
-            Outcome::Good,
-            format!("{}, too little to matter: k = {k} {ends}", capital(&times(found.ratio.value))),
-        ),
-        ComparisonCode::Slower => {
-            (Outcome::Caution, format!("{}: k = {k} {ends}", capital(&times(found.ratio.value))))
+        ComparisonCode::Slower | ComparisonCode::Faster if found.is_negligible() => {
+            (Outcome::Good, format!("{}, too little to matter: {as_long}", slower(value)))
         }
-        ComparisonCode::Faster => {
-            (Outcome::Good, format!("{}: k = {k} {ends}", capital(&times(found.ratio.value))))
-        }
+        ComparisonCode::Slower => (Outcome::Caution, format!("{}: {as_long}", slower(value))),
+        ComparisonCode::Faster => (Outcome::Good, format!("{}: {as_long}", slower(value))),
         ComparisonCode::NoDifference | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
-            (Outcome::Good, format!("No difference is shown: {k} times as long {ends}"))
+            (Outcome::Good, format!("No difference is shown: {as_long}"))
         }
     }
 }
@@ -198,6 +193,23 @@ pub(crate) fn ratio(found: &QuantileRatio) -> String {
     }
 }
 
+/// `11% slower`, `Slower`: the times that follow say by how much.
+fn slower(value: f64) -> String {
+    match value {
+        value if value >= 2.0 => "Slower".into(),
+        value if value > 1.0 => format!("{}% slower", significant(100.0 * (value - 1.0), 2)),
+        value if value > 1.0 / 1.095 => capital(&times(value)),
+        _ => "Faster".into(),
+    }
+}
+
+/// `1.11 times as long (95%: 1.10 to 1.12)`.
+fn as_long(value: f64, interval: &Interval) -> String {
+    let [k, ends] = quoted(value, interval);
+    let level = crate::confidence(interval.level);
+    format!("{k} times as long ({level}: {}", ends.trim_start_matches('('))
+}
+
 /// A factor and its interval, with so many digits that its ends are told apart.
 pub(crate) fn quoted(value: f64, interval: &Interval) -> [String; 2] {
     let width = interval.upper - interval.lower;
@@ -214,7 +226,7 @@ pub(crate) fn quoted(value: f64, interval: &Interval) -> [String; 2] {
 /// What stands behind the headline, and what else is to be known of it.
 fn details(found: &Comparison) -> String {
     let mut parts = vec![trusted(found)];
-    for (name, arm) in [("quiet", &found.quiet), ("new", &found.new)] {
+    for (name, arm) in [("baseline", &found.quiet), ("new", &found.new)] {
         parts.extend(arm.against.iter().map(|one| format!("The {name} values: {}.", super::finding(one))));
     }
     if found.code == ComparisonCode::NoDifference && is_undecided(found) && !found.level_moves() {
@@ -242,7 +254,7 @@ fn details(found: &Comparison) -> String {
 /// Which figure leads, and why it can be trusted.
 pub fn trusted(found: &Comparison) -> String {
     match found.headline().by {
-        Basis::Law => "By the GEV fit: one factor turns it into that of the new values.".into(),
+        Basis::Law => "By the GEV fit, with one factor between baseline and new values.".into(),
         Basis::Means => {
             "By the mean logarithms, without a distribution: the values are rounded, or few different ones."
                 .into()
@@ -252,9 +264,7 @@ pub fn trusted(found: &Comparison) -> String {
                 .into()
         }
         Basis::Pairs => "From all pairs of values, without a distribution.".into(),
-        Basis::Medians => {
-            "By the quantiles: no single factor turns the quiet values into the new ones.".into()
-        }
+        Basis::Medians => "By the quantiles: no single factor turns the baseline into the new values.".into(),
     }
 }
 
@@ -287,6 +297,6 @@ mod tests {
             (0..200).map(|_| law.sample(&mut random)).collect::<Vec<_>>()
         });
         let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
-        insta::assert_snapshot!(super::text(&found), @"No difference is shown: 0.998 times as long (0.990 to 1.01). By the GEV fit: one factor turns it into that of the new values. Of pairs of equal samples, 5.0% are not answered with “no difference”.");
+        insta::assert_snapshot!(super::text(&found), @"No difference is shown: 0.998 times as long (95%: 0.990 to 1.01). By the GEV fit, with one factor between baseline and new values. Of pairs of equal samples, 5.0% are not answered with “no difference”.");
     }
 }

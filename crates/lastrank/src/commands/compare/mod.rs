@@ -222,7 +222,7 @@ fn in_one_line([quiet, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Com
     }
     let (outcome, answer) = words::comparison::answer(rows, found);
     let sign = match (outcome, unlike(quiet, new).as_slice()) {
-        (_, [old, other]) => format!("⚠ set unlike: quiet {old}; new {other}"),
+        (_, [old, other]) => format!("⚠ set unlike: baseline {old}; new {other}"),
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
     };
@@ -290,7 +290,7 @@ fn single_runs(
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
-        "Congestion factor k of each new run by itself",
+        "Factor k of each new run by itself",
         &["run", "duration", "k at the median", &from, "to", "<"],
     );
     for (at, single) in found.iter().enumerate() {
@@ -298,7 +298,7 @@ fn single_runs(
         let verdict = match (lower > 1.0, upper < 1.0) {
             (true, _) => "slower",
             (_, true) => "faster",
-            _ => "as the quiet ones",
+            _ => "as the baseline",
         };
         table.push(
             false,
@@ -348,7 +348,7 @@ fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64) -> String 
         let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
         format!("{title}: {}, {} values{median}\n", values.name, values.numbers.len())
     };
-    line("quiet", quiet, Some(quiet_median)) + &line("new  ", new, None)
+    line("baseline", quiet, Some(quiet_median)) + &line("new", new, None)
 }
 
 fn said(warnings: &[String]) -> String {
@@ -369,7 +369,7 @@ fn text(
     text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
     let headline = found.headline();
     let from = format!("{} from", confidence(headline.interval.level));
-    let mut table = Table::new("Congestion factor: new = k · quiet", &["<", "k", &from, "to", "<"]);
+    let mut table = Table::new("Factor k: new = k · baseline", &["<", "k", &from, "to", "<"]);
     let ratio = &found.robust;
     let without_law = if ratio.bootstrap {
         "no distribution, bootstrap"

@@ -56,7 +56,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
     warnings.extend([&quiet, &new].into_iter().filter_map(|side| side.limit.clone()));
     if let [old, other] = super::unlike(&quiet, &new).as_slice() {
         warnings.push(format!(
-            "The runs were set unlike: quiet {old}; new {other}. Differences may come from that"
+            "The runs were set unlike: baseline {old}; new {other}. Differences may come from that"
         ));
     }
     let unsound = values::unsound([&quiet, &new]);
