@@ -37,13 +37,13 @@ fn values(found: &Assessment, unit: Unit) -> Table {
     let summary = &found.summary;
     let mut table = Table::new("Values", &["n", "mean", "minimum"]);
     let mut cells =
-        vec![samples::units::count(found.n as u64), unit.show(summary.mean), unit.show(summary.minimum)];
+        vec![samples::units::count(found.n as u64), unit.plain(summary.mean), unit.plain(summary.minimum)];
     for quantile in &summary.quantiles {
         table.columns.push(crate::Column { name: name(quantile.probability), number: true });
-        cells.push(unit.show(quantile.value));
+        cells.push(unit.plain(quantile.value));
     }
     table.columns.push(crate::Column { name: "maximum".into(), number: true });
-    cells.push(unit.show(summary.maximum));
+    cells.push(unit.plain(summary.maximum));
     table.push(true, cells);
     table
 }
