@@ -39,7 +39,15 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
     if parts.is_empty() {
         return None;
     }
-    Some(Warning { code: PAGE_CACHE.into(), text: parts.join("; "), advice: way_out(facts, is_of_writes) })
+    let is_timed_read = |row: &&ResultRow| row.timings > 0 && results::is_read(&row.operation);
+    let mut timed_reads = rows.iter().filter(is_timed_read).peekable();
+    let by_touch =
+        timed_reads.peek().is_some() && timed_reads.all(|row| results::is_read_by_touch(&row.operation));
+    let advice = match by_touch && !is_of_writes {
+        true => way_out_of_maps(facts),
+        false => way_out(facts, is_of_writes),
+    };
+    Some(Warning { code: PAGE_CACHE.into(), text: parts.join("; "), advice })
 }
 
 /// What is known of writes that nothing takes to the device; what a program syncs is in the times of its syncs.
@@ -60,15 +68,14 @@ fn of_reads(found: &FromMemory) -> Option<String> {
         (ALL.., _) => Some(format!("this measured memory, not the device: {served}")),
         (MIXED.., _) => Some(format!("{served}: these times mix memory and device")),
         (_, Some(calls)) => Some(format!(
-            "at least {} of the reads came from the page cache: {} read{}, and the kernel asked the device {} times and read \
-             ahead: {}",
-            part(calls.share()),
-            units::count(calls.reads),
-            if calls.reads == 1 { "" } else { "s" },
+            "the kernel read ahead: it asked the device {} times for {} reads, so at least {} of them found their data in the \
+             page cache: the bytes are from the device, {}",
             units::count(calls.of_device),
+            units::count(calls.reads),
+            part(calls.share()),
             match calls.share() >= ALL {
-                true => "these times are those of memory",
-                false => "these times mix memory and device",
+                true => "the times are those of memory",
+                false => "the times mix memory and device",
             }
         )),
         _ => None,
@@ -79,8 +86,8 @@ fn of_reads(found: &FromMemory) -> Option<String> {
 fn of_durations(rows: &[ResultRow], facts: &Facts) -> Option<String> {
     let median = crate::unit::duration(results::median_of_memory(rows, facts)?);
     Some(format!(
-        "half of the reads took at most {median}, and no device answers so fast: the page cache served them, so these times mix \
-         memory and device"
+        "half of the reads took at most {median}, and no device answers so fast: they found their data in the page cache, where \
+         earlier reads, writes or the kernel's reading ahead had put them, so these times mix memory and device"
     ))
 }
 
@@ -110,6 +117,17 @@ fn part(share: f64) -> String {
     match share < 1.0 {
         true => crate::percent((1_000.0 * share).floor() / 1_000.0),
         false => "all".into(),
+    }
+}
+
+/// How to reach the device where files are mapped, which is always through the page cache.
+fn way_out_of_maps(facts: &Facts) -> String {
+    match facts.file_systems.iter().any(|on| on.in_memory) {
+        true => way_out(facts, false),
+        false => {
+            "write `fadvise($file, \"dontneed\");` before each `mmap` of synced data (a map has no O_DIRECT)"
+                .into()
+        }
     }
 }
 
@@ -206,15 +224,24 @@ mod tests {
     }
 
     #[test]
+    fn pages_of_a_mapped_file_from_memory_are_told_with_a_way_out_of_their_own() {
+        let told = told("mmap", "", Some(0), "run").expect("a warning");
+        assert!(told.starts_with("this measured memory, not the device"), "{told}");
+        assert!(told.contains("fadvise($file, \"dontneed\")") && !told.contains("open the files"), "{told}");
+    }
+
+    #[test]
     fn reads_that_the_kernel_read_ahead_are_told_by_their_number() {
         let of = |asked| told_of("fread", ("cached", "io"), (Some(1_100_000), Some(asked)), None);
         let few = of(20).unwrap();
         assert!(
-            few.starts_with("at least 98.0% of the reads came from the page cache: 1,000 reads"),
+            few.starts_with(
+                "the kernel read ahead: it asked the device 20 times for 1,000 reads, so at least 98.0%"
+            ),
             "{few}"
         );
-        assert!(few.contains("asked the device 20 times") && few.contains("are those of memory"), "{few}");
-        assert!(of(300).unwrap().contains("these times mix memory and device"));
+        assert!(few.contains("the bytes are from the device, the times are those of memory"), "{few}");
+        assert!(of(300).unwrap().contains("from the device, the times mix memory and device"));
         assert_eq!(of(700), None);
         // Where the bytes say it already, they say it.
         let both = told_of("fread", ("cached", "io"), (Some(0), Some(0)), None).unwrap();

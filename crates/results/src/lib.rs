@@ -51,8 +51,8 @@ pub use judged::judgements;
 pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
 pub use page_cache::{
-    CallsFromMemory, FromMemory, from_memory, is_read, is_write, median_of_memory, median_of_memory_writes,
-    writes_end_in_memory,
+    CallsFromMemory, FromMemory, from_memory, is_read, is_read_by_touch, is_write, median_of_memory,
+    median_of_memory_writes, writes_end_in_memory,
 };
 pub use phases::{
     Moved, OperationOfRun, OperationOfRuns, Phase, PhaseOfRuns, PhasesOfRuns, phases, phases_of_runs,

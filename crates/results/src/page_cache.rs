@@ -17,9 +17,17 @@ const FASTEST_DEVICE: f64 = 4e-6;
 /// Names of block devices that are memory.
 const IN_MEMORY: [&str; 5] = ["ram", "pmem", "zram", "nullb", "dcssblk"];
 
+/// The command that reads a file by touching each page of it.
+const BY_TOUCH: &str = "mmap";
+
 /// Whether an operation reads the content of a file.
 pub fn is_read(operation: &str) -> bool {
-    READS.contains(&operation)
+    READS.contains(&operation) || is_read_by_touch(operation)
+}
+
+/// Whether it reads a file by touching its pages in a map, which has no way past the page cache.
+pub fn is_read_by_touch(operation: &str) -> bool {
+    operation == BY_TOUCH
 }
 
 /// Whether an operation writes the content of a file.
@@ -177,6 +185,28 @@ mod tests {
         assert_eq!(share(Some(0), &[on("ext4", false)]), None);
         assert_eq!(share(Some(0), &[]), None);
         assert_eq!(from_memory(&rows[2..], &facts(Some(0), &[ext4])), None);
+    }
+
+    #[test]
+    fn pages_of_a_mapped_file_are_read_as_others_are() {
+        let row = ResultRow {
+            operation: "mmap".into(),
+            kind: SiteKind::Operation,
+            bytes: 1 << 20,
+            ..ResultRow::default()
+        };
+        let on = PathFacts {
+            file_system: Some("ext4".into()),
+            device: Some(BlockDevice::default()),
+            ..PathFacts::default()
+        };
+        let facts = |read| Facts {
+            device_read_bytes: Some(read),
+            file_systems: vec![on.clone()],
+            ..Facts::default()
+        };
+        let share = |read| from_memory(std::slice::from_ref(&row), &facts(read)).map(|found| found.bytes);
+        assert_eq!((share(0), share(1 << 20)), (Some(1.0), Some(0.0)));
     }
 
     #[test]
