@@ -66,7 +66,7 @@ def test_a_wrong_byte_is_found_by_the_rank_it_belongs_to(started_by: Launcher, t
         file.write(bytes([byte ^ 1]))
     read, _ = run(started_by, 2, tmp_path, pattern + 'verify { pread("f", "p"); }')
     assert read.returncode == 3, read.stdout + read.stderr
-    assert "rank 1, line 2" in read.stderr and "byte 3333 is not what was written there" in read.stderr
+    assert "rank 1, line 2" in read.stderr and "byte 3333 of the file is not what was written there" in read.stderr
     assert "WRONG DATA: pread in line 2 did not read what was written, once" in read.stderr
 
 

@@ -94,6 +94,15 @@ pub fn errno_text(errno: i32) -> String {
     }
 }
 
+/// The same of what failed in `operation`: of a read that there was no more to read.
+pub fn failure_text(errno: i32, operation: &str) -> String {
+    // Of an extended attribute that is not there it means something else.
+    match errno == libc::ENODATA && !operation.contains("xattr") {
+        true => "ENODATA, the file ended early".to_owned(),
+        false => errno_text(errno),
+    }
+}
+
 fn lower_first(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_lowercase().chain(letters).collect()).unwrap_or_default()
@@ -149,5 +158,8 @@ mod tests {
     #[test]
     fn an_errno_is_told_by_name() {
         assert_eq!(errno_text(libc::ENOSPC), "ENOSPC, no space left on device");
+        assert_eq!(failure_text(libc::ENOSPC, "write"), errno_text(libc::ENOSPC));
+        assert_eq!(failure_text(libc::ENODATA, "fread"), "ENODATA, the file ended early");
+        assert_eq!(failure_text(libc::ENODATA, "getxattr"), errno_text(libc::ENODATA));
     }
 }

@@ -140,10 +140,10 @@ fn blocks_of_a_mebibyte_that_moved_are_told() {
             .collect()
     });
     for word in [
-        "byte 3145728 is not what was written there: there is offset 0 of this file, written by rank 0",
-        "byte 2097152 is not what was written there: there is offset 2097152 of \"",
-        "byte 1048576 is not what was written there: there is offset 5242880 of \"",
-        "byte 6291456 is not what was written there: there is offset 6291456 of this file, written by rank 0",
+        "byte 3145728 of the file is not what was written there: there is offset 0 of this file, written by rank 0",
+        "byte 2097152 of the file is not what was written there: there is offset 2097152 of \"",
+        "byte 1048576 of the file is not what was written there: there is offset 5242880 of \"",
+        "byte 6291456 of the file is not what was written there: there is offset 6291456 of this file, written by rank 0",
     ] {
         assert!(said.contains(word), "{word}:\n{said}");
     }
@@ -329,7 +329,10 @@ fn a_byte_that_changed_among_appended_ones_is_found() {
         );
         format!("{first}\n{second}")
     });
-    assert!(said.contains("exit 0") && said.contains("byte 52000 is not what was written"), "{said}");
+    assert!(
+        said.contains("exit 0") && said.contains("byte 52000 of the file is not what was written"),
+        "{said}"
+    );
 }
 
 #[test]

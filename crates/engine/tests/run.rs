@@ -175,7 +175,10 @@ fn a_file_that_grows_past_the_limit_fails_with_efbig_and_the_run_goes_on() {
         let first = failure.examples[0].clone();
         format!("{} {} {first} {}", outcome.exit_status(), failure.count, moved.iter().all(|b| *b == 4096))
     });
-    assert_eq!(said, "3 20 rank 0, line 3: operation 3 failed after 4096 bytes: EFBIG, file too large true");
+    assert_eq!(
+        said,
+        "3 20 rank 0, line 3: operation 3 failed after 4096 bytes of the call: EFBIG, file too large true"
+    );
 }
 
 #[test]

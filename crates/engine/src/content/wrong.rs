@@ -42,7 +42,7 @@ pub struct Described {
 
 impl std::fmt::Display for Wrong {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "byte {} is not what was written there", self.at)?;
+        write!(f, "byte {} of the file is not what was written there", self.at)?;
         write!(f, ": {}", self.found)
     }
 }
@@ -98,7 +98,7 @@ mod tests {
         let wrong = Wrong { at: 4096, found: Found::Other(described) };
         assert_eq!(
             wrong.to_string(),
-            "byte 4096 is not what was written there: there is offset 8192 of \"d/file\", written by rank 3 in the \
+            "byte 4096 of the file is not what was written there: there is offset 8192 of \"d/file\", written by rank 3 in the \
              run of 2026-11-22 07:15 UTC"
         );
     }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::flags::errno_text;
+use crate::flags::failure_text;
 use record::{FailedAssertion, FailureKey};
 use samples::{
     Cause, Causes, Judgement, JudgementExample, JudgementKind, Judgements, Sample, Site, SiteKind,
@@ -170,7 +170,7 @@ impl Judge {
                 judgement.operation.clone_from(&site.operation);
             }
             if judgement.errno != 0 {
-                judgement.reason = errno_text(judgement.errno);
+                judgement.reason = failure_text(judgement.errno, &judgement.operation);
             }
             all.add(judgement);
         }

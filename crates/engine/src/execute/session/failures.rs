@@ -8,7 +8,7 @@ use super::stop::{OnError, Stop};
 use super::work::Session;
 use crate::content::Wrong;
 use crate::execute::call::{Call, Timed};
-use crate::flags::{errno_name, errno_text};
+use crate::flags::{errno_name, failure_text};
 use record::{Entry, FailureKey};
 
 /// Failures of one site and kind that are told in words; the rest is counted.
@@ -53,13 +53,18 @@ impl Failed {
 
     /// What is said of `operation`, the command with the names in it; `more`: what a library says.
     pub(in crate::execute) fn words(&self, operation: &str, more: &str) -> String {
-        let wrong = self.wrong.map(|wrong| format!(": {wrong};")).unwrap_or_default();
-        let moved = if self.moved > 0 { format!(" after {} bytes", self.moved) } else { String::new() };
-        let did = match self.errno {
-            0 => " succeeded".to_owned(),
-            // Of an extended attribute that is not there it means something else.
-            libc::ENODATA if !operation.contains("xattr(") => format!(" failed{moved}: the file ended early"),
-            errno => format!(" failed{moved}: {}", errno_text(errno)),
+        let wrong = self.wrong.map(|wrong| format!(": {wrong}")).unwrap_or_default();
+        // Of the call: a byte that is named is one of the file.
+        let moved =
+            if self.moved > 0 { format!(" after {} bytes of the call", self.moved) } else { String::new() };
+        let name = operation.split('(').next().unwrap_or_default();
+        let did = match (self.errno, &self.wrong) {
+            (0, None) => " succeeded".to_owned(),
+            (0, Some(_)) => "; it succeeded".to_owned(),
+            // The call itself did not fail.
+            (libc::EBADMSG, Some(_)) => format!(" (EBADMSG; the call read {} bytes)", self.moved),
+            (errno, Some(_)) => format!("; it failed{moved}: {}", failure_text(errno, name)),
+            (errno, None) => format!(" failed{moved}: {}", failure_text(errno, name)),
         };
         let but = match self.expected {
             None => String::new(),
