@@ -134,6 +134,7 @@ impl Table {
             Some(row) => at(row.value)?,
             None => match alone {
                 Some(at) => at,
+                None if wanted.bare && !has_header && names.len() == 1 => 0,
                 None => find(&names, has_header, column).map_err(LineError::Layout)?,
             },
         };

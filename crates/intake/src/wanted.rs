@@ -26,6 +26,8 @@ pub struct Wanted {
     pub beside: Option<String>,
     /// Without [`Wanted::beside`]: the only column of a table that holds dates, taken in its place.
     pub dates: bool,
+    /// Takes lines of one number and nothing else too, though they name no column.
+    pub bare: bool,
 }
 
 impl Default for Wanted {
@@ -41,6 +43,7 @@ impl Default for Wanted {
             header: None,
             beside: None,
             dates: false,
+            bare: false,
         }
     }
 }

@@ -11,6 +11,7 @@ macro_rules! eprintln {
 
 mod asked;
 mod built;
+mod circumstances;
 mod cli;
 mod commands;
 mod conditions;

@@ -42,6 +42,11 @@ fn few_new_runs_are_judged_one_by_one() {
     let done = lastrank(folder.path(), &["compare", "quiet.txt", "few.txt", "--json"]);
     let found: Value = serde_json::from_str(&done.out).unwrap();
     assert_eq!((found["code"].as_str(), found["runs"].as_array().unwrap().len()), (Some("single-runs"), 3));
+    // What decides a condition is said: the lowest of all, not an interval of all together.
+    let words = ["compare", "quiet.txt", "few.txt", "--unit", "ms", "--fail-if", "factor > 1.05"];
+    let said = all(&lastrank(folder.path(), &words));
+    let decides = "factor > 1.05: not shown; the lowest interval of the 3 single values begins at 0.";
+    assert!(said.contains(decides) && said.contains("(all 3 must lie above; from 10 values on"), "{said}");
 }
 
 #[test]

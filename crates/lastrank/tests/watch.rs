@@ -107,6 +107,43 @@ fn a_baseline_is_refused_for_the_reason_that_fit_gives() {
 }
 
 #[test]
+fn a_stream_of_plain_numbers_is_in_the_unit_of_the_column_of_the_baseline() {
+    let folder = folder();
+    let rows: String = values(400, 1.0, 1).lines().map(|value| format!("a,{value}\n")).collect();
+    std::fs::write(folder.path().join("base.csv"), format!("node,lat_ms\n{rows}")).unwrap();
+    let stream = values(60, 1.0, 2) + "15.5\n";
+    std::fs::write(folder.path().join("plain.txt"), &stream).unwrap();
+    let watch = |stream: &str, more: &[&str]| {
+        [&["watch", "base.csv", stream, "--column", "lat_ms"], more]
+            .concat()
+            .iter()
+            .map(|w| (*w).to_owned())
+            .collect()
+    };
+    let run = |words: Vec<String>, input: &str| {
+        piped(folder.path(), &words.iter().map(String::as_str).collect::<Vec<_>>(), input)
+    };
+    for (name, more, input, is_said) in [
+        ("plain.txt", &[][..], "", true),
+        ("-", &[], stream.as_str(), true),
+        ("-", &["--unit", "ms"], stream.as_str(), false),
+    ] {
+        let done = run(watch(name, more), input);
+        let told = all(&done);
+        assert_eq!(done.status, Some(1), "{told}");
+        assert!(done.out.contains("SPIKE 15.5 ms") && done.out.contains("61 values"), "{told}");
+        assert_eq!(done.err.contains("plain numbers, taken in ms as the baseline is"), is_said, "{told}");
+    }
+    // Another unit that is stated is theirs.
+    let in_us: String =
+        stream.lines().map(|value| format!("{}\n", 1e3 * value.parse::<f64>().unwrap())).collect();
+    assert!(run(watch("-", &["--unit", "us"]), &in_us).out.contains("SPIKE 15.5 ms"));
+    // Several columns without names leave open which is meant.
+    let done = run(watch("-", &[]), "1,10.2\n2,10.3\n");
+    assert!(done.status == Some(2) && done.err.contains("choose a column by position"), "{}", all(&done));
+}
+
+#[test]
 fn a_quiet_stream_ends_with_status_0_and_says_nothing_if_asked_to() {
     let folder = folder();
     let done = piped(folder.path(), &["watch", "quiet.txt", "-", "--quiet"], &values(200, 1.0, 5));

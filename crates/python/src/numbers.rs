@@ -57,6 +57,7 @@ impl Options {
             header: self.header,
             beside: self.by,
             dates: false,
+            bare: false,
         })
     }
 }

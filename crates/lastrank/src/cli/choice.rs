@@ -77,6 +77,7 @@ impl Choice {
             header: self.no_header.then_some(false),
             beside: None,
             dates: false,
+            bare: false,
         }
     }
 }

@@ -25,12 +25,13 @@ use tail::congestion::{
 };
 use tail::{Gev, Interval, Likelihood, Series};
 
+use crate::circumstances::{confined_differently, disturbed};
 use crate::cli::CompareArgs;
 use crate::commands::report::write_html;
 use crate::exit::Status;
 use crate::output;
 use crate::soundness;
-use crate::values::{self, Values, confined_differently, disturbed, read_pair, why_not_comparable};
+use crate::values::{self, Values, read_pair, why_not_comparable};
 use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
@@ -113,24 +114,34 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         }
         (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&quiet, &new]),
         _ => {
-            let status =
-                judged(args, limit, compared.lower, "these two runs alone, not what differs from run to run");
-            Ok(status.unless(&unsound))
+            let of = match new.numbers.len() {
+                // Each has an interval of its own, and the lowest decides.
+                n @ 2..FEWEST => format!(
+                    "the lowest interval of the {n} single values begins at {:.4} (all {n} must lie above; from {FEWEST} values on \
+                     they are judged together)",
+                    compared.lower
+                ),
+                _ => begins(compared.lower, "these two runs alone, not what differs from run to run"),
+            };
+            Ok(judged(args, limit, compared.lower, &of).unless(&unsound))
         }
     }
 }
 
-/// The exit status of a condition, which fails where even the lower end of the interval is above it; `covers` is what that
-/// interval is about.
-fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, covers: &str) -> Status {
+/// The exit status of a condition, which fails where even the lower end of the interval is above it; `of` says where
+/// that end is.
+fn judged(args: &CompareArgs, limit: Option<f64>, lower: f64, of: &str) -> Status {
     let too_slow = limit.is_some_and(|limit| lower > limit);
     if let Some(condition) = &args.fail_if {
         let word = if too_slow { "yes" } else { "not shown" };
-        output::say(format_args!(
-            "{condition}: {word}; the interval begins at {lower:.4} (it is about {covers})\n"
-        ));
+        output::say(format_args!("{condition}: {word}; {of}\n"));
     }
     if too_slow { Status::No } else { Status::Ok }
+}
+
+/// Where an interval begins, and what it `covers`.
+fn begins(lower: f64, covers: &str) -> String {
+    format!("the interval begins at {lower:.4} (it is about {covers})")
 }
 
 /// The condition of `--fail-if` on how much slower the new run is, and whether it failed.

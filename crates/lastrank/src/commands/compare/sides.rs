@@ -118,5 +118,6 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         eprintln!("error: {condition} is not judged: {why}");
         return Ok(Status::Incomplete);
     }
-    Ok(judged(args, limit, lower, "what differs from run to run, too").unless(&unsound))
+    Ok(judged(args, limit, lower, &super::begins(lower, "what differs from run to run, too"))
+        .unless(&unsound))
 }

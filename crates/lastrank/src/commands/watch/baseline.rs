@@ -46,10 +46,15 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Healthy> {
         };
         values::read(&args.baseline, &own)?
     } else {
-        // A baseline without columns need not have the stream's column.
+        // A baseline without columns need not have the stream's column, and one that names its unit not that of the stream.
         let own = crate::cli::Choice { column: None, ..choice.clone() };
-        match values::read(&args.baseline, choice) {
-            Err(error) => values::read(&args.baseline, &own).map_err(|_| error)?,
+        let named = crate::cli::Choice { unit: None, ..choice.clone() };
+        let read = |choice: &crate::cli::Choice| values::read(&args.baseline, choice);
+        match read(choice) {
+            Err(error) => {
+                let has_unit = |found: &Values| found.plain_unit.is_some();
+                read(&own).ok().or_else(|| read(&named).ok().filter(has_unit)).ok_or(error)?
+            }
             found => found?,
         }
     };

@@ -104,10 +104,12 @@ impl<'a> Session<'a> {
         Ok(output::tell(&format!("{text}\n"))?)
     }
 
-    /// The factor that brings a plain number of the stream into the unit of the baseline.
+    /// The factor that brings a plain number of the stream into the unit of the baseline: it is in that of `--unit`, else in
+    /// the one that the baseline's file names.
     fn factor(&self) -> f64 {
         match (self.args.choice.unit, self.healthy.values.seconds) {
             (Some(unit), true) => unit.seconds(),
+            (None, true) => self.healthy.values.plain_unit.map_or(1.0, intake::Unit::seconds),
             _ => 1.0,
         }
     }
@@ -127,12 +129,17 @@ impl<'a> Session<'a> {
         }
         let value = number * self.factor();
         let median = self.state.watch.baseline.median();
+        if let (0, None, Some(unit)) = (self.values, self.args.choice.unit, self.healthy.values.plain_unit) {
+            let stream = self.stream();
+            self.note(&format!("{stream}: plain numbers, taken in {} as the baseline is", unit.symbol()));
+        }
         let known = self.args.choice.unit.is_some() || !self.healthy.values.seconds;
         if !known && self.values == 0 && !(0.01..100.0).contains(&(value / median)) {
             self.note(&format!(
-                "the first value is {} times the baseline's median: plain numbers are taken as seconds, \
+                "the first value is {} times the baseline's median: plain numbers are taken as {}, \
                  `--unit` says otherwise",
-                significant(value / median, 3)
+                significant(value / median, 3),
+                self.healthy.values.plain_unit.map_or("seconds", intake::Unit::symbol)
             ));
         }
         self.push(value)

@@ -7,7 +7,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow, bail};
-use intake::{LineError, NumberLines};
+use intake::{LineError, NumberLines, Wanted};
 
 use super::per_run;
 use super::session::Session;
@@ -95,7 +95,9 @@ fn changed(path: &Path) -> Option<(u64, Option<SystemTime>)> {
 
 /// Lines of the stream, read as its options want them.
 fn lines_of(args: &WatchArgs) -> NumberLines {
-    NumberLines::new(&args.choice.wanted(), &args.stream.display().to_string())
+    // The column of the baseline need not be one of the stream.
+    let wanted = Wanted { bare: true, ..args.choice.wanted() };
+    NumberLines::new(&wanted, &args.stream.display().to_string())
 }
 
 /// What the threads of a pipe send.
