@@ -289,6 +289,62 @@ fn the_first_screen_of_a_fit_says_what_may_be_done() {
 }
 
 #[test]
+fn only_values_of_a_run_are_known_to_be_single() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut random = tail::Xoshiro::new(9);
+    // Uniform numbers, which are no maxima by any law.
+    let text: String = (0..400).map(|_| format!("{:.6}\n", 1.0 + random.uniform())).collect();
+    std::fs::write(folder.path().join("plain.txt"), text).unwrap();
+    let said = |words: &[&str]| {
+        let done = lastrank(folder.path(), &[&["fit"], words].concat());
+        done.out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let plain = said(&["plain.txt", "--unit", "ms"]);
+    assert!(plain.contains("If each is one measurement, not the largest of several: --model gpd"), "{plain}");
+    std::fs::write(folder.path().join("p.ppl"), "define ranks 1;\nrepeat 400 create_delete(\"f\");\n")
+        .unwrap();
+    let law = "simulate:uniform(1ms,2ms)";
+    let run = ["run", "p.ppl", "--backend", law, "--report", "none", "-o", "run.parquet"];
+    let done = lastrank(folder.path(), &run);
+    assert_eq!(done.status, Some(0), "{}", all(&done));
+    let own = said(&["run.parquet"]);
+    assert!(own.contains("These are single values, not maxima: --model gpd"), "{own}");
+}
+
+#[test]
+fn a_level_has_the_same_digits_on_the_screen_and_in_the_tables() {
+    let folder = tempfile::tempdir().unwrap();
+    let law = tail::Gev::new(10.0, 0.9, 0.0).unwrap();
+    let mut random = tail::Xoshiro::new(11);
+    let text: String = (0..800).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect();
+    std::fs::write(folder.path().join("good.txt"), text).unwrap();
+    for unit in [&[][..], &["--unit", "ms"]] {
+        let said = |more: &[&str]| lastrank(folder.path(), &[&["fit", "good.txt"], unit, more].concat()).out;
+        let (screen, tables) = (said(&[]), said(&["-v"]));
+        let words = |line: &str| -> String {
+            line.split_whitespace()
+                .filter(|word| word.starts_with(|c: char| c.is_ascii_digit()))
+                .collect::<Vec<_>>()
+                .join(" ")
+        };
+        for period in ["10", "100", "1,000"] {
+            let of = |text: &str, begin: &str| {
+                let line = text
+                    .lines()
+                    .find(|line| line.trim_start().starts_with(begin))
+                    .unwrap_or_default()
+                    .to_owned();
+                line.trim_start().trim_start_matches(begin).replace(['(', ')', ','], " ")
+            };
+            let levels = of(&screen, &format!("Once in {period} values:"));
+            let levels = levels.replace("95%", "");
+            assert_eq!(words(&levels), words(&of(&tables, &format!("{period} values "))), "{screen}{tables}");
+            assert_eq!(words(&levels).split(' ').count(), 3, "{screen}");
+        }
+    }
+}
+
+#[test]
 fn an_outlier_that_moves_the_fit_is_named_before_the_levels() {
     let folder = tempfile::tempdir().unwrap();
     let law = tail::Gev::new(10.0, 0.3, 0.0).unwrap();

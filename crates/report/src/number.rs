@@ -75,9 +75,9 @@ pub(crate) fn in_doubt(seconds: f64, interval: Option<&QuantileInterval>) -> Str
 
 impl Unit {
     /// The value with three significant digits; a duration in the unit that suits it, whatever this one is: `9.91 ms`
-    /// beside `420 µs`. Numbers of an unknown unit as [`Unit::show`].
+    /// beside `420 µs`. Numbers of an unknown unit have as many.
     pub fn plain(&self, value: f64) -> String {
-        if self.name.is_empty() { self.show(value) } else { time(value) }
+        if self.name.is_empty() { three(value) } else { time(value) }
     }
 }
 

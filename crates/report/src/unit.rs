@@ -85,10 +85,19 @@ impl Unit {
         if self.name.is_empty() { *self } else { Unit::of_duration(value) }
     }
 
-    /// [`Unit::with_interval`] in the unit that suits the value, with its name; `–` for an end that was not found.
+    /// An estimate and the ends of its interval as [`Unit::plain`] writes them, on every screen and page alike; with more
+    /// digits where it takes them to tell an end from the estimate. `–` for an end that was not found.
     pub fn level_and_ends(&self, value: f64, lower: f64, upper: f64) -> [String; 3] {
+        let all = [value, lower, upper];
+        let plain = all.map(|one| if one.is_finite() { self.plain(one) } else { infinite(one) });
+        let is_hidden = |end: usize| plain[end] == plain[0] && all[end] != value;
+        if !is_hidden(1) && !is_hidden(2) {
+            return plain;
+        }
         let unit = self.that_suits(value);
-        unit.with_interval(value, lower, upper).map(|text| if text == "–" { text } else { unit.named(&text) })
+        let named = |text: String, one: f64| if one.is_finite() { unit.named(&text) } else { text };
+        let [value, lower, upper] = unit.with_interval(value, lower, upper);
+        [named(value, all[0]), named(lower, all[1]), named(upper, all[2])]
     }
 }
 
@@ -185,6 +194,16 @@ mod tests {
         assert_eq!(ms.with_interval(0.0121042, 0.01195, 0.0123), ["12.10", "11.95", "12.30"]);
         assert_eq!(ms.with_interval(0.0115874, 0.011526, 0.0116872), ["11.59", "11.53", "11.69"]);
         assert_eq!(ms.with_interval(0.0121042, 0.01195, f64::INFINITY), ["12.104", "11.950", "∞"]);
+    }
+
+    #[test]
+    fn a_level_has_the_digits_of_a_first_screen_and_more_where_an_end_would_look_like_it() {
+        let ms = Unit::of_duration(0.012);
+        assert_eq!(ms.level_and_ends(0.01193, 0.0118, 0.01208), ["11.9 ms", "11.8 ms", "12.1 ms"]);
+        assert_eq!(ms.level_and_ends(0.0156, 0.0149, 1.02), ["15.6 ms", "14.9 ms", "1.02 s"]);
+        assert_eq!(ms.level_and_ends(0.011931, 0.011926, 0.01208), ["11.93 ms", "11.93 ms", "12.08 ms"]);
+        assert_eq!(ms.level_and_ends(0.0119, f64::NAN, f64::INFINITY), ["11.9 ms", "–", "∞"]);
+        assert_eq!(Unit::NONE.level_and_ends(11_931.0, 11_800.0, 12_080.0), ["11,900", "11,800", "12,100"]);
     }
 
     #[test]

@@ -164,15 +164,11 @@ fn of_law(tail: &Tail, unit: Unit) -> Vec<Tile> {
     let mut tiles = Vec::new();
     let beyond = found.return_levels.iter().find(|level| !level.observed);
     if let Some(level) = beyond.or(found.return_levels.last()) {
-        let unit = unit.that_suits(level.level);
-        let (value, note) = if level.lower.is_finite() && level.upper.is_finite() {
-            let [value, lower, upper] = unit.with_interval(level.level, level.lower, level.upper);
-            (value, format!("95% interval {lower} to {}", unit.named(&upper)))
-        } else {
-            (significant(unit.scale(level.level), 3), String::new())
-        };
+        let [value, lower, upper] = unit.level_and_ends(level.level, level.lower, level.upper);
+        let is_known = level.lower.is_finite() && level.upper.is_finite();
+        let note = if is_known { format!("95% interval {lower} to {upper}") } else { String::new() };
         let name = format!("Expected once in {}", units::count(level.period as u64));
-        tiles.push(Tile::new(&name, &unit.named(&value), &note));
+        tiles.push(Tile::new(&name, &value, &note));
     }
     let meaning = "above 0 heavy, below 0 it ends";
     let (value, note) = match found.gev.standard_errors {

@@ -9,7 +9,7 @@ use super::law::{self, Show};
 use super::number::{three, time};
 use super::paint::{Canvas, Tone};
 use crate::stretches::Stretch;
-use crate::unit::{confidence, percent};
+use crate::unit::{Unit, confidence, percent};
 use crate::{Subject, words};
 
 /// Sentences of advice that a screen has room for.
@@ -24,7 +24,7 @@ pub struct FitAnswer<'a> {
     pub name: &'a str,
     /// What one value is called: `step`, `value`, `block`.
     pub what: &'a str,
-    /// Whether each is one measurement, not the largest of several.
+    /// Whether each can be one measurement, not the largest of several: of a run it is then.
     pub single: bool,
     /// Whether the values are seconds.
     pub seconds: bool,
@@ -108,8 +108,13 @@ impl FitAnswer<'_> {
         let is_unfit = found.verdict.usability == Usability::NotUsable
             && !matches!(found.verdict.code, VerdictCode::Rounded);
         if self.single && is_unfit && self.values.len() >= FEWEST_FOR_VERDICT {
-            let text = "These are single values, not maxima: --model gpd fits those beyond a threshold.";
-            canvas.said("→", Tone::Caution, text, 2);
+            // What plain numbers are, only who made them knows.
+            let are_they = match self.subject {
+                Some(_) => "These are single values, not maxima:",
+                None => "If each is one measurement, not the largest of several:",
+            };
+            let text = format!("{are_they} --model gpd fits those beyond a threshold.");
+            canvas.said("→", Tone::Caution, &text, 2);
         }
         for advice in words::verdict::advice(found).iter().take(MOST_ADVICE) {
             canvas.said("→", Tone::Caution, advice, 2);
@@ -138,16 +143,13 @@ impl FitAnswer<'_> {
         canvas.said(" ", Tone::Faint, &format!("GEV fit: {}.", law::parameters(found, show)), 2);
         for level in &found.return_levels {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
-            let ends = ends.map_or(String::new(), |ends| {
-                format!(" ({} to {}, {})", show(ends.lower), show(ends.upper), confidence(ends.level))
-            });
+            let between = ends.map_or([f64::NAN; 2], |ends| [ends.lower, ends.upper]);
+            let unit = if self.seconds { Unit::of_duration(level.level) } else { Unit::NONE };
+            let [value, lower, upper] = unit.level_and_ends(level.level, between[0], between[1]);
+            let ends = ends
+                .map_or(String::new(), |ends| format!(" ({lower} to {upper}, {})", confidence(ends.level)));
             let beyond = if level.observed { "" } else { ", extrapolated" };
-            let text = format!(
-                "Once in {} {}s: {}{ends}{beyond}",
-                whole(level.period),
-                self.what,
-                show(level.level)
-            );
+            let text = format!("Once in {} {}s: {value}{ends}{beyond}", whole(level.period), self.what);
             canvas.said(" ", Tone::Faint, &text, 1);
         }
     }

@@ -161,7 +161,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
         let [value, lower, upper] = if known {
             unit.level_and_ends(level.quantile, ends.0, ends.1)
         } else {
-            [unit.that_suits(level.quantile).show(level.quantile), "–".into(), "–".into()]
+            unit.level_and_ends(level.quantile, f64::NAN, f64::NAN)
         };
         let name = format!("{} {what}s", units::count(level.operations as u64));
         table.push(false, [name, value, lower, upper]);

@@ -363,14 +363,13 @@ fn covariate_text(found: &Regressed, unit: Unit, level: f64, what: &str) -> Stri
         &["<exceeded once in", "level", &from, "to"],
     );
     for level in levels {
-        let unit = unit.that_suits(level.level);
         let [value, lower, upper] =
-            unit.with_interval(level.level, level.interval.lower, level.interval.upper);
+            unit.level_and_ends(level.level, level.interval.lower, level.interval.upper);
         let name = format!("{} {what}s", count(level.period.round() as u64));
-        let show = |text: String, end: f64| if end.is_finite() { unit.named(&text) } else { "open".into() };
+        let show = |text: String, end: f64| if end.is_finite() { text } else { "open".into() };
         let ends = [show(lower, level.interval.lower), show(upper, level.interval.upper)];
         let [lower, upper] = ends;
-        table.push(false, [name, unit.named(&value), lower, upper]);
+        table.push(false, [name, value, lower, upper]);
     }
     table.note = "If the covariates stayed at these values.".into();
     format!("{text}\n{}", table.text())
