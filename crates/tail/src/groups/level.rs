@@ -33,11 +33,18 @@ pub(super) fn of_all(values: &[f64], groups: &[usize], count: usize) -> Vec<f64>
     let whole: Vec<usize> = (0..windows).filter(is_of_all).collect();
     (0..windows)
         .flat_map(|at| {
-            let nearest = whole.iter().min_by_key(|whole| whole.abs_diff(at)).copied().unwrap_or(at);
-            let level = of_groups(bounds(nearest).map(|value| (groups[value], values[value])).collect());
+            let level =
+                of_groups(bounds(nearest(&whole, at)).map(|value| (groups[value], values[value])).collect());
             std::iter::repeat_n(level, bounds(at).len())
         })
         .collect()
+}
+
+/// The one that is nearest, of two the first; `at` itself where there is none. They ascend.
+fn nearest(whole: &[usize], at: usize) -> usize {
+    let behind = whole.partition_point(|one| *one < at);
+    let around = &whole[behind.saturating_sub(1)..whole.len().min(behind + 1)];
+    around.iter().min_by_key(|one| one.abs_diff(at)).copied().unwrap_or(at)
 }
 
 fn of_groups(mut values: Vec<(usize, f64)>) -> f64 {
@@ -48,4 +55,30 @@ fn of_groups(mut values: Vec<(usize, f64)>) -> f64 {
     });
     let mut medians: Vec<f64> = own.collect();
     median(&mut medians)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_nearest_window_is_that_of_a_search_through_all() {
+        for bits in 0u32..1 << 10 {
+            let whole: Vec<usize> = (0..10).filter(|at| bits >> at & 1 == 1).collect();
+            for at in 0..10 {
+                let wanted = whole.iter().min_by_key(|one| one.abs_diff(at)).copied().unwrap_or(at);
+                assert_eq!(nearest(&whole, at), wanted, "{at} in {whole:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn many_values_take_no_longer_each_than_few() {
+        // Windows looked for in all others made this a matter of hours.
+        let count = 1 << 22;
+        let groups: Vec<usize> = (0..count).map(|at| at % 4).collect();
+        let values: Vec<f64> = (0..count).map(|at| (at / (count / 2)) as f64).collect();
+        let levels = of_all(&values, &groups, 4);
+        assert_eq!((levels[0], levels[count - 1], levels.len()), (0.0, 1.0, count));
+    }
 }
