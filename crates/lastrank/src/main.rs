@@ -23,6 +23,7 @@ mod kept_answer;
 mod live;
 mod output;
 mod program;
+mod screen;
 mod soundness;
 mod statistic;
 mod system;

@@ -67,6 +67,24 @@ impl Analysis {
         Analysis { tail, targets, groups, ..Analysis::far(subject, &series, options) }
     }
 
+    /// What is analysed, before anything was found.
+    pub(crate) fn to_come(subject: Subject) -> Analysis {
+        Analysis {
+            subject,
+            unit: Unit::NONE,
+            summary: None,
+            quantiles: None,
+            intervals: Vec::new(),
+            stretches: Vec::new(),
+            corrected: None,
+            by_clock: None,
+            tail: None,
+            far: None,
+            targets: None,
+            groups: None,
+        }
+    }
+
     /// Analyses the far tail only, as reports do for single operations.
     pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
         let series = subject.series();
@@ -89,20 +107,7 @@ impl Analysis {
             })
             .flatten();
         let (quantiles, intervals) = results::of_values_taken_by(&subject.values(), &subject.takers());
-        Analysis {
-            subject,
-            unit,
-            summary,
-            quantiles,
-            intervals,
-            stretches: Vec::new(),
-            corrected,
-            by_clock: None,
-            tail: None,
-            far,
-            targets: None,
-            groups: None,
-        }
+        Analysis { unit, summary, quantiles, intervals, corrected, far, ..Analysis::to_come(subject) }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use results::{AnswerNumbers, AnswerValue, ResultRow, Wish};
-use samples::{Facts, Run, SiteKind, Warning};
+use samples::{Run, SiteKind, Warning};
 
 use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
@@ -48,6 +48,12 @@ fn time_of_ranks(run: &Run) -> Vec<samples::TimeUse> {
 
 /// Analyses a run.
 pub fn build(run: &Run, options: &ReportOptions) -> Report {
+    build_telling(run, options, |_| ())
+}
+
+/// The same; `tell` gets what is known before laws are fitted, which takes longest: [`Report::first_lines`] are then those of the
+/// whole. It gets nothing where these depend on the rest.
+pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Report)) -> Report {
     let found = run.judgements().into_owned();
     let mut warnings = words::judgement::warnings(&found);
     warnings.extend(run.facts.steady.as_ref().and_then(words::steady::warning));
@@ -61,11 +67,11 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     // A tour measures many things once: it has no main subject.
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
     let results = results::of_run(run);
-    let main = match chosen(run, &results, options) {
+    let subject = match chosen(run, &results, options) {
         _ if is_tour || is_of_failures(&results, run, options) => None,
         Ok(subject) => {
             warnings.extend(of_subject(&subject));
-            Some(first_analysis(run, subject, options))
+            Some(subject)
         }
         // That nothing was done is the outcome of the run, which every output tells.
         Err(_) if results.is_empty() && options.site.is_none() => None,
@@ -74,67 +80,29 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
             None
         }
     };
-    let subject = main.as_ref().map(|main| &main.subject);
     warnings.extend(views::unknown(run).map(of_unknown_view));
     let time = time_of_ranks(run);
     let seen = views::Seen::of(run);
     let answer = declared_answer(&seen, &results, options, &mut warnings);
-    let (mut chapters, further) = views::chapters(&seen, &time);
+    let (chapters, further) = views::chapters(&seen, &time);
     drop(seen);
-    let mut durations =
-        Chapter::new("durations", "All durations", "Every place of the program that was timed.")
-            .with([], [table::sites(run, &results, main.as_ref())])
-            .repeating();
     // What the program is about comes first: its gate, or its curves.
     let has_curves = |chapters: &[Chapter]| chapters.iter().any(|chapter| !chapter.brief.is_empty());
-    let gate = subject.is_some_and(|subject| subject.gate);
+    let gate = subject.as_ref().is_some_and(|subject| subject.gate);
     let curves = !gate && options.site.is_none() && (has_curves(&chapters) || has_curves(&further));
-    let about_curves = answer.is_some() || curves;
-    let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
-    if !is_tour {
-        of_subject.extend(single_operations(run, subject, &options.fit));
+    let briefs = || chapters.iter().chain(&further).map(|chapter| chapter.brief.clone());
+    let brief = match &answer {
+        Some(answer) => answer.sentences.clone(),
+        None if curves => briefs().filter(|brief| !brief.is_empty()).collect(),
+        None => Vec::new(),
+    };
+    let wish = Wish { of: options.site.as_deref(), gate: options.gate };
+    let numbers = AnswerNumbers::of(&results, &run.facts, wish);
+    let is_apart = subject.as_ref().is_some_and(|subject| are_apart(&numbers, subject));
+    if !is_apart {
+        warnings.splice(0..0, page_cache::warning(&numbers, &results, &run.facts));
     }
-    let mut brief = Vec::new();
-    if about_curves {
-        chapters.extend(further);
-        brief.extend(chapters.iter().map(|chapter| chapter.brief.clone()).filter(|brief| !brief.is_empty()));
-        durations.on_page_only = true;
-        of_subject.iter_mut().for_each(|chapter| chapter.on_page_only = true);
-        if let (Some(main), Some(first)) = (&main, of_subject.first_mut()) {
-            first.title = format!("One of them: {}", main.subject.describe());
-            first.lead = main.tail.as_ref().map(Tail::text).unwrap_or_default();
-        }
-        chapters.push(durations);
-        chapters.extend(of_subject);
-        if let Some(answer) = &answer {
-            brief = answer.lead(&mut chapters);
-        }
-    } else {
-        chapters.push(durations);
-        chapters.extend(of_subject);
-        chapters.extend(further);
-    }
-    let numbers = numbers(&results, main.as_ref(), &run.facts, options, &mut warnings);
-    if !is_tour {
-        let main = numbers.parts.first().map(|part| &results[part.row]);
-        // Behind what the program itself asks to show.
-        let at = chapters.iter().position(|chapter| chapter.id == "durations").unwrap_or(0);
-        let mut chapter = throughput::chapter(&results, main);
-        if answer.is_some() {
-            chapter.iter_mut().for_each(Chapter::put_below_answer);
-        }
-        chapters.splice(at..at, chapter);
-    }
-    let causes = if is_tour { Vec::new() } else { causes::of(run) };
-    let assumptions = assumptions::of(run, &results, main.as_ref(), &causes, options.fit.level);
-    chapters.extend(assumptions::chapter(&assumptions, about_curves));
-    chapters.extend(causes::chapter(run, &causes));
-    chapters.extend(further_gates(run, main.as_ref(), options));
-    in_order_of_reading(&mut chapters, main.as_ref().filter(|_| !about_curves), &numbers, &results);
-    // Folded parts come last.
-    chapters.sort_by_key(|chapter| chapter.folded);
-    keep_apart(&mut chapters);
-    Report {
+    let mut report = Report {
         title: title(run),
         facts: run.facts.clone(),
         numbers: if are_shown(&found) { numbers } else { numbers.without_times() },
@@ -142,15 +110,83 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
         unwritten: Vec::new(),
         warnings,
         results,
-        main,
+        main: subject.map(Analysis::to_come),
         answer,
         brief,
         chapters,
-        causes,
-        assumptions,
+        causes: Vec::new(),
+        assumptions: Vec::new(),
         timed_lines: run.sites.iter().map(|site| site.line as usize).collect(),
         time,
+    };
+    if !is_apart {
+        tell(&report);
     }
+    let main = report.main.take();
+    report.main = main.map(|main| first_analysis(run, main.subject, options));
+    if is_apart {
+        with_steps_apart(&mut report, options);
+    }
+    let about_curves = report.answer.is_some() || curves;
+    analysed(&mut report, (run, options), (further, about_curves), is_tour);
+    report
+}
+
+/// Puts into a report what laws and causes say; `further` are chapters that go first where the run is about them.
+fn analysed(
+    report: &mut Report,
+    (run, options): (&Run, &ReportOptions),
+    (further, about_curves): (Vec<Chapter>, bool),
+    is_tour: bool,
+) {
+    let (results, main, numbers) = (&report.results, report.main.as_ref(), &report.numbers);
+    let mut chapters = std::mem::take(&mut report.chapters);
+    let mut durations =
+        Chapter::new("durations", "All durations", "Every place of the program that was timed.")
+            .with([], [table::sites(run, results, main)])
+            .repeating();
+    let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
+    if !is_tour {
+        of_subject.extend(single_operations(run, main.map(|main| &main.subject), &options.fit));
+    }
+    if about_curves {
+        chapters.extend(further);
+        durations.on_page_only = true;
+        of_subject.iter_mut().for_each(|chapter| chapter.on_page_only = true);
+        if let (Some(main), Some(first)) = (main, of_subject.first_mut()) {
+            first.title = format!("One of them: {}", main.subject.describe());
+            first.lead = main.tail.as_ref().map(Tail::text).unwrap_or_default();
+        }
+        chapters.push(durations);
+        chapters.extend(of_subject);
+        if let Some(answer) = &report.answer {
+            answer.lead(&mut chapters);
+        }
+    } else {
+        chapters.push(durations);
+        chapters.extend(of_subject);
+        chapters.extend(further);
+    }
+    if !is_tour {
+        let part = numbers.parts.first().map(|part| &results[part.row]);
+        // Behind what the program itself asks to show.
+        let at = chapters.iter().position(|chapter| chapter.id == "durations").unwrap_or(0);
+        let mut chapter = throughput::chapter(results, part);
+        if report.answer.is_some() {
+            chapter.iter_mut().for_each(Chapter::put_below_answer);
+        }
+        chapters.splice(at..at, chapter);
+    }
+    let causes = if is_tour { Vec::new() } else { causes::of(run) };
+    let assumptions = assumptions::of(run, results, main, &causes, options.fit.level);
+    chapters.extend(assumptions::chapter(&assumptions, about_curves));
+    chapters.extend(causes::chapter(run, &causes));
+    chapters.extend(further_gates(run, main, options));
+    in_order_of_reading(&mut chapters, main.filter(|_| !about_curves), numbers, results);
+    // Folded parts come last.
+    chapters.sort_by_key(|chapter| chapter.folded);
+    keep_apart(&mut chapters);
+    (report.chapters, report.causes, report.assumptions) = (chapters, causes, assumptions);
 }
 
 /// What is analysed first: what was asked for, else what carries the most time, of safe writes the calls that make them so.
@@ -216,27 +252,23 @@ fn title(run: &Run) -> String {
     if run.facts.name.is_empty() { "run".into() } else { run.facts.name.clone() }
 }
 
-/// The numbers of the answer, with a warning before all others where they are of memory. Of what only a user wishes to see as a gate no row has the steps: those are analysed anyway.
-fn numbers(
-    rows: &[ResultRow],
-    main: Option<&Analysis>,
-    facts: &Facts,
-    options: &ReportOptions,
-    warnings: &mut Vec<Warning>,
-) -> AnswerNumbers {
+/// Whether a user wishes to see as a gate what no row has the steps of.
+fn are_apart(numbers: &AnswerNumbers, subject: &Subject) -> bool {
+    let is_gate = subject.gate && subject.ranks.len() > 1;
+    is_gate && matches!(numbers.parts.as_slice(), [part] if part.value != AnswerValue::Step)
+}
+
+/// Gives the numbers of a report the steps that no row has: those are analysed anyway.
+fn with_steps_apart(report: &mut Report, options: &ReportOptions) {
     let wish = Wish { of: options.site.as_deref(), gate: options.gate };
-    let mut found = AnswerNumbers::of(rows, facts, wish);
-    if let ([part], Some(main)) = (found.parts.as_mut_slice(), main)
-        && main.subject.gate
-        && main.subject.ranks.len() > 1
-        && part.value != AnswerValue::Step
-    {
+    let mut found = AnswerNumbers::of(&report.results, &report.facts, wish);
+    if let ([part], Some(main)) = (found.parts.as_mut_slice(), &report.main) {
         (part.value, part.from_schedule) = (AnswerValue::Step, main.subject.from_schedule);
         part.count = main.subject.steps.len() as u64;
         (part.quantiles_seconds, part.intervals) = (main.quantiles.clone(), main.intervals.clone());
     }
-    warnings.splice(0..0, page_cache::warning(&found, rows, facts));
-    found
+    report.warnings.splice(0..0, page_cache::warning(&found, &report.results, &report.facts));
+    report.numbers = if are_shown(&report.judgements) { found } else { found.without_times() };
 }
 
 /// The answer that the program declares, unless a place was asked for; a warning where it cannot be given.
@@ -278,7 +310,9 @@ fn of_counted(run: &Run, mut warnings: Vec<Warning>, options: &ReportOptions) ->
         ));
     }
     let results = results::of_run(run);
-    let numbers = numbers(&results, None, &run.facts, options, &mut warnings);
+    let wish = Wish { of: options.site.as_deref(), gate: options.gate };
+    let numbers = AnswerNumbers::of(&results, &run.facts, wish);
+    warnings.splice(0..0, page_cache::warning(&numbers, &results, &run.facts));
     // The sentence is about the row that the numbers are of.
     let (chapters, brief) = views::counted(run, numbers.parts.first().map(|part| &results[part.row]));
     Report {

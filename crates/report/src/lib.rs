@@ -59,7 +59,7 @@ mod wrap;
 pub use analysis::Analysis;
 pub use answers::{Answer, AnswerForm};
 pub use assumptions::{Assumed, Assumption};
-pub use build::{ReportOptions, build};
+pub use build::{ReportOptions, build, build_telling};
 pub use by_clock::ByClock;
 pub use cause_words::words_of_cause;
 pub use causes::Slowness;

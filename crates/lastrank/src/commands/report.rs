@@ -52,6 +52,11 @@ pub struct Told {
 }
 
 impl Told {
+    /// Whether a first screen is all that is told.
+    pub fn is_screen(self) -> bool {
+        !self.verbose && !self.one_line
+    }
+
     /// The result of a run in `file` as so much text.
     pub fn of(self, report: &Report, file: &Path, page: Option<&Path>) -> String {
         let (run, page) = (file.display().to_string(), page.map(|page| page.display().to_string()));

@@ -85,6 +85,13 @@ impl Report {
         canvas.text() + &foot.text()
     }
 
+    /// How a first screen begins, down to the warnings: all that is known before laws are fitted.
+    pub fn first_lines(&self, options: ScreenOptions) -> String {
+        let mut canvas = Canvas::new(options);
+        self.said_first(&mut canvas);
+        canvas.text()
+    }
+
     /// The answer in one line: rate, median, p99, errors, whether to trust it.
     pub fn one_line(&self) -> String {
         let mut parts = Vec::new();
@@ -113,8 +120,8 @@ impl Report {
         format!("{}: {}{sign}\n", self.title, parts.join(", "))
     }
 
-    /// What stands above the table; `in_table`: that has the interval of p99.
-    fn head(&self, canvas: &mut Canvas, in_table: bool) {
+    /// What needs no law: what ran, how it went, the answer, warnings.
+    fn said_first(&self, canvas: &mut Canvas) -> AnswerSign {
         let elapsed = if self.facts.elapsed_s > 0.0 { time(self.facts.elapsed_s) } else { String::new() };
         canvas.ends(Tone::Strong, &answer::title(self), &elapsed);
         let (sign, text) = answer::outcome(self);
@@ -132,6 +139,12 @@ impl Report {
         }
         // Whoever reads one line more than the outcome reads the answer; what limits it follows.
         self.warn(canvas);
+        sign
+    }
+
+    /// What stands above the table; `in_table`: that has the interval of p99.
+    fn head(&self, canvas: &mut Canvas, in_table: bool) {
+        let sign = self.said_first(canvas);
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             // No law gives a tick to a run that did not do what it was asked to.
             let (mark, tone) = match (sign, tone) {
@@ -226,6 +239,29 @@ mod tests {
             assert!(text.lines().count() <= MOST_LINES, "{text}");
             assert!(text.lines().all(|line| width(line) <= columns), "{text}");
             insta::assert_snapshot!(format!("example_{columns}"), text);
+        }
+    }
+
+    #[test]
+    fn the_first_lines_are_told_before_laws_are_fitted_and_begin_the_screen() {
+        for (ranks, broken) in [(1, false), (16, false), (2, true)] {
+            let mut run = samples::example::parallel_write(ranks, 200, 7);
+            run.samples.iter_mut().filter(|one| broken && one.site == 2).for_each(|one| one.errno = 28);
+            run.facts.warnings.push(Warning {
+                code: "x".into(),
+                text: "it is so".into(),
+                ..Warning::default()
+            });
+            let options = ScreenOptions { width: 70, colour: false };
+            let mut first = String::new();
+            let report = crate::build_telling(&run, &ReportOptions::default(), |report| {
+                assert!(report.main.as_ref().is_none_or(|main| main.tail.is_none() && main.far.is_none()));
+                first = report.first_lines(options);
+            });
+            let text = report.first_screen(FILES, options);
+            assert!(text.starts_with(&first), "{first}\n{text}");
+            let said = if broken { "operations failed" } else { "0 errors" };
+            assert!(first.contains(said) && first.ends_with("It is so\n"), "{first}");
         }
     }
 

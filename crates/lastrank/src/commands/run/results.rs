@@ -17,6 +17,7 @@ use crate::commands::explain::things;
 use crate::commands::report::{Told, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::program::Planned;
+use crate::screen::Screen;
 use crate::{kept_answer, output, written};
 
 /// How long ranks of a killed run may still be there.
@@ -277,7 +278,16 @@ pub fn deliver(
     output::print_whole(&outcome.printed)?;
     // A quiet run without a page needs no analysis; `lastrank report` can make it later.
     let read = paths.page.is_some() || args.append.is_some() || args.json || !args.quiet;
-    let mut report = read.then(|| report::build(&outcome.run, &report_options(paths, args)));
+    let told = Told { verbose: args.verbose, one_line: args.one_line };
+    let mut screen = Screen::default();
+    // That the samples are not where they should be is in these lines as well, and is known with the rest.
+    let begins = stored && told.is_screen() && !args.quiet && !args.json;
+    let tell = |report: &report::Report| {
+        if begins {
+            screen.begin(&report.first_lines(output::screen_options()));
+        }
+    };
+    let mut report = read.then(|| report::build_telling(&outcome.run, &report_options(paths, args), tell));
     if let (true, Some(report)) = (stored, &report) {
         kept_answer::keep(&paths.run, &outcome.run.facts, &report.numbers);
     }
@@ -301,8 +311,7 @@ pub fn deliver(
     if let (true, Some(report)) = (args.json, &report) {
         output::json(&document(report, with(&args.with), (&paths.run, paths.page.as_deref())))?;
     } else if let (false, Some(report)) = (args.quiet, &report) {
-        let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print_screen(&told.of(report, &paths.run, paths.page.as_deref()))?;
+        screen.finish(&told.of(report, &paths.run, paths.page.as_deref()))?;
     }
     // On one terminal the screen has told it already.
     if !(output::is_one_terminal() && !args.quiet && !args.json && !args.one_line) {
@@ -375,15 +384,21 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         std::thread::sleep(Duration::from_millis(100));
     }
     let run = store::read(&parts)?;
-    let report = report::build(&run, &report_options(paths, args));
+    let told = Told { verbose: args.verbose, one_line: args.one_line };
+    let mut screen = Screen::default();
+    let tell = |report: &report::Report| {
+        if told.is_screen() && !args.quiet && !args.json {
+            screen.begin(&report.first_lines(output::screen_options()));
+        }
+    };
+    let report = report::build_telling(&run, &report_options(paths, args), tell);
     if let Some(path) = &paths.page {
         write_page(&report, path)?;
     }
     if args.json {
         output::json(&document(&report, with(&args.with), (&parts, paths.page.as_deref())))?;
     } else if !args.quiet {
-        let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print_screen(&told.of(&report, &parts, paths.page.as_deref()))?;
+        screen.finish(&told.of(&report, &parts, paths.page.as_deref()))?;
     }
     args.append.iter().try_for_each(|path| append::append(&report, &parts, path))
 }
