@@ -40,6 +40,10 @@ pub(super) fn clauses() -> Vec<Clause> {
             "single values",
             "These are single values, not maxima: --model gpd fits those beyond a threshold",
         ),
+        neutral(
+            "single values",
+            "If each is one measurement, not the largest of several: --model gpd fits those beyond a threshold",
+        ),
     ];
     all.extend(advice());
     all

@@ -113,7 +113,43 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         false => "",
     };
     // Their least is the p99 of the operation, which the table has.
-    Some(format!("Slowest 1% of {what}{from}: {}.", parts.join(", ")))
+    let without = without_wait(report).unwrap_or_default();
+    Some(format!("Slowest 1% of {what}{from}: {}.{without}", parts.join(", ")))
+}
+
+/// What the median of the answer is less its wait for a processor, as the tables and the JSON have it; none where that is
+/// the same to the digits of a screen.
+fn without_wait(report: &Report) -> Option<String> {
+    let main = answer::subject(report)?;
+    let (with, without) = (main.summary.as_ref()?.median, main.corrected.as_ref()?.median);
+    (time(with) != time(without)).then(|| format!(" Without CPU wait the median is {}.", time(without)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ReportOptions, ScreenOptions, WrittenFiles, build};
+
+    #[test]
+    fn the_median_without_the_wait_for_a_processor_stands_beside_the_causes() {
+        let mut run = samples::example::parallel_write(1, 400, 7);
+        let screen = |run: &samples::Run| {
+            let report = build(run, &ReportOptions::default());
+            let text = report.first_screen(
+                WrittenFiles { run: "run.parquet", page: None },
+                ScreenOptions { width: 100, colour: false },
+            );
+            (text.split_whitespace().collect::<Vec<_>>().join(" "), report)
+        };
+        assert!(!screen(&run).0.contains("Without CPU wait"));
+        for sample in run.samples.iter_mut().filter(|sample| sample.duration_ps > 0) {
+            sample.queue_ns = sample.duration_ps / 4_000;
+        }
+        let (text, report) = screen(&run);
+        let less = report.main.as_ref().and_then(|main| main.corrected.as_ref()).expect("a correction");
+        let told = format!("Without CPU wait the median is {}.", time(less.median));
+        assert!(text.contains(&told) && text.contains("Slowest 1% of"), "{text}");
+    }
 }
 
 /// Which rank stands out; none of one rank, or of too few values.

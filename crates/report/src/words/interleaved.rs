@@ -80,7 +80,7 @@ pub fn text(of: &Interleaving) -> String {
         let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { continue };
         let gap = " ".repeat(widest.saturating_sub(crate::table::width(&arm.what)));
         text += &format!(
-            "  {letter}  {}{gap}  {} ({} to {}, {} runs)\n",
+            "  {letter}  {}{gap}  {} (fastest {}, slowest {}; {} runs)\n",
             arm.what,
             duration(crate::quantile(&sorted, 0.5)),
             duration(*least),
