@@ -179,8 +179,16 @@ def test_a_pipe_has_no_escape_sequences_but_by_force(program: Path, folder: Path
 
 
 def test_the_tour_of_a_machine_fits(program: Path, folder: Path) -> None:
-    """Its lines come one by one, and the last ones tell what was left out; of this machine, so that none is kept."""
-    found = show([program, "try", "--limit", "5", "-o", "none"], 60, folder)
-    assert found.status == 0, found.text
+    """Its lines come one by one; of this machine, so that none is kept. The answer is among the last 24, and `-v` has all."""
+    for columns in (60, 80):
+        found = show([program, "try", "--limit", "5", "-o", "none"], columns, folder)
+        assert found.status == 0, found.text
+        assert_fits(found)
+        last = found.text.rstrip().splitlines()[-24:]
+        assert any(line.startswith("Typical: a load from L1") for line in last), found.text
+        assert any("typical" in line and "max" in line for line in last), found.text
+        assert "Tail: what" not in found.text and "-v" in " ".join(last), found.text
+    found = show([program, "try", "--limit", "5", "-o", "none", "-v"], 60, folder)
+    assert found.status == 0 and "Tail: what" in found.text, found.text
     assert_fits(found)
     assert "L1 cache" in found.text

@@ -484,6 +484,9 @@ pub struct TryArgs {
     /// The page; `none`: make none [default: next to the run file]
     #[arg(long, value_name = "FILE")]
     pub report: Option<PathBuf>,
+    /// All of it, where a terminal has a choice of rungs
+    #[arg(short, long)]
+    pub verbose: bool,
     /// The result as JSON (schema lastrank.tour/1)
     #[arg(long)]
     pub json: bool,

@@ -125,6 +125,18 @@ fn without_wait(report: &Report) -> Option<String> {
     (time(with) != time(without)).then(|| format!(" Without CPU wait the median is {}.", time(without)))
 }
 
+/// Which rank stands out; none of one rank, or of too few values.
+pub(super) fn rank(report: &Report) -> Option<String> {
+    let main = answer::subject(report)?;
+    if let Some(found) = &main.targets {
+        return Some(words::targets::first(found, &|rank| report.facts.name_of_rank(rank)));
+    }
+    // The groups of ranks are called by their numbers.
+    let name =
+        |group: &str| group.parse().map_or_else(|_| group.into(), |rank| report.facts.name_of_rank(rank));
+    crate::groups::ranks_answer(main.groups.as_ref()?, &name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -150,16 +162,4 @@ mod tests {
         let told = format!("Without CPU wait the median is {}.", time(less.median));
         assert!(text.contains(&told) && text.contains("Slowest 1% of"), "{text}");
     }
-}
-
-/// Which rank stands out; none of one rank, or of too few values.
-pub(super) fn rank(report: &Report) -> Option<String> {
-    let main = answer::subject(report)?;
-    if let Some(found) = &main.targets {
-        return Some(words::targets::first(found, &|rank| report.facts.name_of_rank(rank)));
-    }
-    // The groups of ranks are called by their numbers.
-    let name =
-        |group: &str| group.parse().map_or_else(|_| group.into(), |rank| report.facts.name_of_rank(rank));
-    crate::groups::ranks_answer(main.groups.as_ref()?, &name)
 }

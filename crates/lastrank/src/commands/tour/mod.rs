@@ -1,6 +1,7 @@
 //! `lastrank try`: this machine from L1 to fsync, one rung a line.
 
 mod lines;
+mod short;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -14,7 +15,7 @@ use crate::commands::redact::sections;
 use crate::commands::report::write_page;
 use crate::commands::run::{stamped, versions};
 use crate::exit::Status;
-use crate::{built, output};
+use crate::{built, output, terminal};
 
 /// Climb the ladder, printing each rung as it is done; keep every sample, write the page.
 pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
@@ -28,14 +29,19 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let (samples, page) = places(args)?;
     built::warn();
     let described = machine::describe_before(&[directory]);
+    // On a terminal as much as it has room for; whoever reads a pipe has all.
+    let columns = terminal::columns().unwrap_or(usize::MAX);
+    let is_short = !args.verbose && terminal::is_watched(terminal::Stream::Output);
     if !args.json {
-        output::print(&format!("{}\n\n{}", machine::lines(&described).join("\n"), lines::heading()))?;
+        let heading = if is_short { short::heading() } else { lines::heading() };
+        output::print(&format!("{}\n\n{heading}", machine::lines(&described).join("\n")))?;
     }
     let started = SystemTime::now();
     let mut lost = Ok(());
     let found = tour(&described, directory, Duration::from_secs(args.limit), &mut |progress| {
         if let (TourProgress::Rung(rung), false, true) = (progress, args.json, lost.is_ok()) {
-            lost = output::print(&lines::rung(rung));
+            let line = if is_short { short::rung(rung, columns) } else { Some(lines::rung(rung)) };
+            lost = line.map_or(Ok(()), |line| output::print(&line));
         }
     });
     lost?;
@@ -43,6 +49,8 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let warnings = warnings(&described, &after, &found.facts);
     if args.json {
         output::json(&found.facts)?;
+    } else if is_short {
+        output::print(&short::after(&found.facts, &warnings, "-v"))?;
     } else {
         output::print(&lines::after(&found.facts, &warnings))?;
     }
@@ -52,7 +60,8 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
         .with_context(|| format!("the samples could not be kept in {}", samples.display()))?;
     // All rungs with what one operation is, and figures of their tails.
     let file = report::file_argument(&samples.display().to_string());
-    let mut text = format!("\nNext:   lastrank report {file} -v\nRun:    {}\n", samples.display());
+    let gap = if is_short { "" } else { "\n" };
+    let mut text = format!("{gap}Next:   lastrank report {file} -v\nRun:    {}\n", samples.display());
     if let Some(page) = page {
         write_page(&report::build(&run, &report::ReportOptions::default()), &page)?;
         text += &format!("Report: {}\n", page.display());
