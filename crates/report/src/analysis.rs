@@ -3,7 +3,7 @@
 use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
 use tail::Series;
-use tail::groups::{Groups, compare_groups};
+use tail::groups::{Groups, compare_numbered};
 use tail::latency::Latency;
 use tail::targets::Targets;
 
@@ -116,6 +116,6 @@ fn ranks_alone(subject: &Subject, level: f64) -> Option<Groups> {
     if subject.gate || subject.ranks.len() < 2 {
         return None;
     }
-    let names: Vec<String> = subject.steps.iter().map(|step| step.last.to_string()).collect();
-    compare_groups(&subject.values(), &names, level).ok()
+    let ranks: Vec<u32> = subject.steps.iter().map(|step| step.last).collect();
+    compare_numbered(&subject.values(), &ranks, level).ok()
 }

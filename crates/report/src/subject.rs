@@ -278,8 +278,9 @@ impl SampledPlace {
 /// In the order of their first sites.
 fn places(run: &Run) -> Vec<SampledPlace> {
     let mut time: BTreeMap<u32, u128> = BTreeMap::new();
-    for sample in &run.samples {
-        *time.entry(sample.site).or_default() += u128::from(sample.duration_ps);
+    for alike in run.samples.chunk_by(|a, b| a.site == b.site) {
+        let sum: u128 = alike.iter().map(|sample| u128::from(sample.duration_ps)).sum();
+        *time.entry(alike[0].site).or_default() += sum;
     }
     let mut places: Vec<SampledPlace> = Vec::new();
     let mut index: HashMap<PlaceKey, usize> = HashMap::new();
@@ -325,8 +326,9 @@ fn known(places: &[SampledPlace]) -> String {
 /// The samples of each rank, in time order where they come from several sites.
 fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
     let mut of_rank: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    for sample in run.samples.iter().filter(|sample| sites.binary_search(&sample.site).is_ok()) {
-        of_rank.entry(sample.rank).or_default().push(sample);
+    let places = run.samples.chunk_by(|a, b| (a.site, a.rank) == (b.site, b.rank));
+    for alike in places.filter(|alike| sites.binary_search(&alike[0].site).is_ok()) {
+        of_rank.entry(alike[0].rank).or_default().extend(alike);
     }
     if sites.len() > 1 {
         of_rank.values_mut().for_each(|samples| samples.sort_by_key(|sample| sample.start_ns));

@@ -70,6 +70,7 @@ impl Place {
         let mut batches: Vec<Vec<u32>> = vec![Vec::new(); places.len()];
         let mut spans = vec![(u64::MAX, 0u64); places.len()];
         let mut ranks: Vec<BTreeSet<u32>> = vec![BTreeSet::new(); places.len()];
+        let mut last: Vec<Option<u32>> = vec![None; places.len()];
         let mut bytes: Vec<Option<(u64, u32)>> = vec![None; places.len()];
         let mut equal = vec![true; places.len()];
         for sample in &run.samples {
@@ -86,7 +87,10 @@ impl Place {
             place.total_s += sample.seconds();
             place.waited_s += sample.queue_ns as f64 * 1e-9;
             batches[at].push(batch);
-            ranks[at].insert(sample.rank);
+            if last[at] != Some(sample.rank) {
+                ranks[at].insert(sample.rank);
+                last[at] = Some(sample.rank);
+            }
             let begin_ps = sample.start_ns.saturating_mul(1000);
             place.busy.push((begin_ps, begin_ps.saturating_add(sample.duration_ps)));
             let (begin, end) = &mut spans[at];
@@ -172,7 +176,8 @@ impl Place {
 
 /// Stretches of time that overlap or meet as one, ascending.
 pub(crate) fn together(mut stretches: Vec<(u64, u64)>) -> Vec<(u64, u64)> {
-    stretches.sort_unstable();
+    // Those of a rank come in order mostly, of which a stable sort makes use.
+    stretches.sort();
     let mut apart: Vec<(u64, u64)> = Vec::new();
     for (begin, end) in stretches {
         match apart.last_mut() {

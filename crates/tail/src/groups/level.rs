@@ -31,13 +31,13 @@ pub(super) fn of_all(values: &[f64], groups: &[usize], count: usize) -> Vec<f64>
     // Where few groups are left, as when a slow one is not through yet, their own level is not that of all.
     let is_of_all = |at: &usize| held[*at] as f64 >= BY_TURNS * count as f64;
     let whole: Vec<usize> = (0..windows).filter(is_of_all).collect();
-    (0..windows)
-        .flat_map(|at| {
-            let level =
-                of_groups(bounds(nearest(&whole, at)).map(|value| (groups[value], values[value])).collect());
-            std::iter::repeat_n(level, bounds(at).len())
-        })
-        .collect()
+    let mut levels = Vec::with_capacity(length);
+    let mut space = Space::default();
+    for at in 0..windows {
+        let level = space.level(bounds(nearest(&whole, at)).map(|value| (groups[value], values[value])));
+        levels.resize(bounds(at).end, level);
+    }
+    levels
 }
 
 /// The one that is nearest, of two the first; `at` itself where there is none. They ascend.
@@ -47,14 +47,29 @@ fn nearest(whole: &[usize], at: usize) -> usize {
     around.iter().min_by_key(|one| one.abs_diff(at)).copied().unwrap_or(at)
 }
 
-fn of_groups(mut values: Vec<(usize, f64)>) -> f64 {
-    values.sort_unstable_by_key(|one| one.0);
-    let own = values.chunk_by(|a, b| a.0 == b.0).map(|one| {
-        let mut own: Vec<f64> = one.iter().map(|one| one.1).collect();
-        median(&mut own)
-    });
-    let mut medians: Vec<f64> = own.collect();
-    median(&mut medians)
+/// What the medians of one window after another take.
+#[derive(Default)]
+struct Space {
+    values: Vec<(usize, f64)>,
+    own: Vec<f64>,
+    medians: Vec<f64>,
+}
+
+impl Space {
+    /// The median of the medians of groups.
+    fn level(&mut self, values: impl Iterator<Item = (usize, f64)>) -> f64 {
+        let Space { values: all, own, medians } = self;
+        all.clear();
+        all.extend(values);
+        all.sort_unstable_by_key(|one| one.0);
+        medians.clear();
+        for group in all.chunk_by(|a, b| a.0 == b.0) {
+            own.clear();
+            own.extend(group.iter().map(|one| one.1));
+            medians.push(median(own));
+        }
+        median(medians)
+    }
 }
 
 #[cfg(test)]

@@ -101,24 +101,65 @@ pub fn compare_groups(values: &[f64], names: &[String], level: f64) -> Result<Gr
     if values.is_empty() {
         return Err(Error::TooFew { found: 0, needed: 1 });
     }
-    let mut members: Vec<Member> = Vec::new();
+    let mut own: Vec<&str> = Vec::new();
     let mut known = std::collections::HashMap::new();
-    let mut groups = Vec::with_capacity(names.len());
-    for (value, name) in values.iter().zip(names) {
-        let group = *known.entry(name.as_str()).or_insert_with(|| {
-            members.push(Member { name, ..Member::default() });
-            members.len() - 1
-        });
-        groups.push(group);
-        members[group].values.push(*value);
+    let groups = names.iter().map(|name| {
+        *known.entry(name.as_str()).or_insert_with(|| {
+            own.push(name);
+            own.len() - 1
+        })
+    });
+    let groups = groups.collect();
+    Ok(of_groups(values, groups, &own, level))
+}
+
+/// The same of groups that are called by numbers, such as ranks.
+///
+/// # Errors
+/// As [`compare_groups`].
+pub fn compare_numbered(values: &[f64], numbers: &[u32], level: f64) -> Result<Groups, Error> {
+    argument::confidence_level(level)?;
+    if values.len() != numbers.len() {
+        let (left, right) = (numbers.len(), values.len());
+        return Err(Error::Lengths { what: "numbers of groups and values", left, right });
     }
+    if values.is_empty() {
+        return Err(Error::TooFew { found: 0, needed: 1 });
+    }
+    let mut own: Vec<u32> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    // Values of one come together, or all take turns: a number looked up is soon asked for again.
+    let mut recent = [None; 64];
+    let groups = numbers.iter().map(|number| {
+        let slot = &mut recent[*number as usize % 64];
+        match *slot {
+            Some((looked_up, at)) if looked_up == *number => at,
+            _ => {
+                let at = *known.entry(*number).or_insert_with(|| {
+                    own.push(*number);
+                    own.len() - 1
+                });
+                *slot = Some((*number, at));
+                at
+            }
+        }
+    });
+    let groups = groups.collect();
+    let names: Vec<String> = own.iter().map(u32::to_string).collect();
+    Ok(of_groups(values, groups, &names.iter().map(String::as_str).collect::<Vec<_>>(), level))
+}
+
+/// Compares groups by their indices in `names`, in which they stand as they first come.
+fn of_groups(values: &[f64], groups: Vec<usize>, names: &[&str], level: f64) -> Groups {
+    let mut members: Vec<Member> = names.iter().map(|name| Member { name, ..Member::default() }).collect();
+    values.iter().zip(&groups).for_each(|(value, group)| members[*group].values.push(*value));
     let positive = values.iter().all(|value| *value > 0.0);
     let plain: Vec<f64> = values.iter().map(|value| if positive { value.ln() } else { *value }).collect();
     let levels = level::of_all(&plain, &groups, members.len());
     for ((value, level), group) in plain.iter().zip(levels).zip(groups) {
         members[group].residuals.push(value - level);
     }
-    Ok(of_members(&members, level, FEWEST))
+    of_members(&members, level, FEWEST)
 }
 
 /// A group before it is compared.
@@ -413,6 +454,18 @@ mod tests {
         }
         // 0.5% of 200 is 1; more than 5 has a probability of 0.0005.
         assert!(wrong <= 5 && found >= 195, "{wrong} {found}");
+    }
+
+    #[test]
+    fn numbers_are_names_of_groups() {
+        let mut random = Xoshiro::new(5);
+        let numbers: Vec<u32> = (0..3_000).map(|n| [7, 71, 1, 135][n * n % 7 % 4]).collect();
+        let values: Vec<f64> =
+            numbers.iter().map(|one| random.normal().exp() * f64::from(1 + one % 2)).collect();
+        let names: Vec<String> = numbers.iter().map(u32::to_string).collect();
+        let by_names = compare_groups(&values, &names, 0.95).unwrap();
+        assert_eq!(compare_numbered(&values, &numbers, 0.95).unwrap(), by_names);
+        assert_eq!(by_names.groups.iter().map(|one| one.n).sum::<usize>(), 3_000);
     }
 
     #[test]
