@@ -405,9 +405,8 @@ fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
             last: sample.rank,
         })
         .collect();
-    let failed = total - steps.len();
     not_below_the_quickest(&mut steps);
-    Subject { steps, failed, from_schedule, ..whole }
+    Subject { failed: total - steps.len(), steps, from_schedule, ..whole }
 }
 
 #[cfg(test)]
