@@ -14,7 +14,8 @@ const FEWEST_FOR_WIDTH: f64 = 10.0;
 ///
 /// The ranks are those of independent values (binomial; David, Nagaraja 2003, 7.1), as many as the values are worth:
 /// n / τ, where τ is the variance of the share of slower values in the order in which they began, beside that of
-/// independent ones; 1 unless a test at 1% shows that slower values, or those above the median, come together
+/// independent ones. It is at least that of an autoregression whose neighbours resemble each other as these do; where a test
+/// at 1% shows that slower values, or those above the median, come together, at least that of these places
 /// ([`tail::independence::exceedances`]).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct QuantileInterval {
@@ -113,7 +114,7 @@ mod tests {
     fn interval(values: &[u64], p: f64) -> QuantileInterval {
         let mut sorted = values.to_vec();
         sorted.sort_unstable();
-        let order = InOrder::of(values, None, sorted[sorted.len() / 2]);
+        let order = InOrder::of(values, None, &sorted);
         of(&order, &sorted, p, |value| value as f64).expect("values")
     }
 
@@ -127,9 +128,36 @@ mod tests {
             covered += usize::from(lower <= 0.9e9 && 0.9e9 <= upper);
             independent += usize::from(found.effective_n == 2_000.0);
         }
-        // Two tests of 1% each.
-        assert!(independent >= 190, "{independent}");
+        // Two tests of 1% each, one of 2.3%.
+        assert!(independent >= 184, "{independent}");
         assert!((180..=200).contains(&covered), "{covered}");
+    }
+
+    #[test]
+    fn intervals_of_few_values_that_resemble_their_neighbours_hold_the_median_or_are_not_given() {
+        let of = |n: usize, phi: f64| {
+            let (mut given, mut covered) = (0, 0);
+            for seed in 0..400 {
+                let mut random = tail::Xoshiro::new(seed);
+                let mut state = random.normal();
+                let mut next = || {
+                    state = phi * state + (1.0 - phi * phi).sqrt() * random.normal();
+                    (1e9 * (0.3 * state).exp()) as u64
+                };
+                let found = interval(&(0..n).map(|_| next()).collect::<Vec<u64>>(), 0.5);
+                let (Some(lower), Some(upper)) = (found.lower_seconds, found.upper_seconds) else { continue };
+                given += 1;
+                covered += usize::from(lower <= 1e9 && 1e9 <= upper);
+            }
+            (given, covered as f64 / given as f64)
+        };
+        // Where no dependence was allowed for that a test does not show, 80 and 87% of the intervals held it.
+        for (n, phi, least) in
+            [(20, 0.0, 380), (20, 0.6, 120), (50, 0.0, 400), (50, 0.3, 390), (50, 0.6, 370)]
+        {
+            let (given, covered) = of(n, phi);
+            assert!(given >= least && covered > 0.93, "{n} {phi}: {given} {covered}");
+        }
     }
 
     #[test]
@@ -149,7 +177,7 @@ mod tests {
         let found = interval(&values, 0.999);
         assert_eq!((found.upper_seconds, found.is_resolved()), (None, false));
         assert_eq!(found.half_width(), f64::INFINITY);
-        assert!(of(&InOrder::of(&[], None, 0), &[], 0.5, |value| value as f64).is_none());
+        assert!(of(&InOrder::of(&[], None, &[]), &[], 0.5, |value| value as f64).is_none());
     }
 
     #[test]

@@ -38,9 +38,8 @@ pub(crate) fn quantiles(
     radsort::sort(&mut sorted);
     let found = Quantiles::of_sorted(&sorted, &value);
     let reached = PROBABILITIES.iter().filter(|(_, from)| sorted.len() >= *from);
-    let median = samples::quantile_rank(sorted.len(), 0.5).map_or(0, |at| sorted[at]);
     let takers = Takers::of(who);
-    let order = InOrder::of(&in_order, takers.as_ref(), median);
+    let order = InOrder::of(&in_order, takers.as_ref(), &sorted);
     let intervals = reached.filter_map(|(p, _)| interval::of(&order, &sorted, *p, &value)).collect();
     (found, intervals)
 }

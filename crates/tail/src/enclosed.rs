@@ -1,6 +1,7 @@
 //! The order statistics that enclose a quantile of values that may depend on each other.
 
 use crate::Takers;
+use crate::alike::{Alike, alike};
 use crate::assess::quantile_interval;
 use crate::independence::{self, exceedances, is_sorted};
 
@@ -14,6 +15,8 @@ pub struct InOrder<'a, T> {
     takers: Option<&'a Takers>,
     /// Whether those above the median come together: all quantiles then allow for dependence.
     shown: bool,
+    /// How much neighbours resemble each other, shown or not.
+    alike: Alike,
 }
 
 /// Where the ends of the interval of a quantile are among the ascending values.
@@ -28,16 +31,18 @@ pub struct Enclosed {
 }
 
 impl<'a, T: PartialOrd + Copy> InOrder<'a, T> {
-    /// Of values as they came, with who took them and their median.
-    pub fn of(values: &'a [T], takers: Option<&'a Takers>, median: T) -> Self {
+    /// Of values as they came, with who took them, and the same values in ascending order.
+    pub fn of(values: &'a [T], takers: Option<&'a Takers>, sorted: &[T]) -> Self {
         // The order of sorted values is not that in which they came.
         let (values, takers) = if is_sorted(values) { (&[][..], None) } else { (values, takers) };
-        Self { values, takers, shown: exceedances(&is_above(values, median), takers).shown }
+        let median = sorted.get(sorted.len().saturating_sub(1) / 2);
+        let shown = median.is_some_and(|median| exceedances(&is_above(values, *median), takers).shown);
+        Self { values, takers, shown, alike: alike(values, takers, sorted) }
     }
 
     /// The interval, of coverage `level`, of the quantile `p` of `n` values, which is `quantile`.
     pub fn enclosed(&self, n: usize, (p, quantile): (f64, T), level: f64) -> Enclosed {
-        let effective = n as f64 / self.inflation(quantile);
+        let effective = n as f64 / self.inflation(quantile).max(self.alike.inflation(p, n));
         let worth = (effective.round() as usize).max(1);
         let (lower, upper) = quantile_interval(worth, p, level);
         let scale = n as f64 / worth as f64;

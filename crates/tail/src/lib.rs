@@ -43,6 +43,7 @@ mod surface;
 mod takers;
 
 pub mod alarm;
+mod alike;
 pub mod assess;
 pub mod binned;
 pub mod bootstrap;

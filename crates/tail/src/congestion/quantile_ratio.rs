@@ -83,7 +83,7 @@ pub(super) fn ratios<const N: usize>(
     level: f64,
 ) -> [Option<QuantileRatio>; N] {
     let ends = |series: &Series| {
-        let order = InOrder::of(series.values(), series.takers(), series.measured(0.5));
+        let order = InOrder::of(series.values(), series.takers(), series.sorted());
         probabilities.map(|p| {
             let reached = p <= 0.5 || series.len() as f64 * (1.0 - p) >= 1.0 - 1e-9;
             reached.then(|| Ends::of(series, &order, p, level))
