@@ -121,7 +121,7 @@ fn steps() -> Vec<Clause> {
         neutral("last rank", "there {} later than the other"),
         sentence(
             "last rank",
-            "Rank {} was last in {}% of the {what} ({} to {}%); an equal share is {}% (p {})",
+            "Rank {} was last in {}% of the {what} ({} to {}%); an equal share is {}% (p {*})",
             |read, asked| Sentence(is_last(read, asked, 0)),
         ),
         neutral("picture", "write  {*}"),

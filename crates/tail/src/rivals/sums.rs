@@ -50,7 +50,16 @@ impl LaneWork for LogExcesses<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Vec<f64> {
-        self.u.iter().map(|u| lanes::ln_1p::<A>(u / self.d)).collect()
+        let mut all = Vec::with_capacity(self.u.len());
+        let mut logs = [0.0; BLOCK];
+        for values in self.u.chunks(BLOCK) {
+            // In a loop over an array: that of `collect` is a function of its own, which has no wide instructions.
+            let mut row = [0.0; BLOCK];
+            row[..values.len()].copy_from_slice(values);
+            logs.iter_mut().zip(&row).for_each(|(log, u)| *log = lanes::ln_1p::<A>(u / self.d));
+            all.extend_from_slice(&logs[..values.len()]);
+        }
+        all
     }
 }
 
