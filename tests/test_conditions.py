@@ -126,3 +126,17 @@ def test_what_is_judged_elsewhere_says_where(program: Path, tmp_path: Path) -> N
         assert told.returncode == 2 and wanted in " ".join(told.stderr.split()), told.stderr
     told = call(program, tmp_path, "plan-runs", "p99 < 5ms", "--law", "1ms,0.1ms,0.1")
     assert told.returncode == 2, told
+
+
+def test_bytes_of_a_block_are_those_of_its_writes(program: Path, tmp_path: Path) -> None:
+    """Calls that take longer and move none do not hide them, with the name of the block or behind it."""
+    text = """$f = fcreat("c");
+time["y"] repeat 20 { fwrite($f, 4k); fsync($f); }
+assert bw of y > 1/s;
+assert bw of "y/fwrite" > 1/s;
+assert bw > 1/s;
+fclose($f);
+delete("c");
+"""
+    status, document = run(program, tmp_path, text)
+    assert status == 0, document

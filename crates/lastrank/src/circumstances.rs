@@ -35,7 +35,8 @@ pub fn disturbed(one: &Values, other: &Values) -> Option<String> {
 /// by the kernel and the other was not.
 pub fn confined_differently(one: &Values, other: &Values) -> Option<String> {
     let by = |values: &Values| {
-        let facts = values.facts.as_ref()?;
+        // What a killed run left behind does not say.
+        let facts = values.facts.as_ref().filter(|facts| facts.complete || facts.confinement.is_some())?;
         Some(facts.confinement.as_ref().map_or(ConfinedBy::Nobody, |confinement| confinement.by))
     };
     let (a, b) = (by(one)?, by(other)?);

@@ -3,7 +3,7 @@
 use ppl::claim::Answered;
 use ppl::condition::{AskedAnswer, Compared, Estimate, Scope};
 use results::{AnswerNumbers, AnswerPart, QuantileInterval, Quantiles, ResultRow, Wish};
-use samples::{Facts, Run, SteadyFacts, SteadyRule};
+use samples::{Facts, Run, SiteKind, SteadyFacts, SteadyRule};
 
 /// Answers for the assertions of a program, of a run that may be asked to be steady by a rule.
 #[cfg(target_os = "linux")]
@@ -61,21 +61,35 @@ pub fn interval(rows: &[ResultRow], facts: &Facts, asked: &AskedAnswer) -> Optio
 fn numbers(rows: &[ResultRow], facts: &Facts, asked: &AskedAnswer) -> AnswerNumbers {
     match asked.scope {
         Scope::Run => AnswerNumbers::of(rows, facts, Wish::default()),
-        Scope::Named => AnswerNumbers::of(rows, facts, Wish { of: Some(&asked.name), gate: Some(false) }),
-        Scope::Block => {
-            let inside: Vec<ResultRow> =
-                rows.iter().filter(|row| row.labels.contains(&asked.name)).cloned().collect();
-            // What a program says that its report is about may lie in another block.
-            let found = AnswerNumbers::of(&inside, facts, Wish::default());
-            match found.parts.is_empty() {
-                true => AnswerNumbers::of(
-                    &inside,
-                    &Facts { report: Default::default(), ..facts.clone() },
-                    Wish::default(),
-                ),
-                false => found,
-            }
+        Scope::Named => {
+            let found = AnswerNumbers::of(rows, facts, Wish { of: Some(&asked.name), gate: Some(false) });
+            // A block moves the bytes of its operations.
+            let lacks_bytes = found.only().is_some_and(|part| part.bytes_per_second.is_none());
+            let is_of_bytes = asked.quantity == Compared::Value(Estimate::Bandwidth);
+            if is_of_bytes && lacks_bytes { inside(rows, facts, asked) } else { found }
         }
+        Scope::Block => inside(rows, facts, asked),
+    }
+}
+
+/// What was done in the block that is named.
+fn inside(rows: &[ResultRow], facts: &Facts, asked: &AskedAnswer) -> AnswerNumbers {
+    let mut inside: Vec<ResultRow> =
+        rows.iter().filter(|row| row.labels.contains(&asked.name)).cloned().collect();
+    // Bytes are moved by writes, whatever the calls behind them take.
+    let moves = |row: &ResultRow| row.kind == SiteKind::Operation && row.bytes > 0;
+    if asked.quantity == Compared::Value(Estimate::Bandwidth) && inside.iter().any(moves) {
+        inside.retain(moves);
+    }
+    // What a program says that its report is about may lie in another block.
+    let found = AnswerNumbers::of(&inside, facts, Wish::default());
+    match found.parts.is_empty() {
+        true => AnswerNumbers::of(
+            &inside,
+            &Facts { report: Default::default(), ..facts.clone() },
+            Wish::default(),
+        ),
+        false => found,
     }
 }
 

@@ -22,7 +22,7 @@ pub fn blamed_on(unsound: &[Unsound], why: anyhow::Error) -> anyhow::Error {
         }
         _ => None,
     });
-    let why = few.unwrap_or_else(|| format!("{why:#}"));
+    let why = few.unwrap_or_else(|| format!("{why:#}")).replace('\n', "\\n");
     anyhow::anyhow!(BrokenInput(format!("{headline}\n  No answer is given: {why}")))
 }
 

@@ -30,6 +30,7 @@ fn digits(value: f64) -> String {
     let magnitude = value.abs();
     match magnitude {
         0.0 => "0".into(),
+        m if m < 1e-9 => format!("{value:.2e}"),
         m if m < 0.01 => {
             let decimals = (2 - m.log10().floor() as i32).clamp(2, 12) as usize;
             format!("{value:.decimals$}")

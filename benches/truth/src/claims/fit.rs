@@ -58,7 +58,7 @@ fn advice() -> Vec<Clause> {
         ),
         sentence(
             "space the runs",
-            "Standard errors are about {} times too small: `lastrank fit --block N` fits the largest of every N",
+            "Intervals of a fit to all values are about {} times too narrow: `lastrank fit --block N` fits the largest of every N",
             space_runs,
         ),
         sentence(
@@ -108,8 +108,8 @@ fn advice() -> Vec<Clause> {
         neutral("measure more", "Measure at least {} more values"),
         neutral(
             "vary the parts",
-            "Show that the distribution is that of a maximum by measuring with several numbers of parallel parts: one number alone \
-             does not test it",
+            "If each value is the slowest of several parallel parts, measure with other numbers of parts, too: one number alone \
+             does not test that",
         ),
         neutral(
             "do not extrapolate",

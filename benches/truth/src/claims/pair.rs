@@ -81,7 +81,7 @@ pub(super) fn compare() -> Vec<Clause> {
             "From all pairs of values, without a distribution; the interval allows for correlated values",
         ),
         neutral("trusted", "From all pairs of values, without a distribution"),
-        neutral("trusted", "By the quantiles: no single factor turns the baseline into the new values"),
+        neutral("trusted", "By the quantiles, without a distribution"),
         neutral(
             "trusted",
             "By the mean logarithms, without a distribution: the values are rounded, or few different ones",

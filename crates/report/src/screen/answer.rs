@@ -105,7 +105,8 @@ pub(crate) fn verified_sentence(report: &Report) -> Option<String> {
     let has_rates = is_shown(report) && report.brief.is_empty();
     let is_slowed = |part: &AnswerPart| {
         let ranks = part.ranks.unwrap_or(1) as f64;
-        part.operations_per_second.is_some() && part.achieved_depth.is_some_and(|depth| depth < BUSY * ranks)
+        let is_rated = part.operations_per_second.is_some() && results::is_read(&part.operation);
+        is_rated && part.achieved_depth.is_some_and(|depth| depth < BUSY * ranks)
     };
     let slowed = has_rates && report.numbers.parts.iter().any(is_slowed);
     let rates = if slowed { "; the rates below count the time that this took" } else { "" };
@@ -291,7 +292,7 @@ pub(crate) fn times_in_short(part: &AnswerPart) -> Option<String> {
 }
 
 /// A block that fills a smaller share of the run is told with it: its rate is far from what a reader saw.
-const HARDLY_BUSY: f64 = 0.1;
+const HARDLY_BUSY: f64 = 0.5;
 
 /// ` while writing` where pauses make up a tenth of the run or more; `, 0.6% of the run` where they are most of it.
 fn busy(parts: &[AnswerPart]) -> String {
@@ -389,7 +390,11 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
                 .map(|rate| format!("{} {}/s{while_busy}", three(rate), part.operation)),
         );
         if let Some(quantiles) = &part.quantiles_seconds {
-            let until = if part.value == AnswerValue::Safe { "until safe " } else { "" };
+            let until = match part.value {
+                AnswerValue::Safe => "until safe ",
+                AnswerValue::Step => "step ",
+                AnswerValue::Operation | AnswerValue::Response => "",
+            };
             // In a run that counts no rate names the part.
             let is_named = part.bytes_per_second.or(part.operations_per_second).is_some();
             let of = if several && !is_named { format!("{name} ") } else { String::new() };

@@ -21,7 +21,11 @@ pub fn answer_cells(numbers: &AnswerNumbers, found: &Judgements) -> [String; 4] 
         }
         if cells.is_empty() { "–".into() } else { cells.join(" + ") }
     };
-    let until = |part: &AnswerPart| if part.value == AnswerValue::Safe { " until safe" } else { "" };
+    let until = |part: &AnswerPart| match part.value {
+        AnswerValue::Safe => " until safe",
+        AnswerValue::Step => " a step",
+        AnswerValue::Operation | AnswerValue::Response => "",
+    };
     let p50 = |part: &AnswerPart| {
         part.quantiles_seconds.as_ref().map(|found| format!("{}{}", time(found.p50), until(part)))
     };

@@ -264,7 +264,7 @@ pub fn trusted(found: &Comparison) -> String {
                 .into()
         }
         Basis::Pairs => "From all pairs of values, without a distribution.".into(),
-        Basis::Medians => "By the quantiles: no single factor turns the baseline into the new values.".into(),
+        Basis::Medians => "By the quantiles, without a distribution.".into(),
     }
 }
 

@@ -247,7 +247,9 @@ pub(crate) fn clauses(found: &Judgements, operations: u64) -> Vec<String> {
     match found.failed() - found.count(JudgementKind::WrongContent) {
         0 => {}
         n => {
-            let most = found.of(JudgementKind::OperationFailed).max_by_key(|one| one.count);
+            // Of as many the first: what failed later may be its consequence.
+            let most =
+                found.of(JudgementKind::OperationFailed).min_by_key(|one| std::cmp::Reverse(one.count));
             // Who is told that a full disk ended the run knows why.
             let is_told = found.count(JudgementKind::CutShort) > 0;
             let most = most.filter(|one| !(is_told && matches!(one.errno, ENOSPC | EDQUOT)));

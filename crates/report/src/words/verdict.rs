@@ -42,8 +42,8 @@ fn conclusion(found: &Assessment) -> String {
     let verdict = &found.verdict;
     match verdict.code {
         VerdictCode::NotIndependent => format!(
-            "These values are not independent draws of one distribution: {}. A fit to all of them describes a mixture, and \
-             its intervals are too narrow.",
+            "These values are not independent draws of one distribution: {}. Levels and intervals of a fit to all \
+             of them do not hold.",
             super::against(&found.diagnostics.independence).join("; ")
         ),
         VerdictCode::NoMaximum => "No GEV describes these values: the likelihood grows without an interior maximum \
@@ -249,7 +249,11 @@ fn beside_the_median(value: f64, found: &Assessment) -> String {
 
 /// Advice, one sentence each; may be empty.
 pub fn advice(found: &Assessment) -> Vec<String> {
-    found.verdict.advice.iter().map(one_advice).collect()
+    /// Fewer make no ten blocks of several values each.
+    const FEWEST_FOR_BLOCKS: usize = 50;
+    let can_be_followed =
+        |advice: &&Advice| !matches!(advice, Advice::SpaceRuns { .. }) || found.n >= FEWEST_FOR_BLOCKS;
+    found.verdict.advice.iter().filter(can_be_followed).map(one_advice).collect()
 }
 
 fn one_advice(advice: &Advice) -> String {
@@ -260,8 +264,8 @@ fn one_advice(advice: &Advice) -> String {
         }
         Advice::SpaceRuns { error_factor: Some(factor) } => {
             format!(
-                "Standard errors are about {factor:.1} times too small: `lastrank fit --block N` fits the largest of \
-                 every N."
+                "Intervals of a fit to all values are about {factor:.1} times too narrow: `lastrank fit --block N` fits \
+                 the largest of every N."
             )
         }
         Advice::FindPeriod { lag } => format!(
@@ -288,8 +292,8 @@ fn one_advice(advice: &Advice) -> String {
         }
         Advice::MeasureMore { runs } => format!("Measure at least {runs} more values."),
         Advice::VaryParts => {
-            "Show that the distribution is that of a maximum by measuring with several numbers of parallel parts: one \
-             number alone does not test it."
+            "If each value is the slowest of several parallel parts, measure with other numbers of parts, too: one \
+             number alone does not test that."
                 .into()
         }
         Advice::DoNotExtrapolate => {

@@ -74,7 +74,7 @@ impl Layer {
             self.notes.push(Warning {
                 code: "async-at-once".into(),
                 text: format!(
-                    "{} of {} operations of `async depth={}` were done when they had been handed over: the kernel \
+                    "{} of {} operations of a rank in `async depth={}` were done when they had been handed over: the kernel \
                      served them {}, one after the other",
                     samples::units::count(at_once),
                     samples::units::count(total),

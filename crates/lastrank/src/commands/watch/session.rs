@@ -203,10 +203,12 @@ impl<'a> Session<'a> {
     fn words(&self, event: &Event, unit: Unit) -> String {
         let noun = self.healthy.noun;
         let changed = |run: &u64, since: &u64, factor: &f64, what: &str| {
-            format!(
-                "{noun} {run}: {what} since {noun} {since}, so far {} times the baseline's median",
-                significant(*factor, 4)
-            )
+            let beside = match self.state.watch.baseline.median() > 0.0 {
+                true => format!(", so far {} times the baseline's median", significant(*factor, 4)),
+                // There is no ratio to what is not positive.
+                false => String::new(),
+            };
+            format!("{noun} {run}: {what} since {noun} {since}{beside}")
         };
         let apart = |value: f64, threshold: f64| unit.apart([value, threshold]);
         match event {
@@ -344,6 +346,13 @@ impl<'a> Session<'a> {
             })));
         }
         let watch = &self.state.watch;
+        // A probe that died sends nothing: that is not quiet. One that goes on from a state may have nothing new.
+        if self.values == 0 && watch.runs == 0 && self.unsound.is_empty() {
+            return Err(anyhow!(BrokenInput(format!(
+                "no value came from {}: nothing was watched",
+                self.stream()
+            ))));
+        }
         let status = if self.alarms > 0 || watch.alarmed() { Status::No } else { Status::Ok };
         let status = status.unless(&self.unsound);
         if self.args.quiet {
