@@ -275,7 +275,8 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         let at = |part: &str| lines.iter().position(|line| line.contains(part)).expect(part);
         let order =
-            ["parallel_write · ", "✔ ", "A step", "⚠ Other processes compete", "✔ The slow steps"].map(at);
+            ["parallel_write · ", "✔ ", "step takes", "⚠ Other processes compete", "✔ The slow steps"]
+                .map(at);
         assert!(order.is_sorted() && order[..2] == [0, 1], "{text}");
     }
 
