@@ -131,7 +131,11 @@ fn load(before: &MachineFacts, after: &MachineFacts, found: &mut Changes) {
     } else if average(after) > average(before) + 1.5 * online {
         found.warn(
             "load-changed",
-            format!("the load rose from {:.1} to {:.1} during the run", average(before), average(after)),
+            format!(
+                "the load rose from {:.1} to {:.1} during the run, which adds to it itself",
+                average(before),
+                average(after)
+            ),
             own,
         );
     }

@@ -74,7 +74,7 @@ pub(super) fn clauses() -> Vec<Clause> {
         ),
         neutral("parts", "Parts: {what} {}-{}"),
         neutral("parts", "{}-{}"),
-        neutral("parts", "{}-{} and {} before"),
+        neutral("parts", "{}-{} and {} earlier parts"),
         neutral("parts", "`lastrank fit` gives a command for each"),
         neutral("parts", "`lastrank fit` gives a command for one of them"),
         neutral("parts", "`lastrank fit` gives commands for some of them"),

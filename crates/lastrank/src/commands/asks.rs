@@ -59,7 +59,7 @@ fn words(wish: Wish, spawns: SpawnGrant) -> (&'static str, &'static str) {
             ("change permissions", "to make files executable only with --allow-spawn")
         }
         Wish::ChangePermissions => ("change permissions", spawning),
-        Wish::Remove => ("remove or rename files", "what this run did not make only with --allow DIR"),
+        Wish::Remove => ("remove or rename files", "those that this run made; others only with --allow DIR"),
         Wish::DropCaches => ("empty the page cache of the machine", "only root may"),
         Wish::SyncAll => ("have everything written back, of all programs", "anybody may"),
     }

@@ -212,10 +212,10 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
 pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
     /// Parts that a line has room for.
     const MOST: usize = 4;
-    let ends = |one: &Stretch| format!("{}-{}", one.from, one.from + one.n - 1);
+    let ends = |one: &Stretch| format!("{}-{}", count(one.from), count(one.from + one.n - 1));
     let (told, more) = found.split_at(found.len().min(MOST));
     let listed: Vec<String> = told.iter().rev().map(ends).collect();
-    let earlier = if more.is_empty() { String::new() } else { format!(" and {} before", more.len()) };
+    let earlier = if more.is_empty() { String::new() } else { format!(" and {} earlier parts", more.len()) };
     let command = commands_of(found.len(), found.iter().filter(|part| is_worth_a_fit(part)).count());
     (!found.is_empty()).then(|| format!("Parts: {what}s {}{earlier}{command}.", listed.join(", ")))
 }

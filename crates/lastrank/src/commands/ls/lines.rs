@@ -72,7 +72,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
         .collect();
     let taken =
         |file: &Field, numbers: &[Field]| file.width() + numbers.iter().map(Field::width).sum::<usize>();
-    let mut words = Field::new("<", runs.iter().zip(&all).map(|(run, row)| said(run, row)));
+    let mut words = Field::new("<note", runs.iter().zip(&all).map(|(run, row)| said(run, row)));
     let has_words = words.cells.iter().any(|cell| !cell.is_empty());
     let least = if has_words { FEWEST } else { 0 };
     // The throughput follows from the rate.
@@ -100,8 +100,9 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     let mut columns: Vec<Field> = std::iter::once(file).chain(further).chain(numbers).collect();
     if has_words {
         is_whole &= !words.cut_to(left, cut);
-        // Of no use where not even the signs fit.
-        if left >= 3 {
+        // A sign of what went wrong says something where there is hardly room.
+        let has_signs = words.cells.iter().any(|cell| cell.starts_with('✖'));
+        if left >= FEWEST || has_signs && left >= 3 {
             columns.push(words);
         } else {
             left_out.push("settings and note");

@@ -264,7 +264,10 @@ fn by_law(baseline: &Baseline, unit: report::Unit, noun: &str, asked: bool) -> S
             unit.plain(average(baseline))
         ),
         false => {
-            format!("on average over baselines; 90% of them keep it above {}", unit.plain(spike.guaranteed))
+            format!(
+                "on average over baselines; a limit of {} keeps it in 90% of them",
+                unit.plain(spike.guaranteed)
+            )
         }
     };
     let mut text = report::sentence(
