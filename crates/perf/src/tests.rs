@@ -182,7 +182,8 @@ fn an_uncached_read_waits_for_the_device_and_a_sleep_does_not() {
     match place.device {
         Some(_) => {
             let told = format!("{found} of {waited} reads that slept, device {device_ns} of {blocked_ns} ns");
-            assert!(waited > 0 && found * 2 >= waited, "{told}");
+            // Beside other work reads sleep for more than their own requests.
+            assert!(waited > 0 && found * 5 >= waited, "{told}");
         }
         None => assert_eq!(found, 0),
     }
