@@ -82,4 +82,4 @@ def test_a_comparison_in_full_has_all_of_its_first_screen(program: Path, tmp_pat
     words = [line.split() for line in full]
     missing = [line for line in short[:-1] if line.split() not in words]
     assert missing == [], missing
-    assert any(line.startswith("Congestion factor") for line in full), full
+    assert any(line.startswith("Factor k: ") for line in full), full
