@@ -15,6 +15,10 @@ pub struct KeptRate {
     pub achieved_per_second: f64,
     /// Whether the second is 99% of the first and lateness does not grow.
     pub keeps_up: bool,
+    /// Whether the moments were not equally far apart (`poisson`): then the first is their average, and not the rate that
+    /// the program gives.
+    #[serde(default)]
+    pub irregular: bool,
 }
 
 /// How long the operations of one rank took at the rate that was reached, in picoseconds.
@@ -41,7 +45,7 @@ impl Paced {
     /// Of all operations of a row, by rank; no rate where no rank has two that were due at different moments of one
     /// schedule. `passes_of` gives the passes of a rank in each of which a schedule begins anew.
     pub(crate) fn of<'a>(streams: &[Stream], passes_of: impl Fn(u32) -> &'a [Pass]) -> Paced {
-        let (mut asked, mut achieved, mut grows) = (0.0, 0.0, false);
+        let (mut asked, mut achieved, mut grows, mut irregular) = (0.0, 0.0, false, false);
         let mut ranks = Vec::new();
         for of_rank in streams.chunk_by(|a, b| a.rank == b.rank) {
             let rank = of_rank[0].rank;
@@ -67,6 +71,7 @@ impl Paced {
             }
             asked += operations as f64 / (whole[0] as f64 * 1e-9);
             achieved += operations as f64 / (whole[1] as f64 * 1e-9);
+            irregular |= found.iter().any(|(_, one)| !one.is_regular);
             grows |= lateness_grows(of_rank.iter().flat_map(Stream::timings).map(Due::of).collect());
             ranks.push(PacedRank { rank, whole: as_ps(whole[1]), by_pass });
         }
@@ -74,6 +79,7 @@ impl Paced {
             asked_per_second: asked,
             achieved_per_second: achieved,
             keeps_up: achieved >= 0.99 * asked && !grows,
+            irregular,
         });
         Paced { rate, ranks }
     }
@@ -134,7 +140,7 @@ fn schedules(pieces: Pieces) -> Vec<(usize, Schedule)> {
             (pieces[pass].first()?, pieces[pass].iter().map(|one| one.operations).sum::<u64>());
         let length = (time as f64 * all as f64 / operations as f64) as u64;
         let from = |begin: u64| [begin, begin.saturating_add(length)];
-        Some(Schedule { due: from(first.due), begun: from(first.begun), operations: all })
+        Some(Schedule { due: from(first.due), begun: from(first.begun), operations: all, is_regular: true })
     };
     found.into_iter().filter_map(|(pass, one)| Some((pass, one.or_else(|| alone(pass))?))).collect()
 }

@@ -16,6 +16,8 @@ pub(crate) struct Schedule {
     /// By those at which they began.
     pub begun: [u64; 2],
     pub operations: u64,
+    /// Whether the moments are equally far apart, so that they tell the rate itself and not an average of chance.
+    pub is_regular: bool,
 }
 
 /// Most streams of one operation on a rank that are told apart.
@@ -66,7 +68,8 @@ impl Schedule {
             all.iter().fold((u64::MAX, 0), |(a, b), one| (a.min(one.begun), b.max(one.begun)));
         let n = all.len() as f64;
         let on_average = due as f64 / (n - 1.0);
-        let length = n * regular(all).unwrap_or(on_average);
+        let apart = regular(all);
+        let length = n * apart.unwrap_or(on_average);
         // No stream is faster than was asked of it: one that began late has only made up for that.
         let behind = (until - from).saturating_sub(due) as f64 * n / (n - 1.0);
         let operations = all.iter().map(|one| one.operations).sum();
@@ -74,6 +77,7 @@ impl Schedule {
             due: [first.due, first.due.saturating_add(length as u64)],
             begun: [from, from.saturating_add((length + behind) as u64)],
             operations,
+            is_regular: apart.is_some(),
         })
     }
 }

@@ -184,7 +184,7 @@ fn intervals() -> Vec<Clause> {
             words: "median {} (95%: up to {})",
             judge: |read, asked| covers(read, asked, "median", (None, Some(1))),
         },
-        neutral("median", "median {} (too few for an interval)"),
+        neutral("median", "median {} (no interval: too few independent values)"),
         Clause {
             name: "p99",
             words: "p99 {} ({} to {})",
@@ -200,6 +200,6 @@ fn intervals() -> Vec<Clause> {
             words: "p99 {} (up to {})",
             judge: |read, asked| covers(read, asked, "p99, upper end", (None, Some(1))),
         },
-        neutral("p99", "p99 {} (too few for an interval)"),
+        neutral("p99", "p99 {} (no interval: too few independent values)"),
     ]
 }

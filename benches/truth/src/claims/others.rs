@@ -37,6 +37,26 @@ pub(super) fn watch() -> Vec<Clause> {
             "), so no false-alarm rate holds; measure single values further apart in time, or watch one number a run: \
              --statistic p99 --per run",
         ),
+        sentence("refused: dependent, no distribution", "its values depend on each other (", |_, asked| {
+            Sentence(!asked.law().is_independent())
+        }),
+        sentence(
+            "refused: dependent, no distribution",
+            "), and no GEV describes the baseline ({*}), so limits can be neither counted nor fitted; measure single values \
+             further apart in time, or watch one number a run: --statistic p99 --per run",
+            |_, asked| Sentence(!asked.law().is_gev()),
+        ),
+        neutral("refused", "), and one distribution does not describe the baseline ("),
+        neutral(
+            "refused",
+            "), so limits can be neither counted nor fitted; measure single values further apart in time, or watch one number \
+             a run: --statistic p99 --per run",
+        ),
+        neutral(
+            "refused",
+            "), and the quiet runs are few different values, which show no distribution, so limits can be neither counted nor \
+             fitted; measure single values further apart in time, or watch one number a run: --statistic p99 --per run",
+        ),
         neutral("refused", "one distribution does not describe the baseline ("),
         sentence("refused: too few to count", "no GEV describes the baseline ({*}), and {*}", |_, asked| {
             Sentence(!asked.law().is_gev() || asked.law().phi > 0.0)

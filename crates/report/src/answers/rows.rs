@@ -179,12 +179,12 @@ fn by_number(measured: Measured, family: &SizeFamily) -> (Option<String>, Table)
         );
     }
     let said = |(number, per_second, median): &(f64, f64, f64)| {
-        format!("{} at {name} {} ({})", three(*per_second), number, time(*median))
+        format!("{}/s at {name} {} (median {})", three(*per_second), number, time(*median))
     };
     let most = rates.iter().max_by(|a, b| a.1.total_cmp(&b.1));
     let sentence = rates.first().zip(most).map(|(first, most)| match first.0 == most.0 {
-        true => format!("{} a second: {}; more {name} gains nothing.", family.operation, said(first)),
-        false => format!("{} a second: {}, most {}.", family.operation, said(first), said(most)),
+        true => format!("{} by {name}: {}; more {name} gains nothing.", family.operation, said(first)),
+        false => format!("{} by {name}: {}, most {}.", family.operation, said(first), said(most)),
     });
     (sentence, table)
 }

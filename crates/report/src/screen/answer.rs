@@ -269,7 +269,7 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let asked = asked.map_or(String::new(), |asked| match keeps_up {
         true => words::rate::as_requested(Some(total), asked).into(),
         // Each part is known by when its own were due: their sum is not exact to a third digit.
-        false => format!(" of about {} requested", three(two_digits(asked))),
+        false => words::rate::missed(parts, &format!("about {}", three(two_digits(asked)))),
     });
     let mut text = vec![format!("{}/s total{}{asked}: {}.", three(total), busy(parts), each.join("; "))];
     let response = parts.iter().any(AnswerPart::is_from_schedule);
@@ -342,7 +342,7 @@ pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
     let busy = busy(std::slice::from_ref(part));
     let of = part.rate.map_or(busy.clone(), |rate| match rate.keeps_up {
         true => busy + words::rate::as_requested(part.operations_per_second, rate.asked_per_second),
-        false => format!(" of {} requested{busy}", three(rate.asked_per_second)),
+        false => words::rate::missed(std::slice::from_ref(part), &three(rate.asked_per_second)) + &busy,
     });
     (rates, format!("{over}{of}"))
 }

@@ -167,7 +167,8 @@ impl CompareAnswer<'_> {
             let line = cut(line.trim_end(), canvas.width());
             canvas.line(line);
         }
-        canvas.toned(Tone::Faint, "  ratio: new over baseline, with its 95% interval");
+        let footnote = "ratio: new over baseline, each quantile by itself, with its 95% interval";
+        canvas.said(" ", Tone::Faint, footnote, 2);
         other_work(canvas, shown);
         let left = every().count() - shown.len();
         if left > 0 {

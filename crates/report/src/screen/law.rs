@@ -168,7 +168,9 @@ pub(super) fn holds(
             (Some(lower), Some(upper)) => format!("{} to {}", show(lower), show(upper)),
             (Some(lower), None) => format!("{} or more", show(lower)),
             (None, Some(upper)) => format!("up to {}", show(upper)),
-            (None, None) => return Some(format!("{name} {} (too few for an interval)", show(value))),
+            (None, None) => {
+                return Some(format!("{name} {} (no interval: too few independent values)", show(value)));
+            }
         };
         // The first one says what the brackets are.
         let level = if p == 0.5 { "95%: " } else { "" };

@@ -50,6 +50,12 @@ pub fn refusal(why: &Refusal) -> String {
              holds; measure single values further apart in time, or watch one number a run: --statistic p99 --per run",
             super::finding(finding)
         ),
+        Refusal::DependentWithoutLaw { finding, why } => format!(
+            "its values depend on each other ({}), and {}, so limits can be neither counted nor fitted; measure single \
+             values further apart in time, or watch one number a run: --statistic p99 --per run",
+            super::finding(finding),
+            no_law(why)
+        ),
         Refusal::TooFewToCount { why, runs, rate, needed } if needed.is_finite() => format!(
             "{}, and {} values are too few to count a rate of {}; measure at least {}, or --false-alarm-rate {}",
             no_law(why),

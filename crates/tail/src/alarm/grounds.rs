@@ -6,7 +6,7 @@ use crate::assess::{AssessOptions, Judged, judge_law};
 use crate::gev::GevFit;
 use crate::independence::{self, Independence, Question};
 use crate::verdict::VerdictCode;
-use crate::{Likelihood, Series, Status};
+use crate::{Gev, Likelihood, Series, Status, Xoshiro, gof};
 
 /// The basis of thresholds.
 pub(super) enum Grounds {
@@ -63,20 +63,47 @@ pub(super) fn decide(
         Some(finding) => Some(NoLaw::SeveralModes { finding }),
         None => judged(),
     };
-    match (no_law, neighbours) {
-        (None, None) => Ok(Grounds::Law { ar1: 0.0 }),
-        (Some(why), None) => Ok(Grounds::Counts { why }),
-        (Some(_), Some(finding)) => refuse(Refusal::Dependent { finding }),
-        (None, Some(finding)) => {
-            let (ar1, explained) = autoregression(series, fit);
-            if !explained {
-                let finding = found(Question::SlowValues).unwrap_or(finding);
-                return refuse(Refusal::Dependent { finding });
-            }
-            Ok(Grounds::Law { ar1 })
+    let Some(finding) = neighbours else {
+        return Ok(no_law.map_or(Grounds::Law { ar1: 0.0 }, |why| Grounds::Counts { why }));
+    };
+    let (ar1, explained) = autoregression(series, fit);
+    let no_law = match no_law {
+        // These tests take values for independent: neighbours that are alike look like another law. What counts is
+        // whether they are alike enough to the same law with the memory that was found.
+        Some(NoLaw::Misfit { .. } | NoLaw::OtherLaw { .. }) if explained => misfit(series, fit, ar1, seed),
+        other => other,
+    };
+    match no_law {
+        _ if !explained => {
+            let finding = found(Question::SlowValues).unwrap_or(finding);
+            refuse(Refusal::Dependent { finding })
         }
+        Some(why) => refuse(Refusal::DependentWithoutLaw { finding, why }),
+        None => Ok(Grounds::Law { ar1 }),
     }
 }
+
+/// The p-value from which on a law with a memory is used: that of the other tests of what is left.
+const FITS: f64 = LEFT;
+
+/// Whether values with this autocorrelation of their normal scores are no draw of the fitted law, by a bootstrap of both.
+fn misfit(series: &Series, fit: &GevFit, ar1: f64, seed: u64) -> Option<NoLaw> {
+    let draw = |law: &Gev, random: &mut Xoshiro, to: &mut [f64]| {
+        let (share, mut score) = ((1.0 - ar1 * ar1).sqrt(), random.normal());
+        for one in to {
+            *one = whitened::value(law, score);
+            score = ar1 * score + share * random.normal();
+        }
+    };
+    match gof::test_drawn(series, fit, REPLICATES, seed, draw) {
+        Ok(found) if found.smaller >= FITS => None,
+        Ok(found) => Some(NoLaw::Misfit { p: found.smaller }),
+        Err(_) => Some(NoLaw::NoMaximum),
+    }
+}
+
+/// Draws of the test of a law with a memory.
+const REPLICATES: usize = 399;
 
 /// The first-order autocorrelation of the normal scores under the fitted law, and whether the residuals have
 /// no autocorrelation and no pattern of slow ones.

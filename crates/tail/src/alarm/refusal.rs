@@ -41,10 +41,18 @@ pub enum Refusal {
         /// The finding.
         finding: TestFinding,
     },
-    /// Its runs depend on each other, and an autoregression does not explain it, or no law describes them.
+    /// Its runs depend on each other, and an autoregression does not explain it.
     Dependent {
         /// The finding.
         finding: TestFinding,
+    },
+    /// Its runs depend on each other, and no distribution describes them, so that thresholds can be neither fitted nor
+    /// counted.
+    DependentWithoutLaw {
+        /// The finding.
+        finding: TestFinding,
+        /// Reason why no distribution describes it.
+        why: NoLaw,
     },
     /// No distribution describes it, and it is too short for counted thresholds.
     TooFewToCount {
@@ -65,6 +73,9 @@ impl std::fmt::Display for Refusal {
             Refusal::Sorted => write!(to, "its runs are sorted"),
             Refusal::LevelMoved { .. } => write!(to, "its level moves"),
             Refusal::Dependent { .. } => write!(to, "its runs depend on each other"),
+            Refusal::DependentWithoutLaw { .. } => {
+                write!(to, "its runs depend on each other, and no distribution describes them")
+            }
             Refusal::TooFewToCount { runs, needed, .. } => {
                 write!(
                     to,

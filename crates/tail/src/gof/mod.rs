@@ -221,6 +221,34 @@ fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessO
     })
 }
 
+/// The p-values of a fitted GEV among samples that `draw` makes of its standard form: those of values that are not
+/// independent, or come otherwise than one by one.
+///
+/// # Errors
+/// As [`test()`].
+pub(crate) fn test_drawn(
+    series: &Series,
+    fit: &GevFit,
+    replicates: usize,
+    seed: u64,
+    draw: impl Fn(&Gev, &mut Xoshiro, &mut [f64]) + Sync,
+) -> Result<PValues, Error> {
+    let rounds = Rounds::of(series, replicates, seed, usize::MAX)?;
+    let standard = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
+    let units = ([fit.center, fit.location_offset], 1.0 / fit.scale);
+    let observed = Statistics::of_scaled(series.sorted(), units, &standard);
+    let (p, _) = rounds.p_values(&[observed], |refit, index| {
+        refit.y.clear();
+        refit.y.resize(rounds.size, 0.0);
+        draw(&standard, &mut Xoshiro::stream(seed, index), &mut refit.y);
+        refit.y.sort_unstable_by(f64::total_cmp);
+        let best = refit.fit([0.0, 0.0, fit.shape], crate::gev::fit::SHAPE_MAX);
+        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
+    })?;
+    Ok(p)
+}
+
 fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
     let Rounds { size: n, seed, .. } = rounds;
     let fit = interval::fit(series, tick, Rounding::Nearest)?;

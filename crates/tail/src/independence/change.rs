@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::autocorrelation::ranks;
 use super::long_run;
-use crate::{Takers, lagged};
+use crate::{Takers, lagged, special};
 
 /// The most likely single jump of the level (Pettitt 1979).
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -120,7 +120,51 @@ pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
             (one / OF_JUMPS[0]).min(two / OF_JUMPS[1]).min(1.0)
         }
     };
+    // A level that goes up and down several times looks like a long memory to a test of one jump or two.
+    let p = match variance_factor > LONG_MEMORY && p > SHOWN {
+        true => p.min(p_of_several(ranks, takers)),
+        false => p,
+    };
     LevelTest { at: best.1, variance_factor, p }
+}
+
+/// From so many times the long-run variance of independent values on, several jumps are looked for.
+const LONG_MEMORY: f64 = 5.0;
+/// A test below this p-value needs no other.
+const SHOWN: f64 = 1e-6;
+
+/// The p-value of a constant level against three jumps or more: of the least certain one, for any place at which it could
+/// have been. Jumps that are not certain, or leave too short a stretch, are taken back one by one.
+fn p_of_several(ranks: &[f64], takers: Option<&Takers>) -> f64 {
+    const FEWEST_JUMPS: usize = 3;
+    let size = ranks.len() as f64;
+    let mut cuts = change_points_of_ranks(ranks, takers);
+    while cuts.len() >= FEWEST_JUMPS {
+        let residuals = without_levels(ranks, &cuts);
+        let factor = long_run::factor(&residuals, takers);
+        let variance = residuals.iter().map(|r| r * r).sum::<f64>() / size;
+        let error = variance * factor * (1.0 + ALLOWANCES[1] * (factor - 1.0) / size);
+        let shortest = (LONGER_THAN_BURSTS * factor).max(SHORTEST_STRETCH[1]);
+        let ends: Vec<usize> = [0].into_iter().chain(cuts.iter().copied()).chain([ranks.len()]).collect();
+        let of_cut = |stretches: &[usize]| {
+            let [before, after] = [&ranks[stretches[0]..stretches[1]], &ranks[stretches[1]..stretches[2]]];
+            let [n, m] = [before.len() as f64, after.len() as f64];
+            let far = (lagged::mean(before) - lagged::mean(after)).abs();
+            let z = far / (error * (1.0 / n + 1.0 / m)).sqrt();
+            // The shorter stretch goes with its weaker jump.
+            if n.min(m) < shortest { 1e-3 * z } else { z }
+        };
+        let (weakest, z) = (0..cuts.len())
+            .map(|at| (at, of_cut(&ends[at..at + 3])))
+            .min_by(|a, b| a.1.total_cmp(&b.1))
+            .unwrap_or((0, 0.0));
+        let p = (2.0 * size * special::normal_cdf(-z)).min(1.0);
+        if p < SHOWN {
+            return p;
+        }
+        cuts.remove(weakest);
+    }
+    1.0
 }
 
 /// The share of the fastest values, which bursts of slow ones hardly touch.
@@ -285,7 +329,28 @@ pub(super) fn change_points_of_ranks(ranks: &[f64], takers: Option<&Takers>) -> 
         found.push(at[to]);
     }
     found.reverse();
-    found
+    without_weak(&scores, found)
+}
+
+/// Ascending cuts less those that the variance beside them makes: scores of the slowest stretch vary more than those of all.
+fn without_weak(scores: &[f64], mut cuts: Vec<usize>) -> Vec<usize> {
+    let least = PENALTY * (scores.len() as f64).ln();
+    while cuts.len() > 1 {
+        let gain = |at: usize| {
+            let from = at.checked_sub(1).map_or(0, |before| cuts[before]);
+            let to = cuts.get(at + 1).copied().unwrap_or(scores.len());
+            let [before, after] = [&scores[from..cuts[at]], &scores[cuts[at]..to]];
+            let [n, m] = [before.len() as f64, after.len() as f64];
+            let by = lagged::mean(before) - lagged::mean(after);
+            by * by * n * m / (n + m) / long_run_of(&scores[from..to])
+        };
+        let weakest = (0..cuts.len()).map(|at| (at, gain(at))).min_by(|a, b| a.1.total_cmp(&b.1));
+        match weakest {
+            Some((at, gain)) if gain < least => cuts.remove(at),
+            _ => break,
+        };
+    }
+    cuts
 }
 
 const PENALTY: f64 = 3.2;
@@ -367,6 +432,36 @@ mod tests {
             level_test(&ranks(&values), None).p
         };
         assert!(p(180..225) > 0.05 && p(140..270) < 0.005, "{} {}", p(180..225), p(140..270));
+    }
+
+    #[test]
+    fn a_level_that_goes_up_and_down_several_times_is_no_long_memory_and_a_long_memory_is_no_level() {
+        let levels = [10.0, 13.0, 9.0, 14.0, 8.0, 15.0];
+        for (seed, deviation, phi) in [(1, 0.2, 0.0), (2, 1.0, 0.0), (3, 0.5, 0.6)] {
+            let mut random = Xoshiro::new(seed);
+            let mut state = 0.0;
+            let values: Vec<f64> = (0..3_600)
+                .map(|at| {
+                    state = phi * state + random.normal();
+                    levels[at / 600] + deviation * state
+                })
+                .collect();
+            let found = level_test(&ranks(&values), None);
+            assert!(found.p < 1e-6, "{seed}: {found:?}");
+        }
+        let memory = |n: usize, phi: f64, seed: u64| {
+            let mut random = Xoshiro::new(seed);
+            let mut state = 0.0;
+            let next = |_| {
+                state = phi * state + random.normal();
+                state
+            };
+            p_of_several(&ranks(&(0..n).map(next).collect::<Vec<f64>>()), None)
+        };
+        for (n, phi) in [(1_000, 0.6), (1_000, 0.9), (4_000, 0.9), (4_000, 0.97)] {
+            let told = (0..200).filter(|seed| memory(n, phi, *seed) < 0.005).count();
+            assert_eq!(told, 0, "{n} {phi}");
+        }
     }
 
     #[test]

@@ -70,6 +70,11 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence) -> Vec<Advice> {
             },
         })
         .collect();
+    if out.contains(&Advice::FitEachStretch) {
+        // Levels that jump make modes, clusters of slow values and neighbours that are alike: a fit of each stretch tells
+        // which of these it has itself.
+        out.retain(|advice| *advice == Advice::FitEachStretch);
+    }
     let find = out.iter().position(|advice| matches!(advice, Advice::FindPeriod { .. }));
     let explain =
         out.iter().position(|advice| matches!(advice, Advice::ExplainSlowValues { period: Some(_) }));

@@ -325,8 +325,10 @@ impl<'m, 's> Rank<'m, 's> {
             (_, Some((argument, held))) => {
                 let unopened = self.unopened.iter().rev().find(|(errno, ..)| i64::from(-errno) == *held);
                 match unopened {
+                    // An expression that opens it has a path of its own, as written: the one on this rank is told.
                     Some((_, path, line)) => {
-                        format!("{argument}: \"{path}\", which line {line} did not open")
+                        let variable = argument.starts_with('$').then(|| format!("{argument}: "));
+                        format!("{}\"{path}\", which line {line} did not open", variable.unwrap_or_default())
                     }
                     None => format!("{argument}, which holds {held} and no file"),
                 }
