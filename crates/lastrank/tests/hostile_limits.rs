@@ -62,8 +62,12 @@ fn a_write_beyond_the_limit_of_file_sizes_fails_and_ends_nothing() {
     let folder = folder("repeat 3 { time[\"w\"] write(\"f\", 200m); }\n");
     let done = shell(folder.path(), "ulimit -f 100000; exec \"$L\" run a.ppl -o a.parquet --report none -s");
     assert_eq!(done.status, Some(3), "{}", done.err);
-    assert!(done.err.contains("EFBIG"), "{}", done.err);
+    assert!(done.err.contains("EFBIG") && done.err.contains("`ulimit -f` limits"), "{}", done.err);
     assert!(samples(folder.path()) >= 3);
+    // Too little for the memory of the samples, too.
+    let done = shell(folder.path(), "ulimit -f 100; exec \"$L\" run a.ppl -o b.parquet --report none -s");
+    assert_eq!(done.status, Some(2), "{}", done.err);
+    assert!(done.err.contains("raise `ulimit -f`"), "{}", done.err);
 }
 
 #[test]

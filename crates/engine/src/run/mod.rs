@@ -66,8 +66,9 @@ pub enum RunError {
     /// No memory for samples.
     #[error(
         "cannot make shared memory for the samples of rank {rank}, and in {} a file for those that do not \
-         fit: {error}; see `ulimit -v`, `ulimit -n` and TMPDIR, or start fewer ranks",
-        spill.display()
+         fit: {error}; {}",
+        spill.display(),
+        way_out(error)
     )]
     Memory {
         /// The rank.
@@ -149,6 +150,14 @@ pub enum RunError {
     /// Ranks could not be started.
     #[error(transparent)]
     Launch(#[from] LaunchError),
+}
+
+/// What to change where memory and files of samples are refused.
+fn way_out(error: &std::io::Error) -> &'static str {
+    match error.raw_os_error() {
+        Some(libc::EFBIG) => "raise `ulimit -f`, which limits the size of files and of shared memory",
+        _ => "see `ulimit -v`, `ulimit -n` and TMPDIR, or start fewer ranks",
+    }
 }
 
 /// Operations of one site that did not end as the program says.

@@ -123,7 +123,7 @@ impl FitAnswer<'_> {
         canvas.text()
     }
 
-    /// The parts between changes of the level, each as a command that fits it by itself, in the order of time.
+    /// The parts between changes of the level, each as a command that fits it by itself, newest first as they are told.
     fn parts(&self, canvas: &mut Canvas, stretches: &[Stretch]) {
         if self.again.is_empty() {
             return;
@@ -131,7 +131,7 @@ impl FitAnswer<'_> {
         let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| law::is_worth_a_fit(part)).collect();
         longest.sort_by_key(|part| std::cmp::Reverse(part.n));
         longest.truncate(law::MOST_PARTS);
-        longest.sort_by_key(|part| part.from);
+        longest.sort_by_key(|part| std::cmp::Reverse(part.from));
         for part in longest {
             let ends = format!("--values={}-{}", part.from, part.from + part.n - 1);
             canvas.command("→", &[self.again, &[ends]].concat());

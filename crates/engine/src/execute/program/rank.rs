@@ -288,6 +288,10 @@ impl<'m, 's> Rank<'m, 's> {
         if spec.arguments.iter().enumerate().any(names_nul) {
             return Some("the name holds a NUL byte, which no file name may hold");
         }
+        let is_limited = || rustix::process::getrlimit(rustix::process::Resource::Fsize).current.is_some();
+        if failure.errno == libc::EFBIG && is_limited() {
+            return Some("`ulimit -f` limits how large a file may be");
+        }
         let is_of_group = |file: u32| self.session.instrument.is_of_group(file);
         let mut files = spec.files().filter_map(|at| failure.arguments.file(at));
         if failure.errno != libc::EBADF {
