@@ -20,7 +20,20 @@ use crate::{live, system};
 /// A reader that went away (`lastrank … | head`) is no error: the command finishes its work, and the exit
 /// status says how that went.
 pub fn print(text: &str) -> io::Result<()> {
-    print_as_it_is(&fitted(&visible(text)))
+    print_as_it_is(&fitted(&visible(&with_names_in_one_line(text))))
+}
+
+/// The text with each name of the command line that has line ends in one line: its second one would read like a line of ours.
+fn with_names_in_one_line(text: &str) -> Cow<'_, str> {
+    static NAMES: OnceLock<Vec<String>> = OnceLock::new();
+    let names = NAMES.get_or_init(|| {
+        let all = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
+        all.filter(|word| word.contains(['\n', '\r'])).collect()
+    });
+    names.iter().fold(text.into(), |text: Cow<'_, str>, name| match text.contains(name) {
+        true => text.replace(name, &name.replace('\n', "\\n").replace('\r', "\\r")).into(),
+        false => text,
+    })
 }
 
 /// As [`print`], of what others read on, such as a program or a table of numbers: its lines stay whole.
@@ -72,7 +85,7 @@ fn print_as_it_is(text: &str) -> io::Result<()> {
 /// Write `text` to standard output for as long as somebody reads it: a reader that went away is an
 /// [`io::ErrorKind::BrokenPipe`], on which a command that would go on for ever ends (with status 0).
 pub fn tell(text: &str) -> io::Result<()> {
-    tell_as_it_is(&fitted(&visible(text)))
+    tell_as_it_is(&fitted(&visible(&with_names_in_one_line(text))))
 }
 
 fn tell_as_it_is(text: &str) -> io::Result<()> {
@@ -85,6 +98,7 @@ fn tell_as_it_is(text: &str) -> io::Result<()> {
 /// failure is ignored, since there is no other place to report it.
 pub fn say(words: std::fmt::Arguments<'_>) {
     let words = words.to_string();
+    let words = with_names_in_one_line(&words);
     let words = visible(&words);
     let fitted = error_columns().map_or(words.clone(), |columns| fit(&words, columns).into());
     put(&with_coloured_head(&fitted, may_colour(is_watched(Stream::Error))));
@@ -92,7 +106,7 @@ pub fn say(words: std::fmt::Arguments<'_>) {
 
 /// As [`say`], of text that may be coloured.
 pub fn say_in_colour(words: &str) {
-    let words = visible_in_colour(words);
+    let words = visible_in_colour(&with_names_in_one_line(words));
     put(&error_columns().map_or(words.clone(), |columns| fit(&words, columns)));
 }
 

@@ -285,3 +285,22 @@ fn no_row_of_many_runs_commands_a_terminal_or_is_a_formula() {
         }
     }
 }
+
+#[test]
+fn a_name_with_a_line_end_makes_no_line_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let name = "a\n✔ fine.parquet";
+    for text in [None, Some("1\n2\nx\n"), Some("frobnicate(1);\n")] {
+        if let Some(text) = text {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        for command in ["fit", "report", "run", "check", "watch", "ls", "import", "recover"] {
+            let done =
+                lastrank(folder.path(), &[command, name, name][..if command == "watch" { 3 } else { 2 }]);
+            let told = done.out + &done.err;
+            let own = told.lines().find(|line| line.starts_with('✔'));
+            assert_eq!(own, None, "{command} {text:?}: {told}");
+            assert!(told.contains("a\\n✔ fine"), "{command} {text:?}: {told}");
+        }
+    }
+}
