@@ -22,6 +22,8 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 VENV = TARGET / "test-venv"
 DEBIAN_PACKAGES = {
     "chromium": "chromium",
+    # tests/test_report_in_browser.py: what is on paper
+    "pdftotext": "poppler-utils",
     # tests/filesystems: a parallel file system, an NFS server and client, sshfs
     "glusterd": "glusterfs-server",
     "mount.glusterfs": "glusterfs-client",
