@@ -31,6 +31,19 @@ impl Claim {
         drop(Self::opened(path, OFlags::empty()));
     }
 
+    /// As [`Claim::remove_left`], of all run files in a folder. A process that is killed after its run file is whole, while it
+    /// analyses the run, leaves nothing else.
+    pub fn remove_all_left(folder: &Path) {
+        for entry in folder.read_dir().into_iter().flatten().flatten() {
+            let name = entry.file_name();
+            let of = name.to_str().and_then(|name| name.strip_prefix('.')?.strip_suffix(".running"));
+            let run = of.filter(|run| run.ends_with(".parquet")).map(|run| folder.join(run));
+            if let Some(run) = run.filter(|run| run.is_file()) {
+                Self::remove_left(&run);
+            }
+        }
+    }
+
     fn opened(path: &Path, how: OFlags) -> io::Result<Option<Self>> {
         let name = path.file_name().ok_or(io::ErrorKind::InvalidFilename)?;
         let lock = path.with_file_name(format!(".{}.running", name.to_string_lossy()));
@@ -95,5 +108,11 @@ mod tests {
         std::fs::write(&lock, "").expect("a file");
         Claim::remove_left(&path);
         assert!(!lock.exists());
+        std::fs::write(&lock, "").expect("a file");
+        Claim::remove_all_left(home.path());
+        assert!(lock.exists(), "there is no run file of that name");
+        std::fs::write(&path, "whole").expect("a file");
+        Claim::remove_all_left(home.path());
+        assert!(!lock.exists() && path.exists());
     }
 }

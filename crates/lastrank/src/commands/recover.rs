@@ -68,6 +68,7 @@ pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
             }
         }
     }
+    record::claim::Claim::remove_all_left(folder);
     let mut recordings = recordings::recover(asked, &open)?;
     strange += recordings.strange;
     elsewhere.append(&mut recordings.elsewhere);
