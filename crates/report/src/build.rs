@@ -92,7 +92,7 @@ pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Repo
     let curves = !gate && options.site.is_none() && (has_curves(&chapters) || has_curves(&further));
     let briefs = || chapters.iter().chain(&further).map(|chapter| chapter.brief.clone());
     let brief = match &answer {
-        Some(answer) => answer.sentences.clone(),
+        Some(answer) => answer.brief().to_vec(),
         None if curves => briefs().filter(|brief| !brief.is_empty()).collect(),
         None => Vec::new(),
     };

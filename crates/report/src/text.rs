@@ -47,9 +47,10 @@ pub(crate) fn of(report: &Report) -> String {
         out.push('\n');
         out.push_str(&table.text());
     }
-    if !report.brief.is_empty() {
+    let said = report.answer.as_ref().map_or(&report.brief, |answer| &answer.sentences);
+    if !said.is_empty() {
         out.push('\n');
-        out.push_str(&sentence("In short: ", &report.brief.join(" ")));
+        out.push_str(&sentence("In short: ", &said.join(" ")));
     }
     out
 }

@@ -34,6 +34,12 @@ impl KnownRun {
         KnownRun { run, now_ns: 0 }
     }
 
+    /// With what its `define report` says more.
+    fn says(mut self, key: &str, text: &str) -> KnownRun {
+        self.run.facts.report.insert(key.into(), text.into());
+        self
+    }
+
     /// Timings of `nanoseconds` each, a hundredth of them ten times as long. Places of one operation stand in one line.
     fn place(mut self, label: &str, operation: &str, kind: Kind, nanoseconds: f64) -> KnownRun {
         let site = self.run.sites.len() as u32;
@@ -156,14 +162,16 @@ fn one_place_against_another_says_how_much_slower_for_small_and_large() {
     made = made.place("network connect", "net_pingpong", ONE, 90_000.0);
     let local = shown(&made.report());
     let words = local.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("60.0 µs; no file here is reached through one."), "{local}");
+    assert!(words.contains("60.0 µs; no directory here is on a network file system."), "{local}");
     made.run.facts.file_systems.push(PathFacts { path: "B".into(), remote: true, ..PathFacts::default() });
     insta::assert_snapshot!(shown(&made.report()));
 }
 
 #[test]
 fn one_directory_alone_is_told_without_its_name() {
-    let mut made = KnownRun::new("sides");
+    let first = "synchronous write = in place O_SYNC 64; synchronous write = in place O_SYNC 1048576; \
+                 random read, cold = random, cold 4KiB; warm = random, warm 4KiB";
+    let mut made = KnownRun::new("sides").says("first", first).says("alone", "One directory.");
     for bytes in [64u64, 4096, 65_536, 1_048_576] {
         let ns = 10_000.0 + bytes as f64;
         let kind = Kind { bytes, ..ONE };
@@ -178,25 +186,31 @@ fn one_directory_alone_is_told_without_its_name() {
     let shown = shown(&made.report());
     let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
     for said in [
-        "Here: latency 15.0 µs, 636 MiB/s.",
-        "Creating a file takes 1.50 times (64 B) and 1.50 times (1 MiB) as long as writing in place.",
-        "Reads in order move 3.44 times (4 KiB) and 1.01 times (1 MiB) the bytes of random reads (cold).",
-        "operation p50 MiB/s p99",
+        "A synchronous write takes 10.1 µs for 64 B, 1.06 ms for 1 MiB (867 MiB/s).",
+        "Sequential reads move 3.44 times (4 KiB), 1.01 times (1 MiB) the bytes per second of random reads, cold.",
+        "One directory.",
+        "operation median MiB/s p99",
+        "random read, cold, 4 KiB 14.1 µs",
+        "more rows: -v",
     ] {
         assert!(words.contains(said), "{said}\n{shown}");
     }
 }
 
-#[test]
-fn calls_stand_in_one_row_single_and_in_batches_and_the_clock_is_told() {
-    let mut made = KnownRun::new("calls");
+fn calls() -> KnownRun {
+    let mut made = KnownRun::new("calls").says("first", "getpid; none; create_delete");
     for (call, ns) in [("getpid", 30.0), ("read_null", 100.0), ("create_delete", 9_000.0)] {
         made = made.place("batch", call, Kind { batch: 500, ..ONE }, ns);
     }
     for (call, ns) in [("getpid", 35.0), ("read_null", 130.0), ("create_delete", 9_100.0)] {
         made = made.place("single", call, ONE, ns);
     }
-    insta::assert_snapshot!(shown(&made.report()));
+    made
+}
+
+#[test]
+fn calls_stand_in_one_row_single_and_in_batches_and_the_clock_is_told() {
+    insta::assert_snapshot!(shown(&calls().report()));
 }
 
 #[test]
@@ -211,6 +225,67 @@ fn rows_stand_in_sections_and_a_depth_is_told_by_rate_and_latency() {
         made = made.place(&format!("io_uring depth {depth}"), "fread", block, ns);
     }
     insta::assert_snapshot!(shown(&made.report()));
+}
+
+/// Durable writes of two kinds, reads of memory, and a curve by depth.
+fn disk(fewest: u64) -> KnownRun {
+    let block = Kind { bytes: 4096, ..ONE };
+    let mut made = KnownRun::new("rows")
+        .says("say", "A durable write takes {durable write}; a read takes [{read: direct | read: cold} from {disk}], [{read: in memory} from memory].")
+        .says("first", "durable write; read: direct | read: cold; read: in memory; depth")
+        .place("read: in memory", "fread", block, 900.0)
+        .place("durable write: O_SYNC", "fwrite", block, 4_000_000.0)
+        .place("durable write: O_DSYNC", "fwrite", Kind { n: fewest, ..block }, 2_000_000.0)
+        .place("read: cold", "fread", Kind { n: fewest, ..block }, 90_000.0)
+        .place("prepare", "fwrite", block, 200_000.0);
+    for (depth, ns) in [(1, 90_000.0), (4, 60_000.0), (16, 300_000.0)] {
+        made = made.place(&format!("io_uring depth {depth}"), "fread", block, ns);
+    }
+    made
+}
+
+#[test]
+fn rows_that_a_program_asks_for_stand_alone_and_its_sentences_leave_out_what_is_missing() {
+    let report = disk(400).report();
+    insta::assert_snapshot!(shown(&report));
+    for columns in [60, 120] {
+        let screen = report.first_screen(FILES, ScreenOptions { width: columns, colour: false });
+        assert!(screen.lines().count() <= 24 && screen.contains("\n  2 more rows: -v\n"), "{screen}");
+        assert!(screen.lines().all(|line| line.chars().count() <= columns), "{screen}");
+    }
+    // Too few timings for a row: neither the range nor the disk is named.
+    let few = shown(&disk(5).report());
+    let said = "A durable write takes 4.00 ms (O_SYNC); a read takes 900 ns from memory. Best read rate:";
+    assert!(few.split_whitespace().collect::<Vec<_>>().join(" ").contains(said), "{few}");
+    let mut in_memory = disk(400);
+    let on = PathFacts { path: ".".into(), in_memory: true, ..PathFacts::default() };
+    in_memory.run.facts.file_systems.push(on);
+    let shown = shown(&in_memory.report());
+    let words = shown.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        words.contains("a read takes 900 ns from memory.") && !words.contains("from the disk"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn numbers_of_declared_sentences_are_cells_of_the_table() {
+    let screens = [
+        disk(400),
+        ladder().says("columns", "load = chase; file read = fread"),
+        calls().says("say", "[nothing {nothing}], [getpid {getpid}], [creation {create_delete}] (means)."),
+    ];
+    for made in screens {
+        let report = made.report();
+        let screen = report.first_screen(FILES, ScreenOptions { width: 120, colour: false });
+        let table = screen.split_once("\n\n").expect("a table").1;
+        let answer = report.answer.as_ref().expect("an answer");
+        let words: Vec<&str> = answer.sentences[0].split([' ', ',', ';']).collect();
+        let times = words.windows(2).filter(|two| matches!(two[1].trim_end_matches('.'), "ns" | "µs" | "ms"));
+        let times: Vec<String> =
+            times.map(|two| format!("{} {}", two[0], two[1].trim_end_matches('.'))).collect();
+        assert!(times.len() > 1 && times.iter().all(|time| table.contains(time)), "{times:?}\n{screen}");
+    }
 }
 
 #[test]

@@ -18,23 +18,70 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let each = |pair: &CallPair| pair.batch.or(pair.single).map_or(f64::INFINITY, Place::median);
     let mut batched: Vec<&CallPair> = pairs.iter().filter(|pair| pair.batch.is_some()).collect();
     batched.sort_by(|a, b| each(a).total_cmp(&each(b)));
-    let said = |pair: &&CallPair| format!("{} {}/s", pair.name, three(1.0 / each(pair)));
-    let mut sentences = Vec::new();
+    let of_batch = |what: &str| {
+        let pair = batched.iter().find(|pair| pair.name == what)?;
+        Some(time(each(pair)))
+    };
+    let mut sentences = measured.said(&of_batch);
+    let mut further = Vec::new();
     if let [first, .., last] = batched.as_slice() {
-        sentences.push(format!("In batches, from {} to {}.", said(first), said(last)));
+        let said = |pair: &CallPair| format!("{} ({})", time(each(pair)), pair.name);
+        let ends =
+            format!("A call takes {} to {} (means of batches, their median).", said(first), said(last));
+        let told = if sentences.is_empty() { &mut sentences } else { &mut further };
+        told.push(ends);
     }
     if let Some((pair, factor)) = slowest(&pairs) {
-        sentences.push(format!(
+        further.push(format!(
             "A single call can be far slower: the slowest {} took {} times its median.",
             pair.name,
             three(factor)
         ));
     }
-    let singles = || pairs.iter().filter_map(|pair| pair.single);
-    sentences.extend(measured.about_the_clock(singles().chain(pairs.iter().filter_map(|pair| pair.batch))));
+    let has_short_ones =
+        |pair: &CallPair| pair.single.is_some_and(|place| place.median() < 20.0 * measured.clock);
+    if measured.clock > 0.0 && pairs.iter().any(has_short_ones) {
+        let hidden =
+            |pair: &CallPair| pair.single.is_some_and(|place| !measured.is_resolved(place, place.median()));
+        let mark = if pairs.iter().any(hidden) { " (≤: mostly that)" } else { "" };
+        sentences.push(format!(
+            "Single calls include {} of clock reading{mark}: prefer the batch columns.",
+            time(measured.clock)
+        ));
+    }
+    let first = first_table(measured, &pairs);
     let rows: Vec<Dot> = pairs.iter().filter_map(dot).collect();
     let figures = dots("What a single call takes", &rows).into_iter().collect();
-    Some(Answer::new(sentences, vec![table(measured, &pairs)], figures))
+    let answer = Answer::new(sentences, vec![table(measured, &pairs)], figures);
+    Some(answer.and_further(further).first(first, pairs.len()))
+}
+
+/// The calls that the program asks for as `first`.
+fn first_table(measured: Measured, pairs: &[CallPair]) -> Table {
+    let heads = ["<", "batch: calls/s", "batch: mean", "single: median", "p99"];
+    let mut table = Table::new("The calls that are asked for", &heads);
+    for wanted in measured.declared("first") {
+        let Some(pair) = wanted.choices().find_map(|what| pairs.iter().find(|pair| pair.name == what)) else {
+            continue;
+        };
+        let batch = pair.batch.map(Place::median);
+        let summary = pair.single.and_then(Place::summary);
+        let single = |value: Option<f64>| {
+            value.zip(pair.single).map_or("–".into(), |(value, place)| measured.time(place, value))
+        };
+        table.push(
+            false,
+            [
+                wanted.name.unwrap_or(&pair.name).to_owned(),
+                batch.map_or("–".into(), |each| three(1.0 / each)),
+                batch.map_or("–".into(), time),
+                single(summary.as_ref().map(|summary| summary.median)),
+                single(summary.as_ref().and_then(|summary| summary.p99)),
+            ],
+        );
+    }
+    without_empty_columns(&mut table);
+    table
 }
 
 fn table(measured: Measured, pairs: &[CallPair]) -> Table {

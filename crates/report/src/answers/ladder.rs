@@ -2,6 +2,7 @@
 //! the bandwidth of passes over it.
 
 use super::cells::without_empty_columns;
+use super::declared::one;
 use super::{Answer, Measured, picture, spread, streams};
 use crate::number::{three, time};
 use crate::unseen::Unseen;
@@ -27,8 +28,9 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     if columns.is_empty() {
         return None;
     }
-    let mut sentences: Vec<String> = levels(measured, &columns[0]).into_iter().collect();
-    sentences.extend(against_files(measured, &columns));
+    let mut named: Vec<f64> = Vec::new();
+    let mut sentences: Vec<String> = levels(measured, &columns[0], &mut named).into_iter().collect();
+    sentences.extend(against_files(measured, &columns, &mut named));
     let mut tables = vec![table(measured, &columns)];
     let (said, bandwidth) = streams::bandwidth(measured);
     sentences.extend(said);
@@ -53,9 +55,71 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     figures.extend(picture::against_normal(&single, true));
     figures.extend(picture::against_normal(&single, false));
     let members = columns.iter().flat_map(|column| &column.family.members);
-    sentences.extend(measured.about_the_clock(members.map(|(_, at)| &measured.seen.places[*at])));
-    sentences.extend(far_outliers(measured));
-    Some(Answer::new(sentences, tables, figures))
+    let clock = measured.about_the_clock(members.map(|(_, at)| &measured.seen.places[*at]));
+    let first = first_table(measured, &columns, named);
+    let of = tables.iter().take(1).map(|table| table.rows.len()).sum();
+    let answer = Answer::new(sentences, tables, figures).first(first, of);
+    Some(answer.and_further(clock.into_iter().chain(far_outliers(measured))))
+}
+
+/// What the program calls a kind of access in its list `columns`.
+fn called<'a>(measured: Measured<'a>, column: &Access) -> Option<&'a str> {
+    let declared = measured.declared("columns");
+    declared.into_iter().find(|wanted| wanted.choices().any(|what| what == column.head))?.name
+}
+
+/// The sizes of the sentences and others between them, of the kinds of access that the program asks for.
+fn first_table(measured: Measured, columns: &[Access], mut sizes: Vec<f64>) -> Table {
+    /// Sizes of a first screen.
+    const MOST_ROWS: usize = 8;
+    let declared = measured.declared("columns");
+    let mut asked: Vec<&Access> = declared
+        .iter()
+        .filter_map(|wanted| {
+            wanted.choices().find_map(|what| columns.iter().find(|column| column.head == what))
+        })
+        .collect();
+    if asked.is_empty() {
+        asked = columns.iter().collect();
+    }
+    let mut others: Vec<f64> = asked
+        .iter()
+        .flat_map(|column| column.family.members.iter().map(|(size, _)| *size))
+        .filter(|size| *size > 0.0)
+        .collect();
+    others.sort_by(f64::total_cmp);
+    others.dedup();
+    sizes.retain(|size| others.contains(size));
+    // Below the smallest of them a cache holds all.
+    if let Some(least) = sizes.iter().copied().min_by(f64::total_cmp) {
+        others.retain(|size| *size >= least);
+    }
+    // The farthest from those that are there, in octaves; the first is the smallest.
+    while sizes.len() < MOST_ROWS.min(others.len()) {
+        let apart =
+            |size: &f64| sizes.iter().map(|other| (size / other).log2().abs()).fold(f64::INFINITY, f64::min);
+        let free = others.iter().filter(|size| !sizes.contains(size));
+        let Some(next) = free.min_by(|a, b| apart(b).total_cmp(&apart(a))).copied() else { break };
+        sizes.push(next);
+    }
+    sizes.sort_by(f64::total_cmp);
+    sizes.dedup();
+    let heads: Vec<&str> = std::iter::once("<size")
+        .chain(asked.iter().map(|column| called(measured, column).unwrap_or(&column.head)))
+        .collect();
+    let mut table = Table::new("Time of one access by size", &heads);
+    for size in sizes {
+        let cell = |column: &&Access| {
+            let found = column.family.members.iter().find(|(other, _)| *other == size);
+            found.map_or("–".into(), |(_, at)| {
+                let place = &measured.seen.places[*at];
+                measured.time(place, place.median())
+            })
+        };
+        table.push(false, std::iter::once(size_text(size)).chain(asked.iter().map(cell)));
+    }
+    without_empty_columns(&mut table);
+    table
 }
 
 /// Where the far outliers of empty timings come from, in which nothing but the clock was read.
@@ -120,28 +184,31 @@ fn head(family: &SizeFamily) -> String {
     }
 }
 
-/// `A chase takes 1.20 ns in L1, …`: at the largest size that is well inside of each cache, and beyond the last.
-fn levels(measured: Measured, column: &Access) -> Option<String> {
+/// `A chase takes 1.20 ns in L1 (32 KiB), …`: at the largest size that is well inside of each cache, and beyond the last.
+fn levels(measured: Measured, column: &Access, named: &mut Vec<f64>) -> Option<String> {
     let caches = caches(measured.run);
     let median = |at: usize| measured.seen.places[at].median();
     let mut parts: Vec<String> = Vec::new();
     let mut below = 0.0;
     for (name, bytes) in &caches {
         let inside = column.family.members.iter().filter(|(size, _)| *size > below && *size <= 0.75 * bytes);
-        if let Some((_, at)) = inside.max_by(|a, b| a.0.total_cmp(&b.0)) {
-            parts.push(format!("{} in {name}", time(median(*at))));
+        if let Some((size, at)) = inside.max_by(|a, b| a.0.total_cmp(&b.0)) {
+            named.push(*size);
+            parts.push(format!("{} in {name} ({})", time(median(*at)), size_text(*size)));
         }
         below = *bytes;
     }
     let (size, at) = column.family.members.last()?;
     if caches.is_empty() || *size >= BEYOND * below {
+        named.push(*size);
         parts.push(format!("{} in {}", time(median(*at)), size_text(*size)));
     }
-    (!parts.is_empty()).then(|| format!("One {} takes {}.", column.head, parts.join(", ")))
+    let name = one(called(measured, column), &column.head);
+    (!parts.is_empty()).then(|| format!("{name} takes {}.", parts.join(", ")))
 }
 
 /// How many times as long an access to a file in memory takes, at the largest size that both have.
-fn against_files(measured: Measured, columns: &[Access]) -> Option<String> {
+fn against_files(measured: Measured, columns: &[Access], named: &mut Vec<f64>) -> Option<String> {
     let memory = columns.iter().find(|column| column.batched)?;
     let file = columns.iter().find(|column| !column.batched)?;
     let (size, at) = memory
@@ -154,12 +221,14 @@ fn against_files(measured: Measured, columns: &[Access]) -> Option<String> {
     let places = &measured.seen.places;
     let (near, far) = (places[*at].median(), places[*in_file].median());
     (near > 0.0).then(|| {
+        named.push(*size);
+        let [file, memory] = [file, memory].map(|column| one(called(measured, column), &column.head));
         format!(
-            "In a file of {} one {} takes {}, {} times as long.",
+            "{file} in {} takes {}, {} times as long as {}.",
             size_text(*size),
-            file.head,
             time(far),
-            three(far / near)
+            three(far / near),
+            memory[..1].to_lowercase() + &memory[1..]
         )
     })
 }

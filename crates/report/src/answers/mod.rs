@@ -16,6 +16,7 @@
 
 mod calls;
 mod cells;
+mod declared;
 mod ladder;
 mod load;
 mod matrix;
@@ -43,11 +44,25 @@ pub struct Answer {
     pub form: AnswerForm,
     /// What was found, a sentence each; the first is the answer.
     pub sentences: Vec<String>,
-    /// The tables, the first of them for the first screen.
+    /// How many of the sentences the first screen tells.
+    #[serde(skip)]
+    first_sentences: usize,
+    /// The table of the first screen, where that has rows or columns of its own.
+    #[serde(skip)]
+    first_table: Option<FirstTable>,
+    /// All tables; the first screen shows the first of them where it has none of its own.
     pub tables: Vec<Table>,
     /// The figures, which stand in the first chapter of the report.
     #[serde(skip)]
     pub figures: Vec<Figure>,
+}
+
+/// The table of a first screen: the rows that are asked for.
+#[derive(Clone, Debug)]
+struct FirstTable {
+    table: Table,
+    /// Rows of the tables that these are taken from, which `-v` shows.
+    of: usize,
 }
 
 /// The form of an answer.
@@ -140,38 +155,58 @@ pub(crate) fn of(seen: &Seen, results: &[ResultRow]) -> Option<Result<Answer, St
 impl Answer {
     /// An answer whose form is filled in by [`of`].
     fn new(sentences: Vec<String>, tables: Vec<Table>, figures: Vec<Figure>) -> Answer {
-        Answer { form: AnswerForm::Rows, sentences, tables, figures }
+        let first_sentences = sentences.len();
+        Answer { form: AnswerForm::Rows, sentences, first_sentences, first_table: None, tables, figures }
+    }
+
+    /// With sentences that the first screen leaves to the page and `-v`.
+    fn and_further(mut self, further: impl IntoIterator<Item = String>) -> Answer {
+        self.sentences.extend(further);
+        self
+    }
+
+    /// With this table on the first screen; none of no rows. It is taken from so many rows.
+    fn first(mut self, table: Table, of: usize) -> Answer {
+        self.first_table = (!table.rows.is_empty()).then_some(FirstTable { table, of });
+        self
+    }
+
+    /// The sentences of the first screen.
+    pub(crate) fn brief(&self) -> &[String] {
+        &self.sentences[..self.first_sentences.min(self.sentences.len())]
     }
 
     /// Puts its chapter before all others, which are folded below it. Returns what is to be said in short.
     pub(crate) fn lead(&self, chapters: &mut Vec<Chapter>) -> Vec<String> {
         chapters.iter_mut().for_each(Chapter::put_below_answer);
+        let further = self.sentences[self.brief().len()..].join(" ");
         let mut own =
-            Chapter::new("answer", "The answer", "").with(self.figures.clone(), self.tables.clone());
+            Chapter::new("answer", "The answer", &further).with(self.figures.clone(), self.tables.clone());
         own.tables_first = true;
         chapters.insert(0, own);
-        self.sentences.clone()
+        self.brief().to_vec()
     }
 
     /// Its first table in at most so many columns and lines, behind a blank line: columns that do not fit are left out
     /// from the right, rows from below.
     pub(crate) fn lines(&self, columns: usize, most: usize) -> Vec<String> {
-        let Some(table) = self.tables.first() else { return Vec::new() };
+        let first = self.first_table.as_ref().map(|first| (&first.table, first.of));
+        let Some((table, of)) = first.or_else(|| self.tables.first().map(|table| (table, table.rows.len())))
+        else {
+            return Vec::new();
+        };
         let mut lines = narrow(table, columns);
         let room = most.saturating_sub(2);
-        if lines.len() > room {
-            let left = lines.len() - room;
+        let all = of.max(table.rows.len());
+        if lines.len() > room || all > table.rows.len() {
+            // Steps of a ladder are left out evenly: its ends matter most.
             match self.form {
-                // Steps of a ladder are left out evenly: its ends matter most.
                 AnswerForm::Ladder => lines = evenly(lines, room),
-                AnswerForm::Sides
-                | AnswerForm::Calls
-                | AnswerForm::Rows
-                | AnswerForm::Phases
-                | AnswerForm::Matrix
-                | AnswerForm::Load => lines.truncate(room),
+                _ => lines.truncate(room),
             }
-            lines.push(format!("  and {left} more rows: -v"));
+            let left = all - (lines.len().max(1) - 1);
+            let rows = if left == 1 { "row" } else { "rows" };
+            lines.push(format!("  {left} more {rows}: -v"));
         }
         lines.insert(0, String::new());
         lines
@@ -237,13 +272,13 @@ mod tests {
         let answer = Answer::new(Vec::new(), vec![table], Vec::new());
         assert_eq!(
             answer.lines(16, 5),
-            ["", "  what   first", "  row 0      1", "  row 1      1", "  and 2 more rows: -v"]
+            ["", "  what   first", "  row 0      1", "  row 1      1", "  2 more rows: -v"]
         );
         assert_eq!(answer.lines(40, 9).len(), 6);
         let ladder = Answer { form: AnswerForm::Ladder, ..answer };
         assert_eq!(
             ladder.lines(16, 5),
-            ["", "  what   first", "  row 0      1", "  row 3      1", "  and 2 more rows: -v"]
+            ["", "  what   first", "  row 0      1", "  row 3      1", "  2 more rows: -v"]
         );
     }
 }

@@ -21,13 +21,28 @@ struct Way<'a> {
     place: Option<&'a Place>,
 }
 
+impl Way<'_> {
+    fn label(&self) -> &str {
+        self.row.label.as_deref().unwrap_or_default()
+    }
+
+    fn median(&self) -> f64 {
+        self.row.quantiles_seconds.as_ref().map_or(f64::INFINITY, |found| found.p50)
+    }
+}
+
 pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let ways = ways(measured);
     let depth = measured.seen.families.iter().find(|family| matches!(family.axis, Axis::Count(_)));
     if ways.len() < 2 {
         return None;
     }
-    let mut sentences = sections(&ways);
+    let depths = depth.map_or(Vec::new(), |family| depths(measured, family));
+    let mut sentences = measured.said(&|what| said(&ways, what));
+    let mut further = sections(&ways);
+    if sentences.is_empty() {
+        sentences.append(&mut further);
+    }
     let mut tables = vec![table(&ways)];
     let mut figures: Vec<Figure> = Vec::new();
     let rows: Vec<Dot> = ways.iter().filter_map(dot).collect();
@@ -37,8 +52,97 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
         sentences.extend(sentence);
         tables.push(by_depth);
     }
-    sentences.extend(measured.about_the_clock(ways.iter().filter_map(|way| way.place)));
-    Some(Answer::new(sentences, tables, figures))
+    let first = first_table(&asked(measured, &ways, &depths));
+    further.extend(measured.about_the_clock(ways.iter().filter_map(|way| way.place)));
+    let of = ways.len() + depths.len();
+    Some(Answer::new(sentences, tables, figures).and_further(further).first(first, of))
+}
+
+/// The rows of the section, from the quickest to the slowest, or the one row of this label.
+fn named<'a, 'b>(ways: &'b [Way<'a>], what: &str) -> Vec<&'b Way<'a>> {
+    let mut found: Vec<&Way> = ways.iter().filter(|way| way.section == what || way.label() == what).collect();
+    found.sort_by(|a, b| a.median().total_cmp(&b.median()));
+    found
+}
+
+/// `115 µs to 3.98 ms (O_DIRECT to fdatasync)` of the rows of a section, the median of one row.
+fn said(ways: &[Way], what: &str) -> Option<String> {
+    let found = named(ways, what);
+    let (first, last) = (found.first()?, found.last()?);
+    let (low, high) = (time(first.median()), time(last.median()));
+    Some(match found.as_slice() {
+        [only] if only.section == what && !what.is_empty() => format!("{low} ({})", only.name),
+        [_] => low,
+        _ => format!("{low} to {high} ({} to {})", first.name, last.name),
+    })
+}
+
+/// The rows that the program asks for as `first`, in its order; `depth` stands for the depth of 1 and the best.
+fn asked<'a, 'b>(measured: Measured, ways: &'b [Way<'a>], depths: &'b [Way<'a>]) -> Vec<&'b Way<'a>> {
+    let mut found: Vec<&Way> = Vec::new();
+    for wanted in measured.declared("first") {
+        let choice = wanted.choices().map(|what| match what {
+            "depth" => ends(depths),
+            what => named(ways, what),
+        });
+        found.extend(choice.into_iter().find(|rows| !rows.is_empty()).unwrap_or_default());
+    }
+    found
+}
+
+/// The first depth and the one of the highest rate.
+fn ends<'a, 'b>(depths: &'b [Way<'a>]) -> Vec<&'b Way<'a>> {
+    let rate = |way: &&Way| way.row.operations_per_second.unwrap_or(0.0);
+    let best = depths.iter().max_by(|a, b| rate(a).total_cmp(&rate(b)));
+    match (depths.first(), best) {
+        (Some(first), Some(best)) if !std::ptr::eq(first, best) => vec![first, best],
+        (first, _) => first.into_iter().collect(),
+    }
+}
+
+/// The rows of a curve by a number, each called by its label.
+fn depths<'a>(measured: Measured<'a>, family: &SizeFamily) -> Vec<Way<'a>> {
+    let members = family.members.iter().filter_map(|(_, at)| {
+        let place = &measured.seen.places[*at];
+        let row = measured.row(&place.label, &place.operation)?;
+        row.quantiles_seconds.as_ref()?;
+        Some(Way { section: kind(&place.operation), name: place.label.clone(), row, place: Some(place) })
+    });
+    members.collect()
+}
+
+/// `read`, `write` or the operation itself.
+fn kind(operation: &str) -> &str {
+    match operation {
+        operation if results::is_read(operation) => "read",
+        operation if results::is_write(operation) => "write",
+        operation => operation,
+    }
+}
+
+fn first_table(ways: &[&Way]) -> Table {
+    let heads = ["<", "<way", "median", "ops/s", "p99", "CPU wait", "max"];
+    let mut table = Table::new("The rows that are asked for", &heads);
+    let mut section = None;
+    for way in ways {
+        let Some(found) = &way.row.quantiles_seconds else { continue };
+        let first = section != Some(way.section);
+        section = Some(way.section);
+        table.push(
+            false,
+            [
+                if first { way.section.to_owned() } else { String::new() },
+                way.name.clone(),
+                time(found.p50),
+                rate(way.row.operations_per_second),
+                found.p99.map_or("–".into(), time),
+                way.place.map_or("–".into(), waited),
+                time(found.max),
+            ],
+        );
+    }
+    without_empty_columns(&mut table);
+    table
 }
 
 /// All rows that have a label without a number that makes a curve, in the order of the program. A block that is timed
@@ -129,15 +233,20 @@ fn table(ways: &[Way]) -> Table {
 fn sections(ways: &[Way]) -> Vec<String> {
     let mut sentences = Vec::new();
     for group in ways.chunk_by(|a, b| a.section == b.section) {
-        let median = |way: &Way| way.row.quantiles_seconds.as_ref().map_or(f64::INFINITY, |found| found.p50);
         let mut order: Vec<&Way> = group.iter().collect();
-        order.sort_by(|a, b| median(a).total_cmp(&median(b)));
+        order.sort_by(|a, b| a.median().total_cmp(&b.median()));
         let (Some(first), Some(last)) = (order.first(), order.last()) else { continue };
-        let said = |way: &Way| format!("{} {}", way.name, time(median(way)));
+        let said = |way: &Way| format!("{} {}", way.name, time(way.median()));
         let text = match order.len() {
             1 => said(first),
             2 | 3 => order.iter().map(|way| said(way)).collect::<Vec<_>>().join(", "),
-            _ => format!("{} … {}", said(first), said(last)),
+            _ => format!(
+                "{} ({}) to {} ({})",
+                time(first.median()),
+                first.name,
+                time(last.median()),
+                last.name
+            ),
         };
         let section = if group[0].section.is_empty() { "Medians" } else { group[0].section };
         sentences.push(format!("{section}: {text}."));
@@ -157,13 +266,13 @@ fn by_number(measured: Measured, family: &SizeFamily) -> (Option<String>, Table)
     let Axis::Count(name) = &family.axis else { return (None, Table::default()) };
     let title = format!("By {name}: {}", family.operation);
     let mut table = Table::new(&title, &[name, "/s", "MiB/s", "in flight", "p50", "p99", "slowest"]);
-    let mut rates: Vec<(f64, f64, f64)> = Vec::new();
+    let mut rates: Vec<(f64, f64)> = Vec::new();
     for (number, at) in &family.members {
         let place = &measured.seen.places[*at];
         let Some(row) = measured.row(&place.label, &place.operation) else { continue };
         let Some(found) = &row.quantiles_seconds else { continue };
         if let Some(per_second) = row.operations_per_second {
-            rates.push((*number, per_second, found.p50));
+            rates.push((*number, per_second));
         }
         table.push(
             false,
@@ -178,13 +287,15 @@ fn by_number(measured: Measured, family: &SizeFamily) -> (Option<String>, Table)
             ],
         );
     }
-    let said = |(number, per_second, median): &(f64, f64, f64)| {
-        format!("{}/s at {name} {} (median {})", three(*per_second), number, time(*median))
-    };
+    let queue = if name == "depth" { "queue depth" } else { name.as_str() };
     let most = rates.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-    let sentence = rates.first().zip(most).map(|(first, most)| match first.0 == most.0 {
-        true => format!("{} by {name}: {}; more {name} gains nothing.", family.operation, said(first)),
-        false => format!("{} by {name}: {}, most {}.", family.operation, said(first), said(most)),
+    let sentence = rates.first().zip(most).map(|((first, alone), (best, rate))| {
+        let said = format!("Best {} rate: {}/s at {queue} {best}", kind(&family.operation), three(*rate));
+        match first == best {
+            true if rates.len() > 1 => format!("{said}; no higher {queue} was faster."),
+            true => format!("{said}."),
+            false => format!("{said} ({}/s at {queue} {first}).", three(*alone)),
+        }
     });
     (sentence, table)
 }

@@ -4,6 +4,7 @@ use results::{QuantileInterval, ResultRow};
 use samples::units;
 
 use super::cells::{mib, without_empty_columns};
+use super::declared::one;
 use super::picture::{Dot, dots};
 use super::{Answer, Measured};
 use crate::Table;
@@ -38,26 +39,28 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     for other in 1..sides.len() {
         sentences.extend(slower(measured, &lines, (&sides, other)));
     }
-    for (at, side) in sides.iter().enumerate() {
-        sentences.extend(latency_and_bandwidth(measured, &lines, (side, at)).map(
-            |said| match sides.as_slice() {
-                // The directory of the run needs no name.
-                ["."] => said.replacen(".: ", "Here: ", 1),
-                _ => said,
-            },
-        ));
+    for at in 0..sides.len() {
+        sentences.extend(writes(measured, &lines, (&sides, at)));
     }
-    sentences.extend(creating(measured, &lines, &sides));
     sentences.extend(in_order(measured, &lines, &sides));
     let (said, trips) = network(measured, &lines, &sides);
     sentences.extend(said);
-    sentences.extend(
+    if let [_] = sides.as_slice() {
+        sentences.extend(measured.run.facts.report.get("alone").cloned());
+    }
+    let mut further: Vec<String> = (sides.iter().enumerate())
+        .filter_map(|(at, side)| latency_and_bandwidth(measured, (side, at)))
+        .collect();
+    further.extend(creating(measured, &lines, &sides));
+    further.extend(
         measured.about_the_clock(lines.iter().flat_map(|line| line.places.iter().flatten().copied())),
     );
     let rows: Vec<Dot> = lines.iter().flat_map(|line| of_line(line, &sides)).collect();
     let figures = dots("What each operation takes, side by side", &rows).into_iter().collect();
+    let of = lines.len();
+    let first = first_table(measured, &lines, &sides);
     let tables = std::iter::once(table(measured, &lines, &sides)).chain(trips).collect();
-    Some(Answer::new(sentences, tables, figures))
+    Some(Answer::new(sentences, tables, figures).and_further(further).first(first, of))
 }
 
 /// Whether it is a round trip through the network alone, which belongs to no side.
@@ -139,12 +142,12 @@ fn ratio_of(measured: Measured, line: &Line, other: usize) -> Option<(f64, f64, 
     ratio(median(measured, a)?, median(measured, b)?)
 }
 
-/// `takes 14.0 times as long`, `no different`: of a ratio with its interval.
+/// `14.0 times as long`, `2.00 times as fast`, `undecided (0.980 to 1.12 times as long)`: of a ratio with its interval.
 fn as_long((ratio, lower, upper): (f64, f64, f64)) -> String {
     match (lower <= 1.0 && upper >= 1.0, ratio > 1.0) {
-        (true, _) => "no different".into(),
-        (false, true) => format!("takes {} times as long", three(ratio)),
-        (false, false) => format!("is {} times quicker", three(1.0 / ratio)),
+        (true, _) => format!("undecided ({} to {} times as long)", three(lower), three(upper)),
+        (false, true) => format!("{} times as long", three(ratio)),
+        (false, false) => format!("{} times as fast", three(1.0 / ratio)),
     }
 }
 
@@ -154,20 +157,24 @@ fn factor((ratio, lower, upper): (f64, f64, f64)) -> String {
     format!("{}{mark}", three(ratio))
 }
 
-/// `B beside A: fwrite takes 14.0 times as long for 64 B, no different for 1 MiB.`
+/// `B against A, synchronous write: 14.0 times as long for 64 B, undecided (0.980 to 1.12 times as long) for 1 MiB.`
 fn slower(measured: Measured, lines: &[Line], (sides, other): (&[&str], usize)) -> Option<String> {
     let mut sized: Vec<&Line> = transfers(measured, lines);
     sized.retain(|line| ratio_of(measured, line, other).is_some());
     sized.sort_by_key(|line| line.bytes);
     let (first, last) = (sized.first()?, sized.last()?);
-    let found = |line: &Line| ratio_of(measured, line, other).map(as_long).unwrap_or_default();
-    let size = |line: &Line| units::bytes(line.bytes.unwrap_or(0));
-    let (small, large) = (found(first), found(last));
-    let both = format!("{} against {}: {}", sides[other], sides[0], first.what);
-    Some(match small == large {
-        true => format!("{both} {small} for {} and for {}.", size(first), size(last)),
-        false => format!("{both} {small} for {}, {large} for {}.", size(first), size(last)),
-    })
+    let found = |line: &Line| {
+        let size = units::bytes(line.bytes.unwrap_or(0));
+        Some(format!("{} for {size}", as_long(ratio_of(measured, line, other)?)))
+    };
+    let what = called(measured, first).unwrap_or(&first.what);
+    Some(format!("{} against {}, {what}: {}, {}.", sides[other], sides[0], found(first)?, found(last)?))
+}
+
+/// What the program calls a line.
+fn called<'a>(measured: Measured<'a>, line: &Line) -> Option<&'a str> {
+    let declared = measured.declared("first");
+    declared.into_iter().find(|wanted| wanted.choices().any(|what| what == line.rest))?.name
 }
 
 /// Families of transfers by their size, those that write first.
@@ -185,14 +192,37 @@ fn transfers<'a, 'b>(measured: Measured, lines: &'b [Line<'a>]) -> Vec<&'b Line<
         line.bytes.is_some_and(|bytes| sizes.any(|(size, _)| size == bytes as f64))
     };
     let Some(family) = families(measured).into_iter().next() else { return Vec::new() };
-    let Some(first) = lines.iter().filter(sized).find(|line| line.operation == family.operation) else {
-        return Vec::new();
-    };
+    let of_family = || lines.iter().filter(sized).filter(|line| line.operation == family.operation);
+    // A file that is there already is the simpler case.
+    let in_place = of_family().find(|line| line.rest.starts_with("in place "));
+    let Some(first) = in_place.or_else(|| of_family().next()) else { return Vec::new() };
     lines.iter().filter(sized).filter(|line| line.what == first.what).collect()
 }
 
-/// `A: latency 122 µs, 980 MiB/s`: from the line through all sizes, or the ends where no line fits.
-fn latency_and_bandwidth(measured: Measured, lines: &[Line], (side, at): (&str, usize)) -> Option<String> {
+/// `A synchronous write takes 3.98 ms for 64 B and 4.00 ms for 1 MiB (205 MiB/s).`: the ends of the sizes, as in the table.
+fn writes(measured: Measured, lines: &[Line], (sides, at): (&[&str], usize)) -> Option<String> {
+    let mut sized = transfers(measured, lines);
+    sized.retain(|line| line.places[at].is_some());
+    sized.sort_by_key(|line| line.bytes);
+    let (first, last) = (sized.first()?, sized.last()?);
+    let (small, large) = (first.places[at]?, last.places[at]?);
+    let rate = measured.row(&large.label, &large.operation).and_then(|row| row.bytes_per_second);
+    let rate = rate.map_or(String::new(), |_| format!(" ({} MiB/s)", mib(rate)));
+    let what = one(called(measured, first), &first.what);
+    let before = match sides {
+        [_] => format!("{what} takes "),
+        _ => format!("{what} on {} takes ", sides[at]),
+    };
+    let size = |line: &Line| units::bytes(line.bytes.unwrap_or(0));
+    let first_said = format!("{before}{} for {}", measured.time(small, small.median()), size(first));
+    Some(match std::ptr::eq(*first, *last) {
+        true => format!("{first_said}{rate}."),
+        false => format!("{first_said}, {} for {}{rate}.", measured.time(large, large.median()), size(last)),
+    })
+}
+
+/// `Line through all sizes on A: latency 122 µs, 980 MiB/s.`: none where no line fits.
+fn latency_and_bandwidth(measured: Measured, (side, _): (&str, usize)) -> Option<String> {
     let places = &measured.seen.places;
     let family = families(measured).into_iter().find(|family| {
         family
@@ -202,20 +232,9 @@ fn latency_and_bandwidth(measured: Measured, lines: &[Line], (side, at): (&str, 
     })?;
     let curve = SizeCurve::of(family, places);
     let usable = |line: &AffineFit| line.holds() && line.resolves_latency() && line.resolves_bandwidth();
-    if let Some(line) = curve.line.filter(usable) {
-        return Some(format!("{side}: latency {}, {}.", time(line.latency), bandwidth(1.0 / line.per_byte)));
-    }
-    let mut sized = transfers(measured, lines);
-    sized.sort_by_key(|line| line.bytes);
-    let (first, last) = (sized.first()?, sized.last()?);
-    let (small, large) = (first.places[at]?, last.places[at]?);
-    Some(format!(
-        "{side}: {} for {}, {} at {}.",
-        time(small.median()),
-        units::bytes(first.bytes?),
-        bandwidth(last.bytes? as f64 / large.median()),
-        units::bytes(last.bytes?)
-    ))
+    let line = curve.line.filter(usable)?;
+    let rate = bandwidth(1.0 / line.per_byte);
+    Some(format!("{}: a line through all sizes has latency {}, {rate}.", family.name, time(line.latency)))
 }
 
 /// `Creating takes so many times as long as writing in place: 1.31 (64 B), 2.20 (1 MiB) on A`: at the ends of the sizes.
@@ -249,8 +268,10 @@ fn creating(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
     };
     let parts: Vec<String> = (0..sides.len()).filter_map(of_side).collect();
     (!parts.is_empty()).then(|| match sides.len() {
-        1 => format!("Creating a file takes {} as long as writing in place.", parts.concat()),
-        _ => format!("Ratio of the time of creating to that of writing in place: {}.", parts.join("; ")),
+        1 => format!("A write that creates the file takes {} as long as one in place.", parts.concat()),
+        _ => {
+            format!("Time of a write that creates the file, in times of one in place: {}.", parts.join("; "))
+        }
     })
 }
 
@@ -290,22 +311,18 @@ fn in_order(measured: Measured, lines: &[Line], sides: &[&str]) -> Option<String
                 .flatten()
                 .filter_map(|(ordered, _, random)| {
                     let gain = rate(ordered.places[at]?)? / rate(random.places[at]?)?;
-                    let times = if sides.len() == 1 { " times" } else { "" };
-                    Some(format!("{}{times} ({})", three(gain), units::bytes(ordered.bytes?)))
+                    Some(format!("{} times ({})", three(gain), units::bytes(ordered.bytes?)))
                 })
                 .collect();
             (!gains.is_empty()).then(|| match sides.len() {
-                1 => format!("{} the bytes of random reads ({how})", gains.join(" and ")),
-                _ => format!("{} {how} on {}", gains.join(", "), sides[at]),
+                1 => format!("{} the bytes per second of random reads, {how}", gains.join(", ")),
+                _ => format!("{}, {how} on {}", gains.join(", "), sides[at]),
             })
         })
         .collect();
     (!parts.is_empty()).then(|| match sides.len() {
-        1 => format!("Reads in order move {}.", parts.concat()),
-        _ => format!(
-            "Ratio of the throughput of reads in order to that of random reads of the same size: {}.",
-            parts.join("; ")
-        ),
+        1 => format!("Sequential reads move {}.", parts.concat()),
+        _ => format!("Sequential reads against random reads, bytes per second: {}.", parts.join("; ")),
     })
 }
 
@@ -348,17 +365,42 @@ fn network(measured: Measured, lines: &[Line], sides: &[&str]) -> (Option<String
     });
     let sentence = quickest.map(|trip| match slowest {
         Some((line, side, whole)) if whole > 0.0 => format!(
-            "A round trip through the network alone takes {}, {:.0}% of {} on {side}.",
+            "A round trip through the network takes {}, {:.0}% of {} on {side}.",
             time(trip),
             100.0 * trip / whole,
             line.name
         ),
         Some(_) | None => format!(
-            "A round trip through the network alone takes {}; no file here is reached through one.",
+            "A round trip through the network takes {}; no directory here is on a network file system.",
             time(trip)
         ),
     });
     (sentence, (!table.rows.is_empty()).then_some(table))
+}
+
+/// The rows that the program asks for as `first`, by the words of their labels behind the side.
+fn first_table(measured: Measured, lines: &[Line], sides: &[&str]) -> Table {
+    let mut all = table(measured, lines, sides);
+    all.columns.iter_mut().for_each(|column| column.name = column.name.replace("p50", "median"));
+    // Of two sides there is one ratio, whose long name would leave no room for it.
+    if let [_, _] = sides
+        && let Some(ratio) = all.columns.iter_mut().find(|column| column.name.contains(" / "))
+    {
+        ratio.name = "ratio".into();
+    }
+    let rows = std::mem::take(&mut all.rows);
+    for wanted in measured.declared("first") {
+        let found = wanted.choices().find_map(|what| lines.iter().position(|line| line.rest == what));
+        let Some(row) = found.and_then(|at| rows.get(at)) else { continue };
+        let mut row = row.clone();
+        if let Some(name) = wanted.name {
+            let bytes = found.and_then(|at| lines[at].bytes).filter(|bytes| *bytes > 0);
+            row.cells[0] = bytes.map_or(name.to_owned(), |bytes| format!("{name}, {}", units::bytes(bytes)));
+        }
+        all.rows.push(row);
+    }
+    without_empty_columns(&mut all);
+    all
 }
 
 fn table(measured: Measured, lines: &[Line], sides: &[&str]) -> Table {

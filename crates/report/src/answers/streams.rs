@@ -61,7 +61,7 @@ pub(super) fn bandwidth(measured: Measured) -> (Option<String>, Option<Table>) {
     (sentence(&series), Some(table))
 }
 
-/// `Passes over 256 MiB: read 12.0 GiB/s by 1, 20.1 GiB/s by 2`.
+/// `Sequential read of 256 MiB: 12.0 GiB/s by 1 process, 20.1 GiB/s by 2 together.`
 fn sentence(series: &[Series]) -> Option<String> {
     let first = series.first()?;
     let (size, _) = first.rates.last()?;
@@ -70,10 +70,13 @@ fn sentence(series: &[Series]) -> Option<String> {
         .filter(|one| one.kind == first.kind)
         .filter_map(|one| {
             let (_, rate) = one.rates.iter().find(|(other, _)| other == size)?;
-            Some(format!("{} by {}", shown(*rate), one.by))
+            Some(match one.by {
+                1 => format!("{} by 1 process", shown(*rate)),
+                by => format!("{} by {by} together", shown(*rate)),
+            })
         })
         .collect();
-    Some(format!("A {} of {} moves {}.", first.kind, size_text(*size), parts.join(", ")))
+    Some(format!("Sequential {} of {}: {}.", first.kind, size_text(*size), parts.join(", ")))
 }
 
 /// Bytes a second of so many processes while all of them work.

@@ -5,31 +5,7 @@ use samples::{JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::AnswerSign;
 use super::number::{bandwidth, in_doubt, three, time, two_digits};
-use crate::how_many::how_many;
 use crate::{Analysis, Report, percent, words};
-
-/// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
-pub(super) fn title(report: &Report) -> String {
-    let facts = &report.facts;
-    let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    let mut parts = vec![report.title.clone()];
-    let said = report.facts.report.get("title").filter(|said| !said.is_empty());
-    // A program that says how it works leaves no room for a number that is 1.
-    parts.extend(Some(ranks).filter(|_| facts.ranks != 1 || said.is_none()));
-    parts.extend(said.into_iter().flat_map(|said| said.split(',')).map(|part| part.trim().to_owned()));
-    parts.extend(subject(report).map(|main| how_many(&main.subject)));
-    if facts.is_simulated() {
-        parts.push("simulated: no device was touched".into());
-    } else {
-        let on = facts.file_systems.iter().find_map(|on| {
-            let kind = on.file_system.as_ref().filter(|kind| !kind.is_empty())?;
-            let source = on.mount.as_ref().map_or(on.path.as_str(), |mount| mount.source.as_str());
-            Some(format!("{kind} on {source}"))
-        });
-        parts.extend(on);
-    }
-    parts.join(" · ")
-}
 
 /// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
 /// law was fitted to these.

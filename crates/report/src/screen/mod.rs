@@ -14,6 +14,7 @@ mod over_time;
 mod paint;
 mod rows;
 mod shown;
+mod title;
 mod trust;
 
 use results::QuantileInterval;
@@ -123,19 +124,29 @@ impl Report {
     /// What needs no law: what ran, how it went, the answer, warnings.
     fn said_first(&self, canvas: &mut Canvas) -> AnswerSign {
         let elapsed = if self.facts.elapsed_s > 0.0 { time(self.facts.elapsed_s) } else { String::new() };
-        canvas.ends(Tone::Strong, &answer::title(self), &elapsed);
+        canvas.ends(Tone::Strong, &title::title(self), &elapsed);
         let (sign, text) = answer::outcome(self);
         let (mark, tone) = sign.shown();
+        let most = if self.brief.is_empty() { 4 } else { 8 };
+        let sentences = answer::sentences(self);
+        let says = |canvas: &mut Canvas| {
+            if !sentences.is_empty() {
+                canvas.said("", Tone::Strong, &sentences, most);
+            }
+        };
+        // Who runs an experiment that went well wants its numbers; trouble changes what they mean.
+        let answer_first = sign == AnswerSign::Good && self.answer.is_some();
+        if answer_first {
+            says(canvas);
+        }
         canvas.said(mark, tone, &text, if sign == AnswerSign::Good { 1 } else { 3 });
         if sign == AnswerSign::Bad {
             answer::found(self, MOST_FOUND).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 4));
         }
         let told = answer::laid_out(self).into_iter().chain(answer::verified_sentence(self));
         told.for_each(|text| canvas.said(" ", Tone::Faint, &text, 2));
-        let most = if self.brief.is_empty() { 4 } else { 8 };
-        let sentences = answer::sentences(self);
-        if !sentences.is_empty() {
-            canvas.said("", Tone::Strong, &sentences, most);
+        if !answer_first {
+            says(canvas);
         }
         // Whoever reads one line more than the outcome reads the answer; what limits it follows.
         self.warn(canvas);

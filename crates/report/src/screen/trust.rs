@@ -94,7 +94,8 @@ pub(super) fn slow(report: &Report) -> Option<String> {
     let about = report.causes.iter().filter(is_it).max_by(excess);
     let one = about.or_else(|| report.causes.iter().filter(|_| of.is_none()).max_by(excess))?;
     if !one.watched {
-        return Some(crate::causes::NOT_WATCHED.into());
+        // A table of many operations is not about this one.
+        return report.answer.is_none().then(|| crate::causes::NOT_WATCHED.into());
     }
     let parts: Vec<String> = one
         .shares
