@@ -26,8 +26,7 @@ pub(super) fn answer(measured: Measured) -> Option<Answer> {
     let mut further = Vec::new();
     if let [first, .., last] = batched.as_slice() {
         let said = |pair: &CallPair| format!("{} ({})", time(each(pair)), pair.name);
-        let ends =
-            format!("A call takes {} to {} (means of batches, their median).", said(first), said(last));
+        let ends = format!("A call takes {} to {} (medians of batch means).", said(first), said(last));
         let told = if sentences.is_empty() { &mut sentences } else { &mut further };
         told.push(ends);
     }

@@ -78,7 +78,7 @@ pub(super) fn decide(
             let finding = found(Question::SlowValues).unwrap_or(finding);
             refuse(Refusal::Dependent { finding })
         }
-        Some(why) => refuse(Refusal::DependentWithoutLaw { finding, why }),
+        Some(why) => refuse(Refusal::DependentWithoutLaw { finding, why: Box::new(why) }),
         None => Ok(Grounds::Law { ar1 }),
     }
 }

@@ -52,7 +52,7 @@ pub enum Refusal {
         /// The finding.
         finding: TestFinding,
         /// Reason why no distribution describes it.
-        why: NoLaw,
+        why: Box<NoLaw>,
     },
     /// No distribution describes it, and it is too short for counted thresholds.
     TooFewToCount {
