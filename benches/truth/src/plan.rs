@@ -169,6 +169,8 @@ impl Cell {
             Course::Modes { .. } => &["several clumps", "no distribution of maxima", "another distribution"],
             Course::Steady if self.law.phi > 0.0 => &[
                 "neighbours resemble",
+                // What a screen of too few values says of it.
+                "space the runs",
                 "slow values together",
                 "count as",
                 "slow ones together",

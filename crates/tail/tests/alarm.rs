@@ -232,6 +232,29 @@ fn a_baseline_of_a_periodic_flush_is_refused() {
     assert!(matches!(found, Err(BaselineError::Refused(Refusal::Dependent { .. }))), "{found:?}");
 }
 
+/// Scores of a first-order autoregression.
+fn autoregression(n: usize, phi: f64, random: &mut Xoshiro) -> Vec<f64> {
+    let mut score = random.normal();
+    let mut next = |_| {
+        score = phi * score + (1.0 - phi * phi).sqrt() * random.normal();
+        score
+    };
+    (0..n).map(&mut next).collect()
+}
+
+#[test]
+fn correlated_values_need_not_be_those_of_a_gev_but_of_some_distribution() {
+    let of = |index: u64, value: fn(f64) -> f64| {
+        let scores = autoregression(400, 0.7, &mut Xoshiro::stream(45, index));
+        Baseline::new(&scores.into_iter().map(value).collect::<Vec<_>>(), &AlarmOptions::default())
+    };
+    // Tests for independent values reject a GEV for several of these.
+    let refused = (0..24).filter(|&index| of(index, |score| 100.0 + 5.0 * score).is_err()).count();
+    assert!(refused <= 3, "{refused} of 24");
+    let found = of(1, |score| if score > 0.8 { 200.0 + score } else { 100.0 + score });
+    assert!(matches!(found, Err(BaselineError::Refused(Refusal::DependentWithoutLaw { .. }))), "{found:?}");
+}
+
 #[test]
 fn where_no_distribution_fits_empirical_spike_thresholds_keep_their_rate() {
     let options = AlarmOptions { false_alarms: 0.02, ..AlarmOptions::default() };
