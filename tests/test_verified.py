@@ -53,7 +53,7 @@ def test_a_run_without_verification_says_nothing_of_it(program: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("text", "options", "why"),
     [
-        ('write("f", 4k);\nverify repeat 0 read("f");\n', (), "no read inside `verify` returned data"),
+        ('write("f", 4k);\nverify repeat 0 read("f");\n', (), "no read inside `verify` was compared"),
         ('write("f", 4k);\nverify read("f");\n', ("--backend", "simulate:constant(1ms)"), "a simulated run reads nothing"),
         (
             'write("a", 4k);\n$a = fopen("a", "r"); $b = fopen("b", "w"); fcopy($a, $b, 4k); fclose($a); fclose($b);\n'

@@ -72,6 +72,7 @@ fn filled(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Vec<String> {
 fn clause(text: &str, value: &dyn Fn(&str) -> Option<String>) -> Option<String> {
     let Some((lead, rest)) = text.split_once('[') else { return without_gaps(text, value) };
     let (parts, tail) = rest.rsplit_once(']')?;
+    let (lead, tail) = (without_gaps(lead, value)?, without_gaps(tail, value)?);
     let parts: Vec<String> = parts
         .split(['[', ']'])
         .filter(|part| part.contains('{'))
@@ -112,6 +113,14 @@ mod tests {
         assert_eq!(said(&["direct", "cold"]), ["A read takes <direct> from the disk."]);
         assert_eq!(said(&["memory", "getpid"])[0], "A read takes <memory> from memory.");
         assert!(said(&[]).is_empty() && filled("", &|_| None).is_empty());
+        // Gaps beside the brackets are those of the clause.
+        let beside = |known: &str| {
+            filled("A read takes [{warm}], a write {write}.", &|what| {
+                known.contains(what).then(|| "1 s".into())
+            })
+        };
+        assert_eq!(beside("warm, write"), ["A read takes 1 s, a write 1 s."]);
+        assert!(beside("warm").is_empty());
     }
 
     #[test]

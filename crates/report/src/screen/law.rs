@@ -200,8 +200,10 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
     if covered < n {
         let shortest = told.iter().map(|at| found[*at].n).min().unwrap_or(0);
         let rest = || (0..found.len()).filter(|at| !told.contains(at)).map(|at| found[at].n);
+        let holds = (0..found.len()).any(|at| found[at].level_holds && !told.contains(&at));
         let parts = match (rest().any(|n| n <= shortest), rest().any(|n| n > shortest)) {
-            (_, false) => "in shorter parts",
+            (_, false) if holds => "in shorter parts",
+            (_, false) => "where the level still moves",
             (true, true) => "in shorter parts, or where the level still moves",
             (false, true) => "where the level still moves",
         };
@@ -376,6 +378,7 @@ mod tests {
         };
         assert_eq!(with(&[(200, true), (40, false)]), "The other 240 samples are in shorter parts.");
         assert_eq!(with(&[(872, false)]), "The other 872 samples are where the level still moves.");
+        assert_eq!(with(&[(41, false)]), "The other 41 samples are where the level still moves.");
         let both = with(&[(872, false), (200, true)]);
         assert_eq!(both, "The other 1,072 samples are in shorter parts, or where the level still moves.");
     }

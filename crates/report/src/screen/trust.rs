@@ -123,7 +123,9 @@ pub(super) fn slow(report: &Report) -> Option<String> {
 fn without_wait(report: &Report) -> Option<String> {
     let main = answer::subject(report)?;
     let (with, without) = (main.summary.as_ref()?.median, main.corrected.as_ref()?.median);
-    (time(with) != time(without)).then(|| format!(" Without CPU wait the median is {}.", time(without)))
+    // The line is about one operation, and the median that of a step.
+    let what = if main.subject.gate { "median step" } else { "median" };
+    (time(with) != time(without)).then(|| format!(" Without CPU wait the {what} is {}.", time(without)))
 }
 
 /// Which rank stands out; none of one rank, or of too few values.

@@ -24,7 +24,7 @@ pub enum Level {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 pub enum Event {
-    /// One run is slower than the spike threshold.
+    /// One run is slower than the spike threshold; while the level is slow, than that times the factor of the level.
     Spike {
         /// Number of the run, from 1.
         run: u64,
@@ -162,9 +162,9 @@ impl Watch {
         }
         self.recent.push(value);
 
-        let threshold = self.baseline.spike.value;
+        let threshold = self.spike_threshold();
         let above = value > threshold;
-        if above && !self.spiking && self.level != Level::Slow {
+        if above && !self.spiking {
             events.push(Event::Spike {
                 run: self.runs,
                 value,
@@ -179,6 +179,12 @@ impl Watch {
             events.extend(self.weigh(value));
         }
         events
+    }
+
+    /// What a spike is above. A slow level is told once, and its runs are no spikes; one that stands out of it is.
+    fn spike_threshold(&self) -> f64 {
+        let told = self.told.filter(|_| self.level == Level::Slow);
+        self.baseline.spike.value * told.map_or(1.0, |told| told.factor.max(1.0))
     }
 
     /// Counts a run in its block, and judges the level if the block is full.
@@ -201,14 +207,12 @@ impl Watch {
         match self.level {
             Level::Quiet if far(slow, above) => {
                 let (statistic, threshold) = (above, slow.count as f64);
-                let factor = self.factor_since(since);
-                self.latch(Level::Slow);
+                let factor = self.tell(Level::Slow, since);
                 Some(Event::Slow { run: self.runs, since: since + 1, statistic, threshold, factor })
             }
             Level::Quiet if far(fast, below) => {
                 let (statistic, threshold) = (below, fast.count as f64);
-                let factor = self.factor_since(since);
-                self.latch(Level::Fast);
+                let factor = self.tell(Level::Fast, since);
                 Some(Event::Fast { run: self.runs, since: since + 1, statistic, threshold, factor })
             }
             Level::Slow if back(slow, above) => self.recover(),

@@ -133,10 +133,10 @@ const LONG_MEMORY: f64 = 5.0;
 /// A test below this p-value needs no other.
 const SHOWN: f64 = 1e-6;
 
-/// The p-value of a constant level against three jumps or more: of the least certain one, for any place at which it could
+/// The p-value of a constant level against two jumps or more, up and up again, too: of the least certain one, for any place at which it could
 /// have been. Jumps that are not certain, or leave too short a stretch, are taken back one by one.
 fn p_of_several(ranks: &[f64], takers: Option<&Takers>) -> f64 {
-    const FEWEST_JUMPS: usize = 3;
+    const FEWEST_JUMPS: usize = 2;
     let size = ranks.len() as f64;
     let mut cuts = change_points_of_ranks(ranks, takers);
     while cuts.len() >= FEWEST_JUMPS {
@@ -144,7 +144,8 @@ fn p_of_several(ranks: &[f64], takers: Option<&Takers>) -> f64 {
         let factor = long_run::factor(&residuals, takers);
         let variance = residuals.iter().map(|r| r * r).sum::<f64>() / size;
         let error = variance * factor * (1.0 + ALLOWANCES[1] * (factor - 1.0) / size);
-        let shortest = (LONGER_THAN_BURSTS * factor).max(SHORTEST_STRETCH[1]);
+        // Of several such stretches none is the longest of bursts, and a cut lies some values beside the jump.
+        let shortest = (LONGER_THAN_BURSTS * factor).max(0.8 * SHORTEST_STRETCH[1]);
         let ends: Vec<usize> = [0].into_iter().chain(cuts.iter().copied()).chain([ranks.len()]).collect();
         let of_cut = |stretches: &[usize]| {
             let [before, after] = [&ranks[stretches[0]..stretches[1]], &ranks[stretches[1]..stretches[2]]];
@@ -449,6 +450,10 @@ mod tests {
             let found = level_test(&ranks(&values), None);
             assert!(found.p < 1e-6, "{seed}: {found:?}");
         }
+        // A staircase has no stretch between two jumps that stands out.
+        let mut random = Xoshiro::new(4);
+        let stairs: Vec<f64> = (0..300).map(|at| f64::from(at / 100) + 0.1 * random.normal()).collect();
+        assert!(level_test(&ranks(&stairs), None).p < 1e-6);
         let memory = |n: usize, phi: f64, seed: u64| {
             let mut random = Xoshiro::new(seed);
             let mut state = 0.0;

@@ -213,18 +213,10 @@ impl<'a> Session<'a> {
         let apart = |value: f64, threshold: f64| unit.apart([value, threshold]);
         match event {
             Event::Spike { run, value, threshold, probability } => format!(
-                "{noun} {run}: SPIKE {} (limit {}); {} so slow",
+                "{noun} {run}: SPIKE {} (limit {}); at most one in {} healthy {noun}s is so slow",
                 apart(*value, *threshold)[0],
                 apart(*value, *threshold)[1],
-                match 1.0 / probability {
-                    // A limit that was counted is passed by fewer, and more so the further it is passed.
-                    once if once < 1e6 => format!(
-                        "{}one in {} healthy {noun}s is",
-                        if self.state.watch.baseline.counted.is_some() { "at most " } else { "" },
-                        samples::units::count(once.round() as u64)
-                    ),
-                    _ => format!("fewer than one in a million healthy {noun}s are"),
-                }
+                self.as_rare(*probability)
             ),
             Event::Slow { run, since, factor, .. } => changed(run, since, factor, "SLOW"),
             Event::Fast { run, since, factor, .. } => changed(run, since, factor, "fast"),
@@ -235,6 +227,14 @@ impl<'a> Session<'a> {
                 self.unit.plain(self.state.watch.baseline.spike.value)
             ),
         }
+    }
+
+    /// Of how many healthy values at most one is a spike. The fitted distribution alone says far more of one beyond the
+    /// limit than is known: its end is an estimate. What the limit keeps, with the error of the fit in it, is certain.
+    fn as_rare(&self, probability: f64) -> String {
+        let baseline = &self.state.watch.baseline;
+        let probability = if baseline.counted.is_some() { probability } else { baseline.spike.false_alarms };
+        samples::units::count((1.0 / probability).round() as u64)
     }
 
     /// One JSON line, with schema and time.
