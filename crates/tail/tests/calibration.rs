@@ -26,7 +26,10 @@ const ERRORS: f64 = 3.3;
 
 fn check(cells: &[Cell]) {
     assert!(!cells.is_empty());
+    let page = include_str!("../../../docs/statistics-calibration.md");
     for cell in cells {
+        // The command of the page writes the table below this heading.
+        assert!(page.contains(&format!("### {}\n", cell.study)), "{cell:?}");
         // With too few samples the check would accept any value: the error must be well below the nominal
         // value.
         assert!(cell.error < 0.5 * cell.nominal, "{cell:?}");

@@ -162,7 +162,7 @@ mod tests {
         }
         let (text, report) = screen(&run);
         let less = report.main.as_ref().and_then(|main| main.corrected.as_ref()).expect("a correction");
-        let told = format!("Without CPU wait the median is {}.", time(less.median));
+        let told = format!("Without CPU wait the median step is {}.", time(less.median));
         assert!(text.contains(&told) && text.contains("Slowest 1% of"), "{text}");
     }
 }

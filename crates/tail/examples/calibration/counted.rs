@@ -35,7 +35,7 @@ const LAWS: [RunLaw; 2] = [
 
 /// Rates of false alarms of spikes and of levels over those that are stated, over baselines of 400 runs.
 pub fn counted_alarms(baselines: usize, stream: usize) -> Vec<Cell> {
-    const STUDY: &str = "Counted alarms, rate over the stated one";
+    const STUDY: &str = "Counted alarms, rate divided by the nominal rate";
     const WITHIN: (f64, f64) = (0.9, 1.1);
     const RUNS: usize = 400;
     let options = AlarmOptions { false_alarms: 0.01, run_length: 1000.0, ..AlarmOptions::default() };
