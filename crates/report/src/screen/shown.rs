@@ -16,7 +16,7 @@ const LEAST_SHARE: f64 = 0.02;
 pub(super) fn table(report: &Report, columns: usize, most: usize) -> Drawn {
     let drawn = table_alone(report, columns, most);
     match drawn.legend.is_some() && drawn.lines.len() + 1 > most {
-        true => table_alone(report, columns, most - 1),
+        true => table_alone(report, columns, most.saturating_sub(1)),
         false => drawn,
     }
 }
@@ -107,4 +107,17 @@ fn whole(part: &AnswerPart) -> Option<Shown> {
         intervals: part.intervals.clone(),
         errors: 0,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_screen_that_has_no_room_left_for_a_table_is_no_error() {
+        let run = samples::example::parallel_write(4, 100, 7);
+        let report = crate::build(&run, &crate::ReportOptions::default());
+        let marked = (0..40).any(|most| table(&report, 60, most).legend.is_some());
+        assert!(marked, "no row is marked, and the test shows nothing");
+    }
 }
