@@ -5,7 +5,7 @@ use tail::congestion::{CompareOptions, ComparisonCode, compare};
 use tail::scale::{Scaled, Trust, joint, scale_at};
 use tail::{Gev, Xoshiro, scale};
 
-use crate::studies::{COVERAGE, Cell, draw, law, share};
+use crate::studies::{Cell, draw, law, share};
 
 /// The result of the complete comparison for pairs of samples of the same distribution, and of a slower one.
 pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
@@ -155,5 +155,8 @@ pub fn max_stable(samples: usize) -> Vec<Cell> {
             Some(found.quantiles.first()?.interval?.contains(truth))
         })
         .collect();
-    vec![share(STUDY, "16 ranks, 100 runs, to 256, quantile 0.99".into(), 95.0, COVERAGE, &hits)]
+    let mut cell =
+        share(STUDY, "16 ranks, 100 runs, to 256, quantile 0.99".into(), 95.0, (93.0, 100.0), &hits);
+    cell.note = "the interval has the error of a shape that changes, which this one does not".into();
+    vec![cell]
 }
