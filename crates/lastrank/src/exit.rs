@@ -91,8 +91,8 @@ pub fn report_bugs() {
 
 /// Print an error if there is one, and turn the result into an exit status.
 ///
-/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`] and [`Misplaced`] end with status 3, any
-/// other error with 2.
+/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`], [`Misplaced`] and a corrupt run file end with
+/// status 3, any other error with 2.
 pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(status) => status.into(),
@@ -111,7 +111,7 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
             if names_run && is_missing(&error) {
                 eprintln!("  help: `lastrank ls DIRECTORY` lists the runs that there are");
             }
-            if error.is::<BrokenInput>() || error.is::<Misplaced>() {
+            if error.is::<BrokenInput>() || error.is::<Misplaced>() || is_corrupt(&error) {
                 Status::Incomplete.into()
             } else {
                 Status::Usage.into()
@@ -143,6 +143,17 @@ fn is_missing(error: &anyhow::Error) -> bool {
         _ => false,
     };
     is_of(error, io::ErrorKind::NotFound) || error.chain().any(|cause| of_store(cause) || of_numbers(cause))
+}
+
+/// Is it about a run file whose content cannot be right?
+fn is_corrupt(error: &anyhow::Error) -> bool {
+    let of_store = |cause: &(dyn std::error::Error + 'static)| {
+        let found = cause.downcast_ref::<store::Error>();
+        found.is_some_and(|found| {
+            matches!(found, store::Error::Damaged { .. } | store::Error::Truncated { .. })
+        })
+    };
+    error.chain().any(of_store)
 }
 
 fn is_of(error: &anyhow::Error, kind: io::ErrorKind) -> bool {

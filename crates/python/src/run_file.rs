@@ -101,8 +101,8 @@ impl RunFile {
         py.detach(|| {
             let report = self.report(None).map_err(raised)?;
             let run = self.shown_path();
-            let text =
-                report.first_screen(WrittenFiles { run: &run, page: None }, ScreenOptions { width, colour });
+            let text = report
+                .first_screen(WrittenFiles { run: Some(&run), page: None }, ScreenOptions { width, colour });
             Ok(samples::visible_in_colour(&text))
         })
     }

@@ -25,8 +25,8 @@ pub struct Report {
     pub facts: Facts,
     /// What was found in it: failures, wrong content, assertions that do not hold, lost ranks.
     pub judgements: Judgements,
-    /// What of the run could not be written: [`RUN_FILE`]. No screen says that all is well then.
-    #[serde(skip)]
+    /// What of the run could not be written where it was to be: [`RUN_FILE`], the page. No screen says that all is well then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unwritten: Vec<String>,
     /// Anything that makes the result less trustworthy: the run's own warnings and the report's.
     pub warnings: Vec<Warning>,

@@ -3,7 +3,7 @@
 use report::{Report, ReportOptions, ScreenOptions, WrittenFiles, build};
 use samples::{ClockFacts, Overhead, PathFacts, Run, Sample, Site, SiteKind};
 
-const FILES: WrittenFiles = WrittenFiles { run: "run.parquet", page: Some("run.html") };
+const FILES: WrittenFiles = WrittenFiles { run: Some("run.parquet"), page: Some("run.html") };
 
 /// A run whose places follow one another, each of `n` timings of nearly the same duration.
 struct KnownRun {

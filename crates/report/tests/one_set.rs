@@ -99,7 +99,7 @@ proptest! {
         let rate = durations.len() as f64 / wall;
 
         let report = built(&run);
-        let files = WrittenFiles { run: "run.parquet", page: None };
+        let files = WrittenFiles { run: Some("run.parquet"), page: None };
         let screen = report.first_screen(files, ScreenOptions { width: 120, colour: false });
         let lines: Vec<&str> = screen.lines().collect();
         let row = lines.iter().find(|line| line.contains("write / fwrite 64 KiB")).expect("its row");

@@ -161,7 +161,7 @@ proptest! {
         let failed = run.samples.iter().filter(|one| one.failed()).count() as u64;
         let report = built(&run);
         let numbers = &report.numbers;
-        let files = WrittenFiles { run: "run.parquet", page: None };
+        let files = WrittenFiles { run: Some("run.parquet"), page: None };
         let screen = report.first_screen(files, ScreenOptions { width: 120, colour: false });
         let (in_short, cells) = (report.one_line(), answer_cells(numbers, &report.judgements));
         let json = report.json(With::default());

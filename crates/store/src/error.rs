@@ -76,6 +76,14 @@ pub enum Error {
         /// The schema it names.
         found: String,
     },
+    /// The library that writes Parquet refused.
+    #[error("cannot write {}: {what}", path.display())]
+    Unwritten {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
     /// A run file whose content contradicts itself.
     #[error("{} is damaged: {what}", path.display())]
     Damaged {
@@ -126,12 +134,14 @@ impl Error {
 
     /// What the Parquet library says, told apart: the operating system refused, or bad content.
     pub(crate) fn parquet(action: &'static str, path: &Path, error: ParquetError) -> Self {
-        match error {
+        let what = match error {
             ParquetError::External(cause) => match cause.downcast::<std::io::Error>() {
-                Ok(source) => Self::Io { action, path: path.into(), source: *source },
-                Err(cause) => Self::Damaged { path: path.into(), what: cause.to_string() },
+                Ok(source) => return Self::Io { action, path: path.into(), source: *source },
+                Err(cause) => cause.to_string(),
             },
-            other => Self::Damaged { path: path.into(), what: other.to_string() },
-        }
+            other => other.to_string(),
+        };
+        let path = path.into();
+        if action == "write" { Self::Unwritten { path, what } } else { Self::Damaged { path, what } }
     }
 }

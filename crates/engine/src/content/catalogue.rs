@@ -249,6 +249,11 @@ impl Catalogue {
         self.known.contains_key(&file.key())
     }
 
+    /// How long this file is at least, if nobody else cut it.
+    pub fn least(&self, file: FileName) -> u64 {
+        self.known.get(&file.key()).filter(|known| !known.unsteady).map_or(0, |known| known.least)
+    }
+
     /// Counts `length` bytes that are appended to a file without knowing where; how many were before.
     pub fn append(&mut self, file: FileName, length: u64) -> u64 {
         let so_far = self.appended.entry(file.key()).or_default();

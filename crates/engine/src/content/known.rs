@@ -64,6 +64,13 @@ pub struct Known {
     pub written_as: Option<FileName>,
     /// Where this rank cut the file, or had holes made, and has not written since: zeros, if nobody else wrote there.
     pub cut: Ranges,
+    /// The file is so long, if nobody else cut it.
+    pub least: u64,
+    /// From where to where this rank wrote last, each piece behind the one before: while the first is there, nobody emptied
+    /// the file since, and the last must be there, too.
+    pub in_turn: (u64, u64),
+    /// It was emptied by an operation that others may have overtaken: how long it is cannot be known.
+    pub unsteady: bool,
     /// Content was appended at places that are not known.
     pub shifted: bool,
     /// It has the content of a file of another name, and another rank may have renamed that.
@@ -87,6 +94,34 @@ impl Known {
     /// The file ends at `length` now; grown again, it has zeros from there on.
     pub fn ends_at(&mut self, length: u64) {
         self.zeros_at(length, u64::MAX);
+        self.least = length;
+    }
+
+    /// So many bytes were appended, wherever the file ended.
+    pub fn was_appended(&mut self, length: u64) {
+        self.shifted = true;
+        self.out_of_turn();
+        self.least = self.least.saturating_add(length);
+    }
+
+    /// In what order this rank wrote is not known.
+    pub fn out_of_turn(&mut self) {
+        self.in_turn = (u64::MAX, 0);
+    }
+
+    /// Bytes of other files were copied there.
+    pub fn was_copied(&mut self, begin: u64, end: u64) {
+        self.pattern = None;
+        self.copied.add(begin, end);
+        self.cut.remove(begin, end);
+        self.least = self.least.max(end);
+    }
+
+    /// What was behind `begin` was moved by `length` bytes: towards it where they were taken out.
+    pub fn was_moved(&mut self, begin: u64, length: u64, taken_out: bool) {
+        let least = self.least;
+        self.was_copied(begin, u64::MAX);
+        self.least = if taken_out { least.saturating_sub(length) } else { least };
     }
 
     /// There are zeros from `begin` to `end`, whatever was written.
@@ -129,6 +164,9 @@ impl Known {
         self.own.add(begin, end);
         self.copied.remove(begin, end);
         self.cut.remove(begin, end);
+        self.least = self.least.max(end);
+        let (first, last) = self.in_turn;
+        self.in_turn = (if begin < last { begin } else { first }, end);
         self.pattern = None;
         self.no_memory_at(begin, end);
     }

@@ -21,7 +21,7 @@ pub use catalogue::Catalogue;
 pub use known::{FileName, Known};
 pub use place::{Destined, LastRead};
 pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR, Writer};
-pub use verify::{Reader, verify};
+pub use verify::{Reader, last_own, verify};
 pub use wrong::{Described, Found, Wrong};
 
 /// Who writes in which run, and how.

@@ -22,4 +22,6 @@ pub struct LastRead {
     pub offset: u64,
     /// Bytes.
     pub length: u64,
+    /// Where the file ended, if it ended in this read and should not have.
+    pub ended: Option<u64>,
 }

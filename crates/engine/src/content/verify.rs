@@ -4,6 +4,7 @@
 //! the next sector that describes itself say which stream they are of, and the rules in `judge` whether it belongs
 //! there.
 
+use super::Author;
 use super::known::{FileName, Known};
 use super::sector::{
     ContentKind, ContentStream, Dials, Facts, HEAD, Lying, Name, REPEAT, SECTOR, WRITER_AT, facts, run_of,
@@ -28,6 +29,15 @@ pub struct Reader {
     pub others_rename: bool,
     /// Others append to files, in pieces of any length that lie in any order.
     pub others_append: bool,
+}
+
+/// Where in what was read the last sector begins that this author wrote in this run, if it is near the end.
+pub fn last_own(author: &Author, found: &[u8]) -> Option<u64> {
+    let last = found.len().checked_sub(HEAD)?;
+    let mut begins = (last.saturating_sub(SECTOR)..=last).rev();
+    let (begin, told) = begins.find_map(|begin| Some((begin, facts(&found[begin..])?)))?;
+    let is_own = told.stream.run == author.run && told.rank == Some(author.rank);
+    is_own.then_some(begin as u64)
 }
 
 /// What is compared, and by which rules.

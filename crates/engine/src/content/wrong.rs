@@ -25,6 +25,8 @@ pub enum Found {
     Zeros,
     /// Nothing that describes itself.
     Unknown,
+    /// Nothing: the file ends before. This rank had written up to this byte.
+    End(u64),
 }
 
 /// What bytes say of themselves, as far as it is not what was expected.
@@ -54,6 +56,7 @@ impl std::fmt::Display for Found {
             Found::Changed => f.write_str("it was changed, the bytes around it belong there"),
             Found::Zeros => f.write_str("there are zeros"),
             Found::Unknown => f.write_str("there is nothing that lastrank wrote"),
+            Found::End(written) => write!(f, "the file ends before it, and was written up to byte {written}"),
         }
     }
 }

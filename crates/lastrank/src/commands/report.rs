@@ -33,11 +33,12 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         let html = if args.details { report.html_with_details() } else { report.html() };
         write_html(&html, page)?;
     }
+    let written = WrittenPaths { run: Some(&args.run), page: page.as_deref() };
     if args.json {
-        output::json(&document(&report, with(&args.with), (&args.run, page.as_deref())))?;
+        output::json(&document(&report, with(&args.with), written))?;
     } else {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
-        output::print_screen(&told.of(&report, &args.run, page.as_deref()))?;
+        output::print_screen(&told.of(&report, written))?;
     }
     Ok(if args.exit_zero { Status::Ok } else { Status::of(&report.judgements) })
 }
@@ -57,21 +58,34 @@ impl Told {
         !self.verbose && !self.one_line
     }
 
-    /// The result of a run in `file` as so much text.
-    pub fn of(self, report: &Report, file: &Path, page: Option<&Path>) -> String {
-        let (run, page) = (file.display().to_string(), page.map(|page| page.display().to_string()));
+    /// The result of a run as so much text.
+    pub fn of(self, report: &Report, written: WrittenPaths) -> String {
+        let shown = |path: Option<&Path>| path.map(|path| path.display().to_string());
+        let (run, page) = (shown(written.run), shown(written.page));
         match self {
             Told { one_line: true, .. } => samples::visible(&report.one_line()).into_owned(),
             Told { verbose: true, .. } => {
-                let page = page.map_or(String::new(), |page| format!("Report: {page}\n"));
-                samples::visible(&format!("{}\nRun:    {run}\n{page}", report.terminal_text())).into_owned()
+                let line = |name: &str, path: Option<String>| {
+                    path.map_or(String::new(), |path| format!("{name:<8}{path}\n"))
+                };
+                let (run, page) = (line("Run:", run), line("Report:", page));
+                samples::visible(&format!("{}\n{run}{page}", report.terminal_text())).into_owned()
             }
             Told { .. } => {
-                let files = WrittenFiles { run: &run, page: page.as_deref() };
+                let files = WrittenFiles { run: run.as_deref(), page: page.as_deref() };
                 report.first_screen(files, output::screen_options())
             }
         }
     }
+}
+
+/// Where a run and its page were written, if they were.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenPaths<'a> {
+    /// The run.
+    pub run: Option<&'a Path>,
+    /// The page.
+    pub page: Option<&'a Path>,
 }
 
 /// What `--with` asks for.
@@ -84,13 +98,13 @@ pub fn with(asked: &[WithMore]) -> With {
     }
 }
 
-/// The result of a run in `file` as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json`
+/// The result of a run as one JSON document, schema `lastrank.run/1`: what `run --json` and `report --json`
 /// print.
-pub fn document(report: &Report, with: With, (file, page): (&Path, Option<&Path>)) -> Value {
+pub fn document(report: &Report, with: With, written: WrittenPaths) -> Value {
     let mut document = report.json(with);
     document["schema"] = json!("lastrank.run/1");
-    document["run"] = json!(file);
-    document["page"] = json!(page);
+    document["run"] = json!(written.run);
+    document["page"] = json!(written.page);
     document
 }
 

@@ -52,8 +52,8 @@ const MOST_WARNINGS: usize = 2;
 /// Where a run and its page stand, as a reader can name them.
 #[derive(Clone, Copy, Debug)]
 pub struct WrittenFiles<'a> {
-    /// The run file.
-    pub run: &'a str,
+    /// The run file; none if it could not be written.
+    pub run: Option<&'a str>,
     /// The page; none if none was written.
     pub page: Option<&'a str>,
 }
@@ -217,11 +217,13 @@ impl Report {
                 canvas.said("", Tone::Faint, text, 3);
             }
         }
-        let next = next::command(self, files.run);
-        if !next.is_empty() {
+        let next = files.run.map(|run| next::command(self, run)).filter(|next| !next.is_empty());
+        if let Some(next) = next {
             canvas.command("Next:  ", &next);
         }
-        canvas.line(format!("Run:    {}", files.run));
+        if let Some(run) = files.run {
+            canvas.line(format!("Run:    {run}"));
+        }
         if let Some(page) = files.page {
             canvas.line(format!("Report: {page}"));
         }
@@ -234,7 +236,7 @@ mod tests {
     use crate::table::width;
     use crate::{ReportOptions, build};
 
-    const FILES: WrittenFiles = WrittenFiles { run: "run.parquet", page: Some("run.html") };
+    const FILES: WrittenFiles = WrittenFiles { run: Some("run.parquet"), page: Some("run.html") };
 
     fn report() -> Report {
         let mut options = ReportOptions::default();

@@ -8,15 +8,12 @@ use crate::Report;
 use crate::shell::file_argument;
 
 /// The command: all that is known of what failed, or the law of what takes the most time. Never the run again: it would fail
-/// again, and may write over its file. None where the run file could not be written.
+/// again, and may write over its file.
 pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     let file = file_argument(file);
     let words = |words: &[&str]| -> Vec<String> {
         std::iter::once(&"lastrank").chain(words).map(|word| (*word).to_owned()).collect()
     };
-    if report.unwritten.iter().any(|lost| lost == crate::report::RUN_FILE) {
-        return Vec::new();
-    }
     if let Some(folder) = crate::words::judgement::left_in(&report.judgements) {
         return words(&["recover", folder]);
     }

@@ -151,7 +151,7 @@ mod tests {
         let screen = |run: &samples::Run| {
             let report = build(run, &ReportOptions::default());
             let text = report.first_screen(
-                WrittenFiles { run: "run.parquet", page: None },
+                WrittenFiles { run: Some("run.parquet"), page: None },
                 ScreenOptions { width: 100, colour: false },
             );
             (text.split_whitespace().collect::<Vec<_>>().join(" "), report)

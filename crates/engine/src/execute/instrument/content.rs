@@ -3,12 +3,13 @@
 use std::ffi::CStr;
 use std::sync::Arc;
 
-use samples::{VerifiedFacts, Warning};
+use samples::{Outcome, VerifiedFacts, Warning};
 
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::{
-    ContentKind, ContentStream, Destined, FileName, Known, LastRead, Lying, Reader, Wrong, verify,
+    ContentKind, ContentStream, Destined, FileName, Found, Known, LastRead, Lying, Reader, Wrong, last_own,
+    verify,
 };
 use crate::driver::{Driver, Handle};
 
@@ -54,6 +55,11 @@ const APPENDED: Unverified = Unverified {
     text: "what several ranks or workers appended was verified in part: shorter pieces than 592 bytes do not hold who \
            appended which of them",
     advice: "append a KiB at a time, or write to offsets of each rank's own",
+};
+const MAY_BE_CUT: Unverified = Unverified {
+    code: "length-not-verified",
+    text: "a file ended before what was written to it, and another rank or worker may have cut it",
+    advice: "write to files of each rank's own, or from one rank, to know",
 };
 const COPIED: Unverified = Unverified {
     code: "copies-not-verified",
@@ -157,7 +163,7 @@ impl Layer {
     pub(super) fn wrote(&mut self, to: Destined, moved: u64, buffer: Option<u32>) {
         if self.verifying && self.content {
             match to.appended {
-                true => self.catalogue.of(to.file).shifted = true,
+                true => self.catalogue.of(to.file).was_appended(moved),
                 false => self.remember(to, moved, buffer),
             }
         }
@@ -178,10 +184,7 @@ impl Layer {
     /// `moved` bytes were copied there from another file: what they are is not known.
     pub(super) fn copied(&mut self, to: Destined, moved: u64) {
         if self.verifying && self.content {
-            let known = self.catalogue.of(to.file);
-            known.pattern = None;
-            known.copied.add(to.place, to.place.saturating_add(moved));
-            known.cut.remove(to.place, to.place.saturating_add(moved));
+            self.catalogue.of(to.file).was_copied(to.place, to.place.saturating_add(moved));
         }
     }
 
@@ -206,11 +209,7 @@ impl Layer {
         let known = self.catalogue.of(name);
         match mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) {
             // Behind it all content lies elsewhere.
-            0 => {
-                known.pattern = None;
-                known.copied.add(offset, u64::MAX);
-                known.cut.remove(offset, u64::MAX);
-            }
+            0 => known.was_moved(offset, length, mode & libc::FALLOC_FL_COLLAPSE_RANGE != 0),
             _ => known.zeros_at(offset, offset.saturating_add(length)),
         }
     }
@@ -220,6 +219,35 @@ impl Layer {
         if self.verifying && self.content {
             *self.catalogue.of(file) = Known::of_empty();
         }
+    }
+
+    /// The file was to be emptied and may have been, or may be so at any time: how long it is cannot be known.
+    pub(super) fn may_be_short(&mut self, file: FileName) {
+        if self.verifying && self.content {
+            self.catalogue.of(file).unsteady = true;
+        }
+    }
+
+    /// Of writes under way at the same time nobody knows which was first.
+    pub(super) fn wrote_out_of_turn(&mut self, file: FileName) {
+        if self.verifying && self.content {
+            self.catalogue.of(file).out_of_turn();
+        }
+    }
+
+    /// Where the file ended, which `size` says, if a read got no further than to `end` and the file should go on.
+    #[inline]
+    pub(super) fn ended(
+        &self,
+        file: FileName,
+        (end, ends): (u64, bool),
+        size: impl FnOnce() -> Outcome,
+    ) -> Option<u64> {
+        if !ends || !self.verifying || !self.content || self.catalogue.least(file) <= end {
+            return None;
+        }
+        let size = size();
+        (size.ok() && size.value <= end).then_some(size.value)
     }
 
     /// The size of an open file is asked for if nothing is known of the file: an empty one is as one that was just made.
@@ -353,7 +381,7 @@ impl Layer {
             return None;
         }
         self.compared = VerifiedFacts::default();
-        let LastRead { file, offset, length } = std::mem::take(&mut self.last_read);
+        let LastRead { file, offset, length, ended } = std::mem::take(&mut self.last_read);
         let back = self.scratch.take_incoming()?;
         let limit = SCRATCH_LIMIT as u64;
         // SAFETY: the read is over, and the memory is of this rank alone.
@@ -374,8 +402,30 @@ impl Layer {
             let first = self.differs(file, (before, last - limit + end.len() as u64), None);
             first.or_else(|| self.differs(file, (end, last), None))
         };
+        let wrong = wrong.or_else(|| self.was_cut(file, (found, offset), ended));
         self.scratch.give_incoming(back);
         self.concluded(wrong)
+    }
+
+    /// A read from `offset` found these bytes, and that the file had `ended`: does it lack what this rank wrote?
+    pub(super) fn was_cut(
+        &mut self,
+        file: FileName,
+        (found, offset): (&[u8], u64),
+        ended: Option<u64>,
+    ) -> Option<Wrong> {
+        let ended = ended?;
+        let least = self.catalogue.least(file);
+        let known = self.catalogue.of(file);
+        let (first, last) = known.in_turn;
+        // What this rank wrote in turn is there in part: nobody emptied the file in between.
+        let own = || last_own(&self.author, found).filter(|own| offset + own >= first);
+        let surely = if self.alone { Some(least) } else { own().map(|_| last).filter(|_| !self.others_cut) };
+        if let Some(written) = surely.filter(|written| *written > ended) {
+            return Some(Wrong { at: ended.max(offset), found: Found::End(written) });
+        }
+        self.note_once(MAY_BE_CUT.into());
+        None
     }
 
     pub(super) fn note_once(&mut self, note: Warning) {

@@ -7,7 +7,7 @@
 use std::ffi::CStr;
 use std::time::Duration;
 
-use samples::{Outcome, VerifiedFacts, Warning};
+use samples::{Outcome, Warning};
 
 use super::bracket::SPIN_NS;
 use super::guard::Makes;
@@ -198,7 +198,7 @@ impl Layer {
             Call::Read { length: Some(length), offset, .. } if length <= limit => {
                 let offset = offset.unwrap_or(position);
                 job.meaning = Meaning::Bytes;
-                job.verify = verify.then_some((name, offset));
+                job.verify = verify.then(|| self.to_verify((name, offset), false));
                 let into = job.own_memory(length as usize).ok()?;
                 Some(Submission::Read { file: handle, into, length, offset })
             }
@@ -242,6 +242,7 @@ impl Layer {
                 let place = if counted { self.catalogue.append(file, length) } else { offset };
                 if !append {
                     self.emptied(file);
+                    self.may_be_short(file);
                 }
                 let to = Destined { file, place, appended: append };
                 let Ok(from) = self.source_of(job, (to, length, buffer)) else { return Ok(None) };
@@ -256,6 +257,7 @@ impl Layer {
                 if self.verifying {
                     let name = self.file_name(path);
                     self.emptied(name);
+                    self.may_be_short(name);
                 }
                 let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | no_follow | exclusive(makes);
                 Some(Submission::Create { path, flags })
@@ -269,7 +271,10 @@ impl Layer {
                     return Ok(None);
                 }
                 job.meaning = Meaning::Bytes;
-                job.verify = verify.then_some((self.file_name(path), offset));
+                job.verify = verify.then(|| {
+                    let file = self.file_name(path);
+                    self.to_verify((file, offset), length.is_none())
+                });
                 let Ok(into) = job.own_memory(asked as usize) else { return Ok(None) };
                 job.path.extend_from_slice(path.to_bytes_with_nul());
                 job.again = Some(Again::ReadFile { length, offset, flags });
@@ -485,14 +490,9 @@ impl Layer {
         }
         if let Some((to, buffer)) = job.writes {
             self.wrote(to, timed.outcome.value, buffer);
+            self.wrote_out_of_turn(to.file);
         }
-        if let (Some((file, offset)), Some(memory), true) = (job.verify, &job.memory, timed.outcome.ok()) {
-            // SAFETY: the read is done, and the memory is of this job alone.
-            let found = unsafe { memory.bytes(timed.outcome.value as usize) };
-            self.compared = VerifiedFacts::default();
-            let differs = self.differs(file, (found, offset), None);
-            wrong = self.concluded(differs);
-        }
+        let wrong = self.verify_job(job, timed.outcome).or(wrong);
         Completed { number, timed, wrong }
     }
 }

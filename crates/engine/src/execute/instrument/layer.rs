@@ -61,6 +61,8 @@ pub(super) struct Layer {
     pub(super) others_copy: bool,
     /// Other ranks or workers may give files other names.
     pub(super) others_rename: bool,
+    /// Other ranks or workers may cut files.
+    pub(super) others_cut: bool,
     /// Several ranks or workers append: nobody knows before a write where it will lie.
     pub(super) others_append: bool,
     /// Of a read by pattern that was compared: where it was wrong, if it was.
@@ -116,6 +118,7 @@ impl Layer {
             others_copy: false,
             others_rename: false,
             others_append: false,
+            others_cut: false,
             wrong: None,
             kept_free: None,
             compared: VerifiedFacts::default(),

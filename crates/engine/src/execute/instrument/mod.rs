@@ -288,6 +288,11 @@ impl Instrument {
         self.layer.others_append = true;
     }
 
+    /// Other ranks or workers may cut files, of which this one sees nothing.
+    pub fn set_others_cut(&mut self) {
+        self.layer.others_cut = true;
+    }
+
     /// What MPI-IO is to be told when it opens a file.
     pub fn set_hints(&mut self, hints: &[(String, String)]) {
         self.layer.hints.asked = hints.to_vec();

@@ -382,8 +382,11 @@ impl Layer {
         let known = self.catalogue.of(name);
         for number in 0..layout.blocks {
             let begin = layout.offset(number, comm.rank(), comm.size());
-            known.own.add(begin, begin + layout.length(number));
+            let end = begin + layout.length(number);
+            known.own.add(begin, end);
+            known.least = known.least.max(end);
         }
+        known.out_of_turn();
         known.pattern = Some((layout.clone(), comm.size(), comm.rank()));
     }
 

@@ -109,6 +109,7 @@ impl Layer {
         let position = open.position;
         let advances = offset.is_none() && length.is_some();
         let offset = if open.shared && advances { Some(position) } else { offset };
+        let all = length.is_none();
         let (length, offset) = match length {
             Some(length) => (length, offset),
             None => (driver.size(handle).value, Some(offset.unwrap_or(0))),
@@ -144,8 +145,10 @@ impl Layer {
         }
         if self.verifying {
             let file = self.files.get(file).map(|open| open.name).unwrap_or_default();
-            let (offset, length) = (offset.unwrap_or(position), timed.outcome.value);
-            self.last_read = LastRead { file, offset, length };
+            let (offset, moved) = (offset.unwrap_or(position), timed.outcome.value);
+            let ends = all || moved < length;
+            let ended = self.ended(file, (offset.saturating_add(moved), ends), || driver.size(handle));
+            self.last_read = LastRead { file, offset, length: moved, ended };
             // That of a read by pattern which nobody asked about.
             self.wrong = None;
         }
@@ -201,8 +204,11 @@ impl Layer {
             }
             wrote
         })?;
-        if !append && timed.outcome.ok() {
-            self.emptied(file);
+        match append {
+            true => {}
+            false if timed.outcome.ok() => self.emptied(file),
+            // It may be empty now.
+            false => self.may_be_short(file),
         }
         self.wrote(to, timed.outcome.value, buffer);
         Ok(timed)
@@ -252,7 +258,10 @@ impl Layer {
             got
         })?;
         let file = if self.verifying { self.file_name(path) } else { FileName::default() };
-        self.last_read = LastRead { file, offset, length: timed.outcome.value };
+        let moved = timed.outcome.value;
+        let ends = length.is_none() || moved < expected;
+        let ended = self.ended(file, (offset.saturating_add(moved), ends), || driver.stat(path));
+        self.last_read = LastRead { file, offset, length: moved, ended };
         self.wrong = None;
         Ok(timed)
     }

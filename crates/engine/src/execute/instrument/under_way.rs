@@ -2,10 +2,13 @@
 
 use std::ffi::CStr;
 
+use samples::{Outcome, VerifiedFacts};
+
 use super::guard::Makes;
 use super::keys::Key;
+use super::layer::Layer;
 use crate::buffers::Buffer;
-use crate::content::{Destined, FileName};
+use crate::content::{Destined, FileName, Wrong};
 use crate::execute::call::{Completed, Meaning};
 use crate::files::{FoundFile, Moment, ParentFacts};
 
@@ -28,6 +31,17 @@ pub(super) enum Again {
     WriteFile { length: u64, offset: u64, flags: i32, buffer: Option<u32> },
 }
 
+/// A read that is compared when it is done.
+#[derive(Clone, Copy)]
+pub(super) struct ToVerify {
+    pub(super) file: FileName,
+    pub(super) offset: u64,
+    /// It reads up to the end of the file, however long that is.
+    pub(super) all: bool,
+    /// How long the file was at least when it began.
+    pub(super) least: u64,
+}
+
 /// One operation under way. Used again and again: its memory stays.
 #[derive(Default)]
 pub(super) struct AsyncJob {
@@ -39,8 +53,8 @@ pub(super) struct AsyncJob {
     pub(super) meaning: Meaning,
     pub(super) after: After,
     pub(super) again: Option<Again>,
-    /// Compare what was read, from this offset of the file.
-    pub(super) verify: Option<(FileName, u64)>,
+    /// Compare what was read.
+    pub(super) verify: Option<ToVerify>,
     /// What is written, and from which buffer of the program.
     pub(super) writes: Option<(Destined, Option<u32>)>,
     /// Memory of this job alone.
@@ -77,6 +91,29 @@ impl AsyncJob {
             self.memory = Some(Buffer::take(length.next_multiple_of(4096).max(4096))?);
         }
         self.memory.as_ref().map(Buffer::pointer).ok_or(libc::ENOMEM)
+    }
+}
+
+impl Layer {
+    /// What a read from `offset` of this file is compared with when it is done; `all`: it reads up to the end.
+    pub(super) fn to_verify(&self, (file, offset): (FileName, u64), all: bool) -> ToVerify {
+        ToVerify { file, offset, all, least: self.catalogue.least(file) }
+    }
+
+    /// Compares what a job read, if it is to be compared and is in the memory of the job.
+    pub(super) fn verify_job(&mut self, job: &AsyncJob, outcome: Outcome) -> Option<Wrong> {
+        let ToVerify { file, offset, all, least } = job.verify?;
+        let memory = job.memory.as_ref().filter(|_| matches!(outcome.errno, 0 | libc::ENODATA))?;
+        // SAFETY: the read is done, and the memory is of this job alone.
+        let found = unsafe { memory.bytes(outcome.value as usize) };
+        self.compared = VerifiedFacts::default();
+        let end = offset.saturating_add(outcome.value);
+        // What was written since the read began may have come after it.
+        let goes_on = least.min(self.catalogue.least(file)) > end;
+        let ended = goes_on && (all || outcome.errno == libc::ENODATA);
+        let differs = self.differs(file, (found, offset), None);
+        let differs = differs.or_else(|| self.was_cut(file, (found, offset), ended.then_some(end)));
+        self.concluded(differs)
     }
 }
 

@@ -30,6 +30,7 @@ pub struct Seed {
     others_copy: bool,
     others_rename: bool,
     others_append: bool,
+    others_cut: bool,
     watching: bool,
     stop: StopFlag,
 }
@@ -74,6 +75,7 @@ impl Instrument {
             others_copy: layer.others_copy,
             others_rename: layer.others_rename,
             others_append: layer.others_append,
+            others_cut: layer.others_cut,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
         };
@@ -101,6 +103,7 @@ impl Seed {
         layer.others_copy = self.others_copy;
         layer.others_rename = self.others_rename;
         layer.others_append = self.others_append;
+        layer.others_cut = self.others_cut;
         layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {

@@ -84,6 +84,10 @@ impl<'m, 's> Rank<'m, 's> {
         if !alone && has(&[Command::Append]) {
             session.instrument.set_others_append();
         }
+        let cut = [Command::Ftruncate, Command::Fallocate, Command::Fcopy];
+        if !alone && (workers || has(&cut) || has(&[Command::Rename, Command::Link, Command::Symlink])) {
+            session.instrument.set_others_cut();
+        }
         session.instrument.set_hints(&plan.hints);
         let opened_by = HashMap::new();
         Ok(Self {

@@ -5,7 +5,7 @@
 
 use samples::Outcome;
 
-use super::failures::{Failed, Named};
+use super::failures::{Failed, Named, was_read};
 use super::open_blocks::WorkDone;
 use super::state::{JudgedBy, StartedOperation};
 use super::stop::Stop;
@@ -170,7 +170,7 @@ impl Session<'_> {
             self.count_verified();
         }
         let mut timed = completed.timed;
-        if completed.wrong.is_some() && timed.outcome.ok() {
+        if completed.wrong.is_some() && was_read(timed) {
             timed.outcome.errno = libc::EBADMSG;
         }
         self.store_late(site, timed, late_ns)?;

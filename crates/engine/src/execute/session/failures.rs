@@ -78,6 +78,11 @@ impl Failed {
     }
 }
 
+/// Did a read get what there was, so that it can be compared? Also where that was less than it was to read.
+pub(super) fn was_read(timed: Timed) -> bool {
+    matches!(timed.outcome.errno, 0 | libc::ENODATA)
+}
+
 impl Session<'_> {
     /// Will this failure at `place` be reported in words? Otherwise none need be made.
     pub fn words_wanted_at(&mut self, place: usize, failed: &Failed) -> bool {
@@ -99,7 +104,7 @@ impl Session<'_> {
     #[inline(always)]
     pub(super) fn verified(&mut self, call: &Call<'_>, timed: Timed) -> Timed {
         let reads = matches!(call, Call::Read { .. } | Call::ReadFile { .. });
-        if self.verify && reads && timed.outcome.ok() { self.compared(timed) } else { timed }
+        if self.verify && reads && was_read(timed) { self.compared(timed) } else { timed }
     }
 
     /// The same of something that was read.

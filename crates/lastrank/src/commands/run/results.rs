@@ -14,7 +14,7 @@ use store::PartsFolder;
 use super::append;
 use crate::cli::RunArgs;
 use crate::commands::explain::things;
-use crate::commands::report::{Told, document, with, write_page};
+use crate::commands::report::{Told, WrittenPaths, document, with, write_page};
 use crate::exit::Misplaced;
 use crate::program::Planned;
 use crate::screen::Screen;
@@ -223,6 +223,17 @@ fn keep_elsewhere(path: &Path, run: &samples::Run, error: store::Error) -> Kept 
     Kept::Nowhere(error)
 }
 
+impl Kept {
+    /// The run file, meant for `path`; `None`: there is none.
+    fn file<'a>(&'a self, path: &'a Path) -> Option<&'a Path> {
+        match self {
+            Kept::There => Some(path),
+            Kept::Elsewhere(other, _) => Some(other),
+            Kept::Nowhere(_) => None,
+        }
+    }
+}
+
 /// What a reader is told where the samples are not in `path`.
 fn misplaced(path: &Path, kept: Kept, still_live: bool) -> Result<(), Misplaced> {
     let words = match kept {
@@ -299,19 +310,30 @@ pub fn deliver(
         (Some(path), Some(report)) => append::append(report, &paths.run, path),
         _ => Ok(()),
     };
+    let written =
+        WrittenPaths { run: kept.file(&paths.run), page: paths.page.as_deref().filter(|_| page.is_ok()) };
     if let Some(report) = &mut report {
         let lost = [
             (!stored, report::RUN_FILE),
             (page.is_err(), "the page"),
             (appended.is_err(), "the appended rows"),
         ];
-        report.unwritten =
-            lost.iter().filter(|(is_lost, _)| *is_lost).map(|(_, what)| (*what).into()).collect();
+        let lost = lost.iter().filter(|(is_lost, _)| *is_lost);
+        report.unwritten = lost.map(|(_, what)| (*what).into()).collect();
     }
     if let (true, Some(report)) = (args.json, &report) {
-        output::json(&document(report, with(&args.with), (&paths.run, paths.page.as_deref())))?;
-    } else if let (false, Some(report)) = (args.quiet, &report) {
-        screen.finish(&told.of(report, &paths.run, paths.page.as_deref()))?;
+        output::json(&document(report, with(&args.with), written))?;
+    } else if let (false, Some(report)) = (args.quiet, &mut report) {
+        // How the screen begins stands already, and is of the operations.
+        let lost = if begins { std::mem::take(&mut report.unwritten) } else { Vec::new() };
+        let mut whole = told.of(report, written);
+        if written.run.is_none() && still_live && !args.one_line {
+            whole.push_str("Next:   lastrank recover   (when there is room)\n");
+        }
+        if !lost.is_empty() {
+            whole.push_str(&format!("✖ {} could not be written\n", lost.join(" and ")));
+        }
+        screen.finish(&whole)?;
     }
     // On one terminal the screen has told it already.
     if !(output::is_one_terminal() && !args.quiet && !args.json && !args.one_line) {
@@ -320,8 +342,7 @@ pub fn deliver(
     tell_aside(outcome);
     // Report what failed only now: the page is written although the samples could not be, and vice versa.
     misplaced(&paths.run, kept, still_live)?;
-    page?;
-    appended
+    page.and(appended).map_err(|error| anyhow!(Misplaced(format!("{error:#}"))))
 }
 
 /// What is analysed: the figures of the law only where they are shown.
@@ -396,9 +417,13 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
         write_page(&report, path)?;
     }
     if args.json {
-        output::json(&document(&report, with(&args.with), (&parts, paths.page.as_deref())))?;
+        output::json(&document(
+            &report,
+            with(&args.with),
+            WrittenPaths { run: Some(&parts), page: paths.page.as_deref() },
+        ))?;
     } else if !args.quiet {
-        screen.finish(&told.of(&report, &parts, paths.page.as_deref()))?;
+        screen.finish(&told.of(&report, WrittenPaths { run: Some(&parts), page: paths.page.as_deref() }))?;
     }
     args.append.iter().try_for_each(|path| append::append(&report, &parts, path))
 }
