@@ -91,8 +91,8 @@ pub fn report_bugs() {
 
 /// Print an error if there is one, and turn the result into an exit status.
 ///
-/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`], [`Misplaced`] and a corrupt run file end with
-/// status 3, any other error with 2.
+/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`], [`Misplaced`], a corrupt run file and an answer
+/// that could not be written end with status 3, any other error with 2.
 pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(status) => status.into(),
@@ -111,11 +111,8 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
             if names_run && is_missing(&error) {
                 eprintln!("  help: `lastrank ls DIRECTORY` lists the runs that there are");
             }
-            if error.is::<BrokenInput>() || error.is::<Misplaced>() || is_corrupt(&error) {
-                Status::Incomplete.into()
-            } else {
-                Status::Usage.into()
-            }
+            let is_bad = error.is::<BrokenInput>() || error.is::<Misplaced>() || is_corrupt(&error);
+            if is_bad || is_unheard(&error) { Status::Incomplete.into() } else { Status::Usage.into() }
         }
     }
 }
@@ -143,6 +140,15 @@ fn is_missing(error: &anyhow::Error) -> bool {
         _ => false,
     };
     is_of(error, io::ErrorKind::NotFound) || error.chain().any(|cause| of_store(cause) || of_numbers(cause))
+}
+
+/// Could the answer not be written to standard output?
+fn is_unheard(error: &anyhow::Error) -> bool {
+    let of_output = |cause: &(dyn std::error::Error + 'static)| {
+        let inner = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        inner.is_some_and(|inner| inner.is::<crate::output::Unheard>())
+    };
+    error.chain().any(of_output)
 }
 
 /// Is it about a run file whose content cannot be right?

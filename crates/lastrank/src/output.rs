@@ -78,7 +78,26 @@ fn print_as_it_is(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => result,
+        result => result.map_err(unheard),
+    }
+}
+
+/// What was to be told could not be written.
+#[derive(Debug)]
+pub struct Unheard(io::Error);
+
+impl std::fmt::Display for Unheard {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "cannot write to standard output: {}", self.0)
+    }
+}
+
+impl std::error::Error for Unheard {}
+
+fn unheard(error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => error,
+        kind => io::Error::new(kind, Unheard(error)),
     }
 }
 
@@ -91,7 +110,7 @@ pub fn tell(text: &str) -> io::Result<()> {
 fn tell_as_it_is(text: &str) -> io::Result<()> {
     live::clear();
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush())
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(unheard)
 }
 
 /// Writes words to standard error, in lines as wide as the terminal; what would command a terminal is made visible. A
@@ -147,7 +166,7 @@ pub fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
     let Some(mut document) = DOCUMENT.get() else { return Ok(print_as_it_is(&text)?) };
     match document.write_all(text.as_bytes()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        result => Ok(result?),
+        result => Ok(result.map_err(unheard)?),
     }
 }
 
@@ -181,6 +200,9 @@ pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow
 
 /// Refuses to name a run file as if it were of another kind: who writes `-o x.csv` expects a table.
 pub fn refuse_other_kind(run: &Path) -> anyhow::Result<()> {
+    if run == Path::new("-") {
+        bail!("-o -: a run is a file, which is written at once; name one: -o run.parquet");
+    }
     let ending = run.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     let way_out = match ending.as_str() {
         "csv" | "tsv" | "txt" | "xlsx" => "then `lastrank export --to csv` makes a table",

@@ -18,7 +18,8 @@ pub fn blamed_on(unsound: &[Unsound], why: anyhow::Error) -> anyhow::Error {
     let Some(headline) = unsound::headline(unsound) else { return why };
     let few = why.chain().find_map(|cause| match cause.downcast_ref::<tail::Error>() {
         Some(tail::Error::TooFew { found, needed }) => {
-            Some(format!("{found} values are left, and at least {needed} are needed"))
+            let are = if *found == 1 { "value is" } else { "values are" };
+            Some(format!("{found} {are} left, and at least {needed} are needed"))
         }
         _ => None,
     });

@@ -121,7 +121,7 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
         // Standard input is read once, by the file that comes first.
         return match files.contains(&Path::new("-")) {
             true => Ok(([read(files[0], choice)?, read(files[1], choice)?], Vec::new())),
-            false => Ok((both(|at| read(files[at], choice))?, Vec::new())),
+            false => Ok((both(|at| read_beside([files[at], files[1 - at]], choice))?, Vec::new())),
         };
     }
     let runs = both(|at| open(files[at]))?;
@@ -173,6 +173,22 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
 }
 
 /// What `make` gives for the first and for the second of two, made at the same time.
+/// One of two files: of options that are for one kind of file those that it takes, and `--unit` only where its numbers have
+/// none by themselves and those of the other one have.
+fn read_beside([file, other]: [&Path; 2], choice: &Choice) -> anyhow::Result<Values> {
+    let own = match (is_run(file), is_run(other)) {
+        (true, false) => Choice { label: choice.label.clone(), gate: choice.gate, ..Choice::default() },
+        (false, true) => Choice { label: None, gate: false, ..choice.clone() },
+        _ => choice.clone(),
+    };
+    let by_itself = Choice { unit: None, ..own.clone() };
+    let has_unit = |file: &Path| is_run(file) || read(file, &by_itself).is_ok_and(|found| found.seconds);
+    match own.unit.is_some() && has_unit(file) && !has_unit(other) {
+        true => read(file, &by_itself),
+        false => read(file, &own),
+    }
+}
+
 fn both<T: Send>(make: impl Fn(usize) -> anyhow::Result<T> + Sync) -> anyhow::Result<[T; 2]> {
     let (one, other) = std::thread::scope(|scope| {
         let other = scope.spawn(|| make(1));
@@ -320,6 +336,7 @@ impl Values {
             bail!("value {} of {name} is {value}, and a duration is not negative: {way_out}", at + 1);
         }
         let factor = unit.unwrap_or(1.0);
+        tail::can_be_squared(&numbers).with_context(|| format!("cannot compute with {name}"))?;
         numbers.iter_mut().for_each(|number| *number *= factor);
         Ok(Self {
             numbers,

@@ -31,7 +31,7 @@ fn digits(value: f64) -> String {
     match magnitude {
         0.0 => "0".into(),
         m if m < 1e-9 => format!("{value:.2e}"),
-        m if m < 0.01 => {
+        m if m < 0.09995 => {
             let decimals = (2 - m.log10().floor() as i32).clamp(2, 12) as usize;
             format!("{value:.decimals$}")
         }

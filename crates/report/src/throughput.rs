@@ -81,6 +81,11 @@ fn of_operations(rows: &[&ResultRow], main: Option<&ResultRow>) -> Table {
                   passes do not count. Intervals need no distribution and allow for slow \
                   operations that come together."
         .into();
+    if rows.iter().any(|row| row.response_quantiles_seconds.is_some()) {
+        table
+            .note
+            .push_str(" Under `rate`: p50 to max from when an operation was due, not from when it began.");
+    }
     table
 }
 

@@ -26,6 +26,14 @@ pub enum Error {
         /// Finite values needed.
         needed: usize,
     },
+    /// Values so large, or so small, that their squares cannot be computed with.
+    #[error(
+        "the largest value is {value:.2e}, whose square no double holds: multiply all values by a power of ten"
+    )]
+    Scale {
+        /// The largest one, without its sign.
+        value: f64,
+    },
     /// All values are equal: there is no distribution to fit.
     #[error("all {count} values equal {}: nothing varies, so nothing can be fitted", shown(*value))]
     Constant {

@@ -78,6 +78,6 @@ pub use gev::{Gev, Likelihood};
 pub use gpd::Gpd;
 pub use random::{SplitMix64, Xoshiro};
 pub use return_period::{gumbel_level, return_period_to_probability};
-pub use series::{Dropped, Series};
+pub use series::{Dropped, Series, can_be_squared};
 pub use status::{End, Interval, Status};
 pub use takers::Takers;

@@ -34,6 +34,19 @@ pub struct Series {
     takers: Option<Takers>,
 }
 
+/// Fails where squares of the values, of which statistics are made, are none that a double holds with all its digits.
+///
+/// # Errors
+/// A value beyond 1e150, or all below 1e-150.
+pub fn can_be_squared(values: &[f64]) -> Result<(), Error> {
+    const LARGEST: f64 = 1e150;
+    let largest = values.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
+    match largest > LARGEST || largest > 0.0 && largest < 1.0 / LARGEST {
+        true => Err(Error::Scale { value: largest }),
+        false => Ok(()),
+    }
+}
+
 impl Series {
     /// Keeps the finite values of `raw` in order and counts the rest.
     pub fn clean(raw: &[f64]) -> Series {
@@ -64,8 +77,10 @@ impl Series {
         self.takers.as_ref()
     }
 
-    /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.
+    /// Fails if no extreme-value law can be fitted: all values equal, too few, too few distinct, or too large or small.
     pub fn require(&self, needed: usize, needed_distinct: usize) -> Result<(), Error> {
+        let ends = [self.sorted.first(), self.sorted.last()];
+        can_be_squared(&ends.into_iter().flatten().copied().collect::<Vec<_>>())?;
         if self.len() < needed {
             return Err(Error::TooFew { found: self.len(), needed });
         }

@@ -68,6 +68,22 @@ impl Table {
 
     /// The table in `room` columns if its texts can wrap to that, and in no more than `most`.
     fn within(&self, room: usize, most: usize) -> String {
+        self.visible().laid_out(room, most)
+    }
+
+    /// The same with what would command a terminal made visible, so that it is as wide as it looks.
+    fn visible(&self) -> Table {
+        let seen = |text: &String| samples::visible(text).replace('\n', "\\n").replace('\t', "\\t");
+        let row = |row: &Row| Row { cells: row.cells.iter().map(seen).collect(), ..*row };
+        Table {
+            title: self.title.clone(),
+            columns: self.columns.clone(),
+            rows: self.rows.iter().map(row).collect(),
+            note: self.note.clone(),
+        }
+    }
+
+    fn laid_out(&self, room: usize, most: usize) -> String {
         let widths = self.widths(room, most);
         let mut text = format!("{}\n", self.title);
         let says =

@@ -119,19 +119,25 @@ pub(crate) fn sites(run: &Run, rows: &[ResultRow], main: Option<&Analysis>) -> T
             row.cells.pop();
         });
     }
-    let mut notes = Vec::new();
-    notes.extend(doubt(&table));
+    table.note = notes(run, &table, total - order.len()).join(" ");
+    table
+}
+
+/// What a reader of the table must know; so many places are `left_out`.
+fn notes(run: &Run, table: &Table, left_out: usize) -> Vec<String> {
+    let mut notes: Vec<String> = doubt(table).into_iter().collect();
+    if run.samples.iter().any(|sample| sample.late_ns > 0) {
+        notes.push(
+            "Under `rate`: of operations once begun, without their wait since they were due.".to_owned(),
+        );
+    }
     if run.samples.iter().any(|sample| sample.batch > 1) {
         notes.push("Operations that were timed in batches: n counts batches, each of which is the mean of its operations.".to_owned());
     }
-    if total > order.len() {
-        notes.push(format!(
-            "{} further places, that ran once or took less time, are left out.",
-            total - order.len()
-        ));
+    if left_out > 0 {
+        notes.push(format!("{left_out} further places, that ran once or took less time, are left out."));
     }
-    table.note = notes.join(" ");
-    table
+    notes
 }
 
 /// What the mark of doubt means, where a cell has it.

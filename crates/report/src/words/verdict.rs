@@ -290,7 +290,10 @@ fn one_advice(advice: &Advice) -> String {
         Advice::ExplainSlowValues { period: None } => {
             "Look at when the slow values come, and find what makes them cluster or come so evenly.".into()
         }
-        Advice::MeasureMore { runs } => format!("Measure at least {runs} more values."),
+        Advice::MeasureMore { runs } => match runs {
+            1 => "Measure at least 1 more value.".into(),
+            runs => format!("Measure at least {runs} more values."),
+        },
         Advice::VaryParts => {
             "If each value is the slowest of several parallel parts, measure with other numbers of parts, too: one \
              number alone does not test that."

@@ -357,7 +357,9 @@ fn unsound_line(of: &[&Values]) -> String {
 fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64) -> String {
     let line = |title: &str, values: &Values, median: Option<f64>| {
         let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
-        format!("{title}: {}, {} values{median}\n", values.name, values.numbers.len())
+        let count = values.numbers.len();
+        let plural = if count == 1 { "" } else { "s" };
+        format!("{title}: {}, {count} value{plural}{median}\n", values.name)
     };
     line("baseline", quiet, Some(quiet_median)) + &line("new", new, None)
 }

@@ -34,7 +34,7 @@ const NAMES: [&str; 19] = [
 /// A file of another tool.
 #[derive(Debug, Serialize)]
 pub(super) struct ForeignFile {
-    file: PathBuf,
+    pub(super) file: PathBuf,
     /// "hyperfine JSON"; "table" of one without a name.
     format: String,
     /// The column or series.

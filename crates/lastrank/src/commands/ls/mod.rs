@@ -75,19 +75,23 @@ pub fn run(args: &LsArgs) -> anyhow::Result<Status> {
                 runs.push(listed(path, numbers, judgements, &run));
                 facts.push(run.facts);
             }
-            Err(why) => unreadable.push(why),
+            Err(_) if std::fs::metadata(&path).is_ok_and(|found| found.is_file() && found.len() == 0) => {
+                let why = format!("{} is empty: of a run that is under way, or was killed", path.display());
+                unreadable.push((path, why));
+            }
+            Err(why) => unreadable.push((path, why.to_string())),
         }
     }
     set_apart(&mut runs, &facts);
     // Starts are told to the second; of runs that began in one, the file that was written first comes first.
     let written = |file: &Path| std::fs::metadata(file).and_then(|found| found.modified()).ok();
     runs.sort_by_cached_key(|run| (run.started.clone(), written(&run.file), run.file.clone()));
-    for why in &unreadable {
+    let are_listed = !args.csv && args.columns.is_none();
+    let (files, unread) = if are_listed { foreign::of_folder(&args.directory) } else { (Vec::new(), 0) };
+    for (_, why) in unreadable.iter().filter(|(path, _)| files.iter().all(|other| other.file != *path)) {
         eprintln!("note: {why}");
     }
     tell_killed(&args.directory);
-    let are_listed = !args.csv && args.columns.is_none();
-    let (files, unread) = if are_listed { foreign::of_folder(&args.directory) } else { (Vec::new(), 0) };
     let others = match files.is_empty() {
         true => String::new(),
         false => foreign::table("Files of other tools, for fit and compare", &files, unread),
@@ -176,7 +180,10 @@ fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     for entry in entries {
         let path = entry.with_context(|| format!("cannot read {}", directory.display()))?.path();
         let is_hidden = path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-        let is_run = if path.is_dir() { store::has_parts(&path) } else { store::is_run(&path) };
+        // What is called as runs are is told of, also where it is none.
+        let is_called_so = || path.extension().is_some_and(|ending| ending == "parquet");
+        let is_run =
+            if path.is_dir() { store::has_parts(&path) } else { is_called_so() || store::is_run(&path) };
         if is_run && !is_hidden {
             found.push(path);
         }
