@@ -105,3 +105,15 @@ def test_durations_under_a_rate_say_since_when(program: Path, tmp_path: Path) ->
     text = " ".join(call(program, tmp_path, "report", "run.parquet", "-v").stdout.split())
     assert "from when an operation was due, not from when it began" in text
     assert "of operations once begun, without their wait since they were due" in text
+
+
+def test_a_baseline_whose_level_jumps_is_taken_in_part(program: Path, tmp_path: Path) -> None:
+    draw = random.Random(3)
+    values = [draw.gauss(10 if at < 400 else 20, 1) for at in range(500)]
+    (tmp_path / "jumps.txt").write_text("".join(f"{value!r}\n" for value in values))
+    (tmp_path / "new.txt").write_text("".join(f"{value!r}\n" for value in values[:100]))
+    refused = call(program, tmp_path, "watch", "jumps.txt", "new.txt", status=2).stderr
+    assert "--values FROM-TO" in refused, refused
+    told = call(program, tmp_path, "watch", "jumps.txt", "new.txt", "--values", "1-400").stdout
+    assert "jumps.txt, values 1 to 400: 400 values" in told, told
+    assert "has the values 1 to 500" in call(program, tmp_path, "watch", "jumps.txt", "new.txt", "--values", "9-501", status=2).stderr

@@ -43,7 +43,7 @@ pub fn run(of_rank: &[Vec<f64>], meet: bool, options: &AssessOptions) -> String 
     // As `run` without a page.
     let options = ReportOptions { fit: options.clone(), law_figures: false, ..ReportOptions::default() };
     let report = report::build(&made_of(of_rank, meet), &options);
-    report.first_screen(WrittenFiles { run: "run.parquet", page: None }, WIDE)
+    report.first_screen(WrittenFiles { run: Some("run.parquet"), page: None }, WIDE)
 }
 
 /// What `lastrank compare` prints of two files of seconds.

@@ -32,7 +32,7 @@ fn samples_are_kept_whatever_happens_to_standard_output_and_error() {
     for backend in ["posix", "simulate"] {
         let arguments = ["run", "a.ppl", "--backend", backend, "-o", "a.parquet", "--report", "none"];
         let status = command(folder.path(), &arguments).stdout(full()).stderr(full()).status().unwrap();
-        assert_eq!(status.code(), Some(2), "{backend}");
+        assert_eq!(status.code(), Some(3), "{backend}");
         let found = store::read(&run).unwrap();
         assert!(found.samples.len() >= 40 && found.facts.complete, "{backend}");
         std::fs::remove_file(&run).unwrap();

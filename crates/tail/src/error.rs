@@ -28,10 +28,10 @@ pub enum Error {
     },
     /// Values so large, or so small, that their squares cannot be computed with.
     #[error(
-        "the largest value is {value:.2e}, whose square no double holds: multiply all values by a power of ten"
+        "values are about {value:.2e}, whose square no double holds: multiply all values by a power of ten"
     )]
     Scale {
-        /// The largest one, without its sign.
+        /// Their median, without signs.
         value: f64,
     },
     /// All values are equal: there is no distribution to fit.

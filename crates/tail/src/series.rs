@@ -34,16 +34,22 @@ pub struct Series {
     takers: Option<Takers>,
 }
 
-/// Fails where squares of the values, of which statistics are made, are none that a double holds with all its digits.
+/// Fails where squares of most values, of which statistics are made, are none that a double holds with all its digits. A
+/// single value may be as large as it likes: it is told as what moves a fit.
 ///
 /// # Errors
-/// A value beyond 1e150, or all below 1e-150.
+/// The median of the magnitudes is beyond 1e150, or below 1e-150.
 pub fn can_be_squared(values: &[f64]) -> Result<(), Error> {
     const LARGEST: f64 = 1e150;
-    let largest = values.iter().filter(|x| x.is_finite()).fold(0.0, |most: f64, x| most.max(x.abs()));
-    match largest > LARGEST || largest > 0.0 && largest < 1.0 / LARGEST {
-        true => Err(Error::Scale { value: largest }),
-        false => Ok(()),
+    let mut magnitudes: Vec<f64> = values.iter().map(|x| x.abs()).filter(|x| *x > 0.0).collect();
+    let middle = magnitudes.len() / 2;
+    if magnitudes.is_empty() {
+        return Ok(());
+    }
+    let (_, median, _) = magnitudes.select_nth_unstable_by(middle, f64::total_cmp);
+    match (1.0 / LARGEST..=LARGEST).contains(median) {
+        true => Ok(()),
+        false => Err(Error::Scale { value: *median }),
     }
 }
 
@@ -77,10 +83,8 @@ impl Series {
         self.takers.as_ref()
     }
 
-    /// Fails if no extreme-value law can be fitted: all values equal, too few, too few distinct, or too large or small.
+    /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.
     pub fn require(&self, needed: usize, needed_distinct: usize) -> Result<(), Error> {
-        let ends = [self.sorted.first(), self.sorted.last()];
-        can_be_squared(&ends.into_iter().flatten().copied().collect::<Vec<_>>())?;
         if self.len() < needed {
             return Err(Error::TooFew { found: self.len(), needed });
         }

@@ -22,7 +22,7 @@ pub(super) fn watch() -> Vec<Clause> {
         neutral(
             "refused",
             "), so no false-alarm rate holds for later values; measure it again on an idle machine (check: lastrank machine), \
-             or take the part without a change",
+             or take the part without a change (--values FROM-TO)",
         ),
         sentence(
             "refused: dependent",

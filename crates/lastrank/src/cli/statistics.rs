@@ -21,6 +21,9 @@ pub struct WatchArgs {
     pub stream: PathBuf,
     #[command(flatten)]
     pub choice: Choice,
+    /// Only these values of the baseline, counted from 1: a part in which nothing changed, such as 1-227 or 228-
+    #[arg(long, value_name = "FROM-TO")]
+    pub values: Option<String>,
     /// Watch one number of each run file, not each of its values: median, p90, p99, p999, mean or max. The baseline is then
     /// a directory of runs, or such numbers
     #[arg(long, value_name = "median|p90|p99|p999|mean|max")]

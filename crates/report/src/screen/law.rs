@@ -305,7 +305,7 @@ mod tests {
         values[50] = 19e-3;
         let (usability, notes) = told(&values);
         assert_eq!(usability, Usability::Natural);
-        assert!(notes.concat().starts_with("One value, 0.019, moves the fit by "), "{notes:?}");
+        assert!(notes.concat().starts_with("One value, 0.0190, moves the fit by "), "{notes:?}");
     }
 
     #[test]

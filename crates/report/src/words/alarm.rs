@@ -42,7 +42,7 @@ pub fn refusal(why: &Refusal) -> String {
         }
         Refusal::LevelMoved { finding } => format!(
             "its level moves ({}), so no false-alarm rate holds for later values; measure it again on an idle machine \
-             (check: lastrank machine), or take the part without a change",
+             (check: lastrank machine), or take the part without a change (--values FROM-TO)",
             super::finding(finding)
         ),
         Refusal::Dependent { finding } => format!(

@@ -28,6 +28,7 @@ mod tests;
 mod together;
 mod transfer;
 mod under_way;
+mod verify_jobs;
 mod virtual_jobs;
 mod worker;
 

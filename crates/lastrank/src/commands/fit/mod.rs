@@ -11,7 +11,7 @@ mod groups;
 mod histogram;
 mod models;
 mod page;
-mod part;
+pub mod part;
 mod sample;
 mod text;
 mod threshold;

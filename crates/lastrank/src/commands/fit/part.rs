@@ -14,6 +14,13 @@ pub fn of(args: &FitArgs, mut values: Values) -> anyhow::Result<Values> {
     if args.by.is_some() || args.block.is_some() || !args.covariate.is_empty() {
         bail!("--values is of a part by itself; --by, --block and --covariate look at all values");
     }
+    cut(&mut values, text)?;
+    values.subject = None;
+    Ok(values)
+}
+
+/// Leaves the values of a part, as `--values` names it.
+pub fn cut(values: &mut Values, text: &str) -> anyhow::Result<()> {
     let (from, to) = ends(text).with_context(|| {
         format!("--values {text}: the first and the last value, counted from 1, such as 1-227 or 228-")
     })?;
@@ -25,8 +32,7 @@ pub fn of(args: &FitArgs, mut values: Values) -> anyhow::Result<Values> {
     values.numbers = values.numbers[from - 1..to].to_vec();
     values.takers = values.takers.get(from - 1..to).unwrap_or_default().to_vec();
     values.name += &format!(", values {from} to {to}");
-    values.subject = None;
-    Ok(values)
+    Ok(())
 }
 
 fn ends(text: &str) -> Option<(usize, Option<usize>)> {

@@ -9,6 +9,7 @@ use tail::alarm::{AlarmOptions, Baseline, BaselineError, CountedThresholds};
 
 use super::per_run;
 use crate::cli::WatchArgs;
+use crate::commands::fit::part;
 use crate::statistic::Statistic;
 use crate::values::{self, Values};
 
@@ -31,7 +32,7 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Healthy> {
     let choice = &args.choice;
     let statistic = per_run::statistic(args)?;
     let is_folder = args.baseline.is_dir() && !store::has_parts(&args.baseline);
-    let values = if let (Some(statistic), true) = (statistic, is_folder) {
+    let mut values = if let (Some(statistic), true) = (statistic, is_folder) {
         of_folder(&args.baseline, statistic, choice, None)?
     } else if statistic.is_some() && values::is_run(&args.baseline) {
         bail!(
@@ -60,6 +61,9 @@ pub fn read(args: &WatchArgs) -> anyhow::Result<Healthy> {
     };
     if let Some(why) = headline(&values.unsound) {
         bail!("{} cannot be a baseline: {why}", args.baseline.display());
+    }
+    if let Some(part) = &args.values {
+        part::cut(&mut values, part)?;
     }
     let n = values.numbers.len();
     let least = 0.1 / n as f64;
