@@ -376,11 +376,10 @@ def _finished(said: Said, name: str) -> Run:
         path = json.loads(said.out)["run"]
     except (ValueError, KeyError, TypeError):
         raise failed(said) from None
-    try:
-        found = Run(path, said.notes)
-    except Error:
-        # The samples are somewhere else, as its words say.
-        raise failed(said) from None
+    if path is None:
+        # The samples are in no file, as its words say.
+        raise failed(said)
+    found = Run(path, said.notes)
     if said.status != 0:
         wrong = [line for line in said.notes if line.startswith(("error", "warning", "  "))]
         words = "\n".join(wrong) or f"lastrank ended with status {said.status}"
