@@ -75,26 +75,28 @@ pub(crate) fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Su
     let is_late = begins_late(of_rank.values().flatten().copied());
     let from_schedule = whole.batch.0 == whole.batch.1 && is_late;
     let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
-    let step = |(iteration, sample): (usize, &Sample)| Step {
-        iteration,
-        start_s: sample.start_ns as f64 * 1e-9,
-        seconds: waited(sample) + sample.seconds_each(),
-        corrected: waited(sample) + sample.corrected_seconds_each(),
-        last: sample.rank,
+    let mut is_corrected = false;
+    let mut step = |(iteration, sample): (usize, &Sample)| {
+        let seconds = waited(sample) + sample.seconds_each();
+        let corrected = waited(sample) + sample.corrected_seconds_each();
+        is_corrected |= corrected != seconds;
+        Step { iteration, start_s: sample.start_ns as f64 * 1e-9, seconds, corrected, last: sample.rank }
     };
     let mut steps = Vec::with_capacity(total);
     let alike = || of_rank.values().flat_map(|samples| samples.iter().copied().enumerate());
     match of_rank.values().next().filter(|samples| samples.len() == total) {
         // Most runs of one rank need no order made of them.
         Some(only) if only.is_sorted_by_key(|sample| sample.start_ns) => {
-            steps.extend(alike().filter(|(_, sample)| !sample.failed()).map(step));
+            steps.extend(alike().filter(|(_, sample)| !sample.failed()).map(&mut step));
         }
         _ => {
             let mut all: Vec<(usize, &Sample)> = alike().collect();
             all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
-            steps.extend(all.into_iter().filter(|(_, sample)| !sample.failed()).map(step));
+            steps.extend(all.into_iter().filter(|(_, sample)| !sample.failed()).map(&mut step));
         }
     }
-    not_below_the_quickest(&mut steps);
+    if is_corrected {
+        not_below_the_quickest(&mut steps);
+    }
     Subject { failed: total - steps.len(), steps, from_schedule, ..whole }
 }
