@@ -3,8 +3,33 @@
 use std::collections::BTreeMap;
 
 use samples::{Run, Sample};
+use serde::Serialize;
 
-use crate::subject::{Step, Subject};
+/// One step of the analysed site: what every rank took, and who was last.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Step {
+    /// The n-th sample of the site on each rank, from 0.
+    pub iteration: usize,
+    /// When the first rank began it, in seconds since the run's epoch.
+    pub start_s: f64,
+    /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
+    /// Seconds.
+    pub seconds: f64,
+    /// The same without the wait on the run queue that was read. Seconds.
+    pub corrected: f64,
+    /// The rank that was last.
+    pub last: u32,
+}
+
+/// The steps of some samples.
+pub(crate) struct FoundSteps {
+    pub steps: Vec<Step>,
+    /// For each rank its durations at them; empty of samples one by one.
+    pub of_rank: Vec<Vec<f64>>,
+    pub failed: usize,
+    pub unfinished: usize,
+    pub from_schedule: bool,
+}
 
 /// The samples of each rank, in time order where they come from several sites.
 pub(crate) fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
@@ -31,7 +56,7 @@ fn begins_late<'a>(mut samples: impl Iterator<Item = &'a Sample>) -> bool {
     samples.any(|sample| sample.late_ns > 0 && !sample.failed())
 }
 
-pub(crate) fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
+pub(crate) fn gated(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> FoundSteps {
     let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
     let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
     let from_schedule = begins_late(of_rank.values().flatten().copied());
@@ -59,7 +84,7 @@ pub(crate) fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Su
     }
     let failed = reached - steps.len();
     not_below_the_quickest(&mut steps);
-    Subject { steps, of_rank: durations, failed, unfinished: longest - reached, from_schedule, ..whole }
+    FoundSteps { steps, of_rank: durations, failed, unfinished: longest - reached, from_schedule }
 }
 
 /// The kernel's clock of waits may tell a wait as longer than it was, so that next to nothing is left of a short operation.
@@ -69,11 +94,11 @@ fn not_below_the_quickest(steps: &mut [Step]) {
     steps.iter_mut().for_each(|step| step.corrected = step.corrected.max(quickest));
 }
 
-pub(crate) fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
+pub(crate) fn alone(batch: (u32, u32), of_rank: &BTreeMap<u32, Vec<&Sample>>) -> FoundSteps {
     let total = of_rank.values().map(Vec::len).sum::<usize>();
     // As in the rows of results, whose headline it is.
     let is_late = begins_late(of_rank.values().flatten().copied());
-    let from_schedule = whole.batch.0 == whole.batch.1 && is_late;
+    let from_schedule = batch.0 == batch.1 && is_late;
     let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
     let mut is_corrected = false;
     let mut step = |(iteration, sample): (usize, &Sample)| {
@@ -98,5 +123,6 @@ pub(crate) fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Su
     if is_corrected {
         not_below_the_quickest(&mut steps);
     }
-    Subject { failed: total - steps.len(), steps, from_schedule, ..whole }
+    let failed = total - steps.len();
+    FoundSteps { steps, of_rank: Vec::new(), failed, unfinished: 0, from_schedule }
 }

@@ -7,23 +7,8 @@ use samples::{Run, Sample, SiteKind};
 use serde::Serialize;
 
 use crate::place_key::PlaceKey;
-use crate::steps::{alone, batches, by_rank, gated};
-
-/// One step of the analysed site: what every rank took, and who was last.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    /// The n-th sample of the site on each rank, from 0.
-    pub iteration: usize,
-    /// When the first rank began it, in seconds since the run's epoch.
-    pub start_s: f64,
-    /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
-    /// Seconds.
-    pub seconds: f64,
-    /// The same without the wait on the run queue that was read. Seconds.
-    pub corrected: f64,
-    /// The rank that was last.
-    pub last: u32,
-}
+pub use crate::steps::Step;
+use crate::steps::{FoundSteps, alone, batches, by_rank, gated};
 
 /// The samples that the report analyses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -223,7 +208,9 @@ impl Subject {
             failed: 0,
             unfinished: 0,
         };
-        Some(if whole.gate { gated(whole, &of_rank) } else { alone(whole, &of_rank) })
+        let found = if whole.gate { gated(&of_rank) } else { alone(whole.batch, &of_rank) };
+        let FoundSteps { steps, of_rank, failed, unfinished, from_schedule } = found;
+        Some(Subject { steps, of_rank, failed, unfinished, from_schedule, ..whole })
     }
 
     /// All samples with the label and operation of a site, as a gate or one by one; none where there is no sample.
