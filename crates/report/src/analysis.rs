@@ -8,6 +8,7 @@ use tail::latency::Latency;
 use tail::targets::Targets;
 
 use crate::by_clock::ByClock;
+use crate::processors::both;
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::summary::Summary;
@@ -57,14 +58,15 @@ impl Analysis {
     pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions, figures: bool) -> Analysis {
         let values = subject.values();
         let series = subject.series();
-        let tail = (!values.is_empty()).then(|| Tail::of_series(&series, &values, options, figures));
+        let found = || (!values.is_empty()).then(|| Tail::of_series(&series, &values, options, figures));
+        let (far, tail) = both(|| Far::of(&subject, &series, options), found);
         let targets = (subject.gate && subject.ranks.len() > 1)
             .then(|| tail::targets::analyse(&subject.of_rank, options.level).ok())
             .flatten()
             .filter(|found| found.residual_sd > 0.0)
             .map(|found| found.of_ranks(&subject.ranks));
         let groups = ranks_alone(&subject, options.level);
-        Analysis { tail, targets, groups, ..Analysis::far(subject, &series, options) }
+        Analysis { tail, targets, groups, ..far.told(subject) }
     }
 
     /// What is analysed, before anything was found.
@@ -88,18 +90,30 @@ impl Analysis {
     /// Analyses the far tail only, as reports do for single operations.
     pub(crate) fn of_far_tail(subject: Subject, options: &tail::assess::AssessOptions) -> Analysis {
         let series = subject.series();
-        Analysis::far(subject, &series, options)
+        Far::of(&subject, &series, options).told(subject)
     }
+}
 
-    /// [`Analysis::of_far_tail`] of a subject whose values are `series`.
-    fn far(subject: Subject, series: &Series, options: &tail::assess::AssessOptions) -> Analysis {
+/// What needs no law of all values.
+struct Far {
+    unit: Unit,
+    summary: Option<Summary>,
+    quantiles: Option<Quantiles>,
+    intervals: Vec<QuantileInterval>,
+    corrected: Option<Summary>,
+    latency: Option<Latency>,
+}
+
+impl Far {
+    /// Of a subject whose values are `series`.
+    fn of(subject: &Subject, series: &Series, options: &tail::assess::AssessOptions) -> Far {
         let summary = Summary::of_sorted(series.sorted());
         let unit = summary.as_ref().map_or(Unit::NONE, |summary| Unit::of_duration(summary.median));
         let corrected = subject
             .has_correction()
             .then(|| Summary::of(&subject.steps.iter().map(|step| step.corrected).collect::<Vec<_>>()))
             .flatten();
-        let far = (series.len() >= FEWEST_FAR)
+        let latency = (series.len() >= FEWEST_FAR)
             .then(|| {
                 let reach = 100.0 * series.len() as f64;
                 let periods: Vec<f64> = PERIODS.into_iter().filter(|period| *period <= reach).collect();
@@ -107,6 +121,11 @@ impl Analysis {
             })
             .flatten();
         let (quantiles, intervals) = results::of_values_taken_by(&subject.values(), &subject.takers());
+        Far { unit, summary, quantiles, intervals, corrected, latency }
+    }
+
+    fn told(self, subject: Subject) -> Analysis {
+        let Far { unit, summary, quantiles, intervals, corrected, latency: far } = self;
         Analysis { unit, summary, quantiles, intervals, corrected, far, ..Analysis::to_come(subject) }
     }
 }

@@ -7,7 +7,9 @@ use samples::{Run, SiteKind, Warning};
 
 use crate::analysis::Analysis;
 use crate::by_clock::ByClock;
+use crate::causes::Slowness;
 use crate::chapter::Chapter;
+use crate::processors::both;
 use crate::report::Report;
 use crate::screen::are_shown;
 use crate::stretches::Stretch;
@@ -66,7 +68,9 @@ pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Repo
     }
     // A tour measures many things once: it has no main subject.
     let is_tour = run.facts.tour.is_some() && options.site.is_none();
-    let results = results::of_run(run);
+    // On two processors, who waits for the first lines waits for the longer of both.
+    let (results, (seen, time)) =
+        both(|| results::of_run(run), || (views::Seen::of(run), time_of_ranks(run)));
     let subject = match chosen(run, &results, options) {
         _ if is_tour || is_of_failures(&results, run, options) => None,
         Ok(subject) => {
@@ -81,8 +85,6 @@ pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Repo
         }
     };
     warnings.extend(views::unknown(run).map(of_unknown_view));
-    let time = time_of_ranks(run);
-    let seen = views::Seen::of(run);
     let answer = declared_answer(&seen, &results, options, &mut warnings);
     let (chapters, further) = views::chapters(&seen, &time);
     drop(seen);
@@ -122,22 +124,39 @@ pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Repo
     if !is_apart {
         tell(&report);
     }
-    let main = report.main.take();
-    report.main = main.map(|main| first_analysis(run, main.subject, options));
+    let main = report.main.take().map(|main| main.subject);
+    let analysed_alone = main.as_ref().map(AnalysedSites::of);
+    let beside = || if is_tour { Beside::default() } else { Beside::of(run, analysed_alone, &options.fit) };
+    let (main, beside) = both(|| main.map(|subject| first_analysis(run, subject, options)), beside);
+    report.main = main;
     if is_apart {
         with_steps_apart(&mut report, options);
     }
     let about_curves = report.answer.is_some() || curves;
-    analysed(&mut report, (run, options), (further, about_curves), is_tour);
+    analysed(&mut report, (run, options), (further, about_curves, is_tour), beside);
     report
+}
+
+/// What is found beside the analysis of what a run is about, and needs nothing of it.
+#[derive(Default)]
+struct Beside {
+    /// The far tail of single operations.
+    single: Option<Chapter>,
+    causes: Vec<Slowness>,
+}
+
+impl Beside {
+    fn of(run: &Run, analysed: Option<AnalysedSites>, options: &tail::assess::AssessOptions) -> Beside {
+        Beside { single: single_operations(run, analysed, options), causes: causes::of(run) }
+    }
 }
 
 /// Puts into a report what laws and causes say; `further` are chapters that go first where the run is about them.
 fn analysed(
     report: &mut Report,
     (run, options): (&Run, &ReportOptions),
-    (further, about_curves): (Vec<Chapter>, bool),
-    is_tour: bool,
+    (further, about_curves, is_tour): (Vec<Chapter>, bool, bool),
+    Beside { single, causes }: Beside,
 ) {
     let (results, main, numbers) = (&report.results, report.main.as_ref(), &report.numbers);
     let mut chapters = std::mem::take(&mut report.chapters);
@@ -146,9 +165,7 @@ fn analysed(
             .with([], [table::sites(run, results, main)])
             .repeating();
     let mut of_subject: Vec<Chapter> = main.iter().flat_map(|main| main.chapters("")).collect();
-    if !is_tour {
-        of_subject.extend(single_operations(run, main.map(|main| &main.subject), &options.fit));
-    }
+    of_subject.extend(single);
     if about_curves {
         chapters.extend(further);
         durations.on_page_only = true;
@@ -177,7 +194,6 @@ fn analysed(
         }
         chapters.splice(at..at, chapter);
     }
-    let causes = if is_tour { Vec::new() } else { causes::of(run) };
     let assumptions = assumptions::of(run, results, main, &causes, options.fit.level);
     chapters.extend(assumptions::chapter(&assumptions, about_curves));
     chapters.extend(causes::chapter(run, &causes));
@@ -350,11 +366,26 @@ fn keep_apart(chapters: &mut [Chapter]) {
     }
 }
 
+/// Which samples are analysed anyway.
+struct AnalysedSites {
+    site: u32,
+    /// All of them, where a value is one sample.
+    one_by_one: Vec<u32>,
+}
+
+impl AnalysedSites {
+    fn of(subject: &Subject) -> AnalysedSites {
+        let one_by_one = !subject.gate || subject.ranks.len() == 1;
+        let sites = if one_by_one { subject.sites.clone() } else { Vec::new() };
+        AnalysedSites { site: subject.site, one_by_one: sites }
+    }
+}
+
 /// The far tail of the operation that took the most time, of those below the analysed label if there are any.
 /// None where it is what is analysed anyway.
 fn single_operations(
     run: &Run,
-    subject: Option<&Subject>,
+    analysed: Option<AnalysedSites>,
     options: &tail::assess::AssessOptions,
 ) -> Option<Chapter> {
     let mut totals = vec![(0u128, 0usize); run.sites.len()];
@@ -364,13 +395,12 @@ fn single_operations(
             *count += 1;
         }
     }
-    let analysed = subject.filter(|subject| !subject.gate || subject.ranks.len() == 1);
-    let labels =
-        subject.and_then(|subject| run.sites.get(subject.site as usize)).map_or(&[][..], |s| &s.labels);
+    let around = analysed.as_ref().and_then(|analysed| run.sites.get(analysed.site as usize));
+    let labels = around.map_or(&[][..], |site| &site.labels);
     let site = (0..run.sites.len())
         .filter(|&site| run.sites[site].kind == SiteKind::Operation && totals[site].1 >= 1_000)
         .max_by_key(|&site| (run.sites[site].labels.starts_with(labels), totals[site].0))
-        .filter(|&site| analysed.is_none_or(|subject| !subject.sites.contains(&(site as u32))))?;
+        .filter(|&site| analysed.is_none_or(|analysed| !analysed.one_by_one.contains(&(site as u32))))?;
     let found = Analysis::of_far_tail(Subject::of_site(run, site as u32, false)?, options);
     let name = format!("The far tail of {}", found.subject.describe());
     Some(found.far_tail("operation-", &name)).filter(|chapter| !chapter.is_empty())

@@ -7,6 +7,8 @@ use tail::independence::{Independence, Question};
 use tail::verdict::VerdictCode;
 use tail::{Gev, Series};
 
+use crate::processors::each;
+
 /// Fewest values of a stretch that gets a law.
 const FEWEST: usize = 50;
 
@@ -59,13 +61,13 @@ impl Stretch {
         ends.sort_unstable();
         ends.dedup();
         let options = AssessOptions { bootstrap: REFITS.min(options.bootstrap), ..options.clone() };
-        let one = |(age, pair): (usize, &[usize])| {
+        let newest = ends.len() - 1;
+        each(newest, |age| {
             let law = (age < FITTED).then_some(&options);
-            let part = pair[0]..pair[1];
+            let part = ends[newest - 1 - age]..ends[newest - age];
             let own = takers.get(part.clone()).unwrap_or_default();
             Stretch::of(part.start, (&values[part], own), law)
-        };
-        ends.windows(2).rev().enumerate().map(one).collect()
+        })
     }
 
     /// The stretch of values from the index `begin` on, with a law where there are options for one.

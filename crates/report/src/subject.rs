@@ -7,22 +7,8 @@ use samples::{Run, Sample, SiteKind};
 use serde::Serialize;
 
 use crate::place_key::PlaceKey;
-
-/// One step of the analysed site: what every rank took, and who was last.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Step {
-    /// The n-th sample of the site on each rank, from 0.
-    pub iteration: usize,
-    /// When the first rank began it, in seconds since the run's epoch.
-    pub start_s: f64,
-    /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
-    /// Seconds.
-    pub seconds: f64,
-    /// The same without the wait on the run queue that was read. Seconds.
-    pub corrected: f64,
-    /// The rank that was last.
-    pub last: u32,
-}
+pub use crate::steps::Step;
+use crate::steps::{FoundSteps, alone, batches, by_rank, gated};
 
 /// The samples that the report analyses.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -222,7 +208,9 @@ impl Subject {
             failed: 0,
             unfinished: 0,
         };
-        Some(if whole.gate { gated(whole, &of_rank) } else { alone(whole, &of_rank) })
+        let found = if whole.gate { gated(&of_rank) } else { alone(whole.batch, &of_rank) };
+        let FoundSteps { steps, of_rank, failed, unfinished, from_schedule } = found;
+        Some(Subject { steps, of_rank, failed, unfinished, from_schedule, ..whole })
     }
 
     /// All samples with the label and operation of a site, as a gate or one by one; none where there is no sample.
@@ -321,92 +309,6 @@ fn labelled<'a>(places: &'a [SampledPlace], wanted: &str) -> Result<Vec<&'a Samp
 fn known(places: &[SampledPlace]) -> String {
     let names: Vec<String> = places.iter().map(|place| place.key.to_string()).collect();
     if names.is_empty() { "none".into() } else { names.join(", ") }
-}
-
-/// The samples of each rank, in time order where they come from several sites.
-fn by_rank<'a>(run: &'a Run, sites: &[u32]) -> BTreeMap<u32, Vec<&'a Sample>> {
-    let mut of_rank: BTreeMap<u32, Vec<&Sample>> = BTreeMap::new();
-    let places = run.samples.chunk_by(|a, b| (a.site, a.rank) == (b.site, b.rank));
-    for alike in places.filter(|alike| sites.binary_search(&alike[0].site).is_ok()) {
-        of_rank.entry(alike[0].rank).or_default().extend(alike);
-    }
-    if sites.len() > 1 {
-        of_rank.values_mut().for_each(|samples| samples.sort_by_key(|sample| sample.start_ns));
-    }
-    of_rank
-}
-
-/// The fewest and the most operations in one sample.
-fn batches(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> (u32, u32) {
-    let all = || of_rank.values().flatten().map(|sample| sample.batch.max(1));
-    (all().min().unwrap_or(1), all().max().unwrap_or(1))
-}
-
-/// Whether an operation that succeeded began later than it was due.
-fn begins_late<'a>(mut samples: impl Iterator<Item = &'a Sample>) -> bool {
-    samples.any(|sample| sample.late_ns > 0 && !sample.failed())
-}
-
-fn gated(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
-    let reached = of_rank.values().map(Vec::len).min().unwrap_or(0);
-    let longest = of_rank.values().map(Vec::len).max().unwrap_or(0);
-    let from_schedule = begins_late(of_rank.values().flatten().copied());
-    let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
-    let each = |sample: &Sample| waited(sample) + sample.seconds_each();
-    let mut durations = vec![Vec::with_capacity(reached); of_rank.len()];
-    let mut steps = Vec::with_capacity(reached);
-    for iteration in 0..reached {
-        let row: Vec<&Sample> = of_rank.values().map(|samples| samples[iteration]).collect();
-        if row.iter().any(|sample| sample.failed()) {
-            continue;
-        }
-        let last = row.iter().fold(row[0], |best, next| if each(next) > each(best) { next } else { best });
-        steps.push(Step {
-            iteration,
-            start_s: row.iter().map(|sample| sample.start_ns).min().unwrap_or(0) as f64 * 1e-9,
-            seconds: each(last),
-            corrected: row
-                .iter()
-                .map(|sample| waited(sample) + sample.corrected_seconds_each())
-                .fold(0.0, f64::max),
-            last: last.rank,
-        });
-        durations.iter_mut().zip(&row).for_each(|(of_rank, sample)| of_rank.push(each(sample)));
-    }
-    let failed = reached - steps.len();
-    not_below_the_quickest(&mut steps);
-    Subject { steps, of_rank: durations, failed, unfinished: longest - reached, from_schedule, ..whole }
-}
-
-/// The kernel's clock of waits may tell a wait as longer than it was, so that next to nothing is left of a short operation.
-/// Without its wait none takes less than the quickest of all with it.
-fn not_below_the_quickest(steps: &mut [Step]) {
-    let quickest = steps.iter().map(|step| step.seconds).fold(f64::INFINITY, f64::min);
-    steps.iter_mut().for_each(|step| step.corrected = step.corrected.max(quickest));
-}
-
-fn alone(whole: Subject, of_rank: &BTreeMap<u32, Vec<&Sample>>) -> Subject {
-    let mut all: Vec<(usize, &Sample)> =
-        of_rank.values().flat_map(|samples| samples.iter().copied().enumerate()).collect();
-    all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
-    let total = all.len();
-    // As in the rows of results, whose headline it is.
-    let is_late = begins_late(all.iter().map(|(_, sample)| *sample));
-    let from_schedule = whole.batch.0 == whole.batch.1 && is_late;
-    let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
-    let mut steps: Vec<Step> = all
-        .into_iter()
-        .filter(|(_, sample)| !sample.failed())
-        .map(|(iteration, sample)| Step {
-            iteration,
-            start_s: sample.start_ns as f64 * 1e-9,
-            seconds: waited(sample) + sample.seconds_each(),
-            corrected: waited(sample) + sample.corrected_seconds_each(),
-            last: sample.rank,
-        })
-        .collect();
-    not_below_the_quickest(&mut steps);
-    Subject { failed: total - steps.len(), steps, from_schedule, ..whole }
 }
 
 #[cfg(test)]

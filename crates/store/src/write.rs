@@ -29,18 +29,13 @@ const GROUP_ROWS: usize = 1 << 18;
 /// See [`arrange`] for samples that are to be in that order afterwards.
 pub fn write(path: &Path, run: &Run) -> Result<(), Error> {
     let mut writer = Writer::create(path, &run.sites)?;
-    if run.samples.is_sorted_by_key(key) {
-        writer.append(&run.samples)?;
-    } else {
-        let order = order(&run.samples);
-        let mut chunk = Vec::with_capacity(GROUP_ROWS.min(order.len()));
-        for indices in order.chunks(GROUP_ROWS) {
-            chunk.clear();
-            chunk.extend(indices.iter().map(|&index| run.samples[index as usize]));
-            writer.append(&chunk)?;
-        }
-    }
-    writer.further = summary::pairs(run);
+    // Encoding leaves some of a second processor.
+    let (written, further) = std::thread::scope(|scope| {
+        let further = scope.spawn(|| summary::pairs(run));
+        (writer.append_in_order(&run.samples), further.join())
+    });
+    written?;
+    writer.further = further.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
     writer.finish(&run.facts)
 }
 
@@ -152,6 +147,21 @@ impl Writer {
     pub fn append(&mut self, samples: &[Sample]) -> Result<(), Error> {
         for alike in samples.chunk_by(|a, b| key(a) == key(b)) {
             self.append_alike(alike)?;
+        }
+        Ok(())
+    }
+
+    /// Adds samples in the order of a file.
+    fn append_in_order(&mut self, samples: &[Sample]) -> Result<(), Error> {
+        if samples.is_sorted_by_key(key) {
+            return self.append(samples);
+        }
+        let order = order(samples);
+        let mut chunk = Vec::with_capacity(GROUP_ROWS.min(order.len()));
+        for indices in order.chunks(GROUP_ROWS) {
+            chunk.clear();
+            chunk.extend(indices.iter().map(|&index| samples[index as usize]));
+            self.append(&chunk)?;
         }
         Ok(())
     }

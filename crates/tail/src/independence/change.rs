@@ -4,6 +4,7 @@ use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
 
 use super::autocorrelation::ranks;
+use super::cut_ranks::CutRanks;
 use super::long_run;
 use crate::{Takers, lagged, special};
 
@@ -93,7 +94,7 @@ pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
     let range = (highest.0 - lowest.0) / size.sqrt();
     let discrete = 0.583 / size.sqrt();
     let with = |cuts: &[usize], allowance: f64| {
-        let residuals = without_levels(ranks, cuts);
+        let residuals = CutRanks::at(ranks, cuts).residuals;
         let variance = residuals.iter().map(|r| r * r).sum::<f64>() / size;
         let factor = long_run::factor(&residuals, takers);
         let allowed = factor * (1.0 + allowance * (factor - 1.0) / size) * (1.0 + (20.0 / size).powi(2));
@@ -105,21 +106,19 @@ pub(super) fn level_test(ranks: &[f64], takers: Option<&Takers>) -> LevelTest {
         let wide = kuiper_survival(range / deviation + 1.5 * discrete);
         (factor, (far / OF_STATISTICS[0]).min(wide / OF_STATISTICS[1]).min(1.0))
     };
-    let (variance_factor, one) = with(&[best.1], ALLOWANCES[0]);
-    // A burst at an end looks like a jump there.
-    let side = best.1.min(n - best.1) as f64;
-    let one = if side < (LONGER_THAN_BURSTS * variance_factor).min(size / 4.0) { 1.0 } else { one };
     let (up, down) = (highest.1.min(lowest.1), highest.1.max(lowest.1));
     let shorter = (down - up).min(n - (down - up)) as f64;
     let shortest = (size / 4.0).clamp(SHORTEST_STRETCH[0], SHORTEST_STRETCH[1]);
-    let p = match n < FEWEST_FOR_TWO || shorter < shortest {
-        true => one,
-        false => {
-            let (factor, two) = with(&[up, down], ALLOWANCES[1]);
-            let two = if shorter < LONGER_THAN_BURSTS * factor { 1.0 } else { two };
-            (one / OF_JUMPS[0]).min(two / OF_JUMPS[1]).min(1.0)
-        }
-    };
+    let are_two = n >= FEWEST_FOR_TWO && shorter >= shortest;
+    let ((variance_factor, one), two) =
+        rayon::join(|| with(&[best.1], ALLOWANCES[0]), || are_two.then(|| with(&[up, down], ALLOWANCES[1])));
+    // A burst at an end looks like a jump there.
+    let side = best.1.min(n - best.1) as f64;
+    let one = if side < (LONGER_THAN_BURSTS * variance_factor).min(size / 4.0) { 1.0 } else { one };
+    let p = two.map_or(one, |(factor, two)| {
+        let two = if shorter < LONGER_THAN_BURSTS * factor { 1.0 } else { two };
+        (one / OF_JUMPS[0]).min(two / OF_JUMPS[1]).min(1.0)
+    });
     // A level that goes up and down several times looks like a long memory to a test of one jump or two.
     let p = match variance_factor > LONG_MEMORY && p > SHOWN {
         true => p.min(p_of_several(ranks, takers)),
@@ -138,32 +137,29 @@ const SHOWN: f64 = 1e-6;
 fn p_of_several(ranks: &[f64], takers: Option<&Takers>) -> f64 {
     const FEWEST_JUMPS: usize = 2;
     let size = ranks.len() as f64;
-    let mut cuts = change_points_of_ranks(ranks, takers);
-    while cuts.len() >= FEWEST_JUMPS {
-        let residuals = without_levels(ranks, &cuts);
-        let factor = long_run::factor(&residuals, takers);
-        let variance = residuals.iter().map(|r| r * r).sum::<f64>() / size;
+    let mut cut = CutRanks::at(ranks, &change_points_of_ranks(ranks, takers));
+    while cut.means.len() > FEWEST_JUMPS {
+        let factor = long_run::factor(&cut.residuals, takers);
+        let variance = cut.residuals.iter().map(|r| r * r).sum::<f64>() / size;
         let error = variance * factor * (1.0 + ALLOWANCES[1] * (factor - 1.0) / size);
         // Of several such stretches none is the longest of bursts, and a cut lies some values beside the jump.
         let shortest = (LONGER_THAN_BURSTS * factor).max(0.8 * SHORTEST_STRETCH[1]);
-        let ends: Vec<usize> = [0].into_iter().chain(cuts.iter().copied()).chain([ranks.len()]).collect();
-        let of_cut = |stretches: &[usize]| {
-            let [before, after] = [&ranks[stretches[0]..stretches[1]], &ranks[stretches[1]..stretches[2]]];
-            let [n, m] = [before.len() as f64, after.len() as f64];
-            let far = (lagged::mean(before) - lagged::mean(after)).abs();
+        let of_cut = |at: usize| {
+            let [n, m] = [at, at + 1].map(|part| cut.length(part) as f64);
+            let far = (cut.means[at] - cut.means[at + 1]).abs();
             let z = far / (error * (1.0 / n + 1.0 / m)).sqrt();
             // The shorter stretch goes with its weaker jump.
             if n.min(m) < shortest { 1e-3 * z } else { z }
         };
-        let (weakest, z) = (0..cuts.len())
-            .map(|at| (at, of_cut(&ends[at..at + 3])))
+        let (weakest, z) = (0..cut.means.len() - 1)
+            .map(|at| (at, of_cut(at)))
             .min_by(|a, b| a.1.total_cmp(&b.1))
             .unwrap_or((0, 0.0));
         let p = (2.0 * size * special::normal_cdf(-z)).min(1.0);
         if p < SHOWN {
             return p;
         }
-        cuts.remove(weakest);
+        cut.join(weakest);
     }
     1.0
 }
@@ -191,19 +187,6 @@ pub(super) fn p_of_fast(ranks: &[f64]) -> f64 {
         true => level.p.min(super::mann_kendall(&fast).p),
         false => 0.0,
     }
-}
-
-/// Ranks less the mean of each part between ascending cuts.
-fn without_levels(ranks: &[f64], cuts: &[usize]) -> Vec<f64> {
-    let mut out = ranks.to_vec();
-    let mut from = 0;
-    for to in cuts.iter().copied().chain([ranks.len()]) {
-        let part = &mut out[from..to];
-        let mean = lagged::mean(part);
-        part.iter_mut().for_each(|r| *r -= mean);
-        from = to;
-    }
-    out
 }
 
 /// The probability that the range of a Brownian bridge is above `v` (Kuiper 1960).
@@ -336,20 +319,23 @@ pub(super) fn change_points_of_ranks(ranks: &[f64], takers: Option<&Takers>) -> 
 /// Ascending cuts less those that the variance beside them makes: scores of the slowest stretch vary more than those of all.
 fn without_weak(scores: &[f64], mut cuts: Vec<usize>) -> Vec<usize> {
     let least = PENALTY * (scores.len() as f64).ln();
+    let gain = |cuts: &[usize], at: usize| {
+        let from = at.checked_sub(1).map_or(0, |before| cuts[before]);
+        let to = cuts.get(at + 1).copied().unwrap_or(scores.len());
+        let [before, after] = [&scores[from..cuts[at]], &scores[cuts[at]..to]];
+        let [n, m] = [before.len() as f64, after.len() as f64];
+        let by = lagged::mean(before) - lagged::mean(after);
+        by * by * n * m / (n + m) / long_run_of(&scores[from..to])
+    };
+    let mut gains: Vec<f64> = (0..cuts.len()).map(|at| gain(&cuts, at)).collect();
     while cuts.len() > 1 {
-        let gain = |at: usize| {
-            let from = at.checked_sub(1).map_or(0, |before| cuts[before]);
-            let to = cuts.get(at + 1).copied().unwrap_or(scores.len());
-            let [before, after] = [&scores[from..cuts[at]], &scores[cuts[at]..to]];
-            let [n, m] = [before.len() as f64, after.len() as f64];
-            let by = lagged::mean(before) - lagged::mean(after);
-            by * by * n * m / (n + m) / long_run_of(&scores[from..to])
-        };
-        let weakest = (0..cuts.len()).map(|at| (at, gain(at))).min_by(|a, b| a.1.total_cmp(&b.1));
-        match weakest {
-            Some((at, gain)) if gain < least => cuts.remove(at),
-            _ => break,
-        };
+        let weakest = gains.iter().copied().enumerate().min_by(|a, b| a.1.total_cmp(&b.1));
+        let Some((at, _)) = weakest.filter(|(_, gain)| *gain < least) else { break };
+        cuts.remove(at);
+        gains.remove(at);
+        // Only its neighbours part other stretches than before.
+        let beside = gains.iter_mut().enumerate().skip(at.saturating_sub(1)).take(if at > 0 { 2 } else { 1 });
+        beside.for_each(|(at, of_cut)| *of_cut = gain(&cuts, at));
     }
     cuts
 }

@@ -27,40 +27,52 @@ pub(crate) fn factor(residuals: &[f64], takers: Option<&Takers>) -> f64 {
     if n < 8 {
         return 1.0;
     }
-    let Some((of_time, _)) = of_neighbours(residuals, n) else { return 1.0 };
-    let own = takers.and_then(|takers| of_neighbours(&takers.centred(residuals), takers.each()));
-    let variance = lagged::products(residuals, 0.0, 0, 1)[0];
-    let slow = low_frequencies(residuals, frequencies_of(n, takers, own)) / (variance / n as f64);
-    of_time.max(own.map_or(1.0, |(own, _)| own)).max(slow).max(1.0)
+    let Some(OfNeighbours { factor, squares, .. }) = OfNeighbours::of(residuals, n) else { return 1.0 };
+    let own = takers.and_then(|takers| OfNeighbours::of(&takers.centred(residuals), takers.each()));
+    let slow = low_frequencies(residuals, frequencies_of(n, takers, own)) / (squares / n as f64);
+    factor.max(own.map_or(1.0, |own| own.factor)).max(slow).max(1.0)
 }
 
 /// The frequencies that tell of values that last: of takers that depend on themselves those of one.
-fn frequencies_of(n: usize, takers: Option<&Takers>, own: Option<(f64, f64)>) -> usize {
-    let hinted = takers.filter(|_| own.is_some_and(|(_, first)| first > HINT / (n as f64).sqrt()));
+fn frequencies_of(n: usize, takers: Option<&Takers>, own: Option<OfNeighbours>) -> usize {
+    let hinted = takers.filter(|_| own.is_some_and(|own| own.first > HINT / (n as f64).sqrt()));
     frequencies(hinted.map_or(n, Takers::each)).min(frequencies(n))
 }
 
 /// Standard errors of a correlation of neighbours from which on the order of takers counts.
 const HINT: f64 = 1.3;
 
-/// What neighbours tell of the factor, in series of `each` values whose means were removed; and their correlation.
-fn of_neighbours(residuals: &[f64], each: usize) -> Option<(f64, f64)> {
-    let size = each as f64;
-    let products = lagged::products(residuals, 0.0, 0, 3);
-    let (variance, one, two) = (products[0], products[1], products[2]);
-    if !(variance > 0.0 && variance.is_finite()) {
-        return None;
+/// What neighbours tell.
+#[derive(Clone, Copy)]
+struct OfNeighbours {
+    /// Of the factor.
+    factor: f64,
+    /// Their correlation.
+    first: f64,
+    /// The sum of the squares of all.
+    squares: f64,
+}
+
+impl OfNeighbours {
+    /// Of series of `each` values whose means were removed.
+    fn of(residuals: &[f64], each: usize) -> Option<OfNeighbours> {
+        let size = each as f64;
+        let products = lagged::products(residuals, 0.0, 0, 3);
+        let (squares, one, two) = (products[0], products[1], products[2]);
+        if !(squares > 0.0 && squares.is_finite()) {
+            return None;
+        }
+        // Both means are removed from few values: (1 + 3φ)/n of one (Kendall 1954), and as much again of a jump.
+        let unbiased = |phi: f64| (phi + (1.0 + 5.0 * phi) / size).clamp(0.0, MOST_MEMORY);
+        let first = one / squares;
+        let memory = unbiased(first);
+        let alone = (1.0 + memory) / (1.0 - memory);
+        let noisy = match first > 2.0 / (residuals.len() as f64).sqrt() {
+            true => 1.0 + 2.0 * first / (1.0 - unbiased((two / one).max(first))),
+            false => 1.0,
+        };
+        Some(OfNeighbours { factor: alone.max(noisy), first, squares })
     }
-    // Both means are removed from few values: (1 + 3φ)/n of one (Kendall 1954), and as much again of a jump.
-    let unbiased = |phi: f64| (phi + (1.0 + 5.0 * phi) / size).clamp(0.0, MOST_MEMORY);
-    let first = one / variance;
-    let memory = unbiased(first);
-    let alone = (1.0 + memory) / (1.0 - memory);
-    let noisy = match first > 2.0 / (residuals.len() as f64).sqrt() {
-        true => 1.0 + 2.0 * first / (1.0 - unbiased((two / one).max(first))),
-        false => 1.0,
-    };
-    Some((alone.max(noisy), first))
 }
 
 /// [`factor`] of values about whatever mean they have: at most a quarter of their number, and 1 of equal ones. It is the one
@@ -99,10 +111,10 @@ pub(crate) fn is_hinted(residuals: &[f64], errors: f64, takers: Option<&Takers>)
     }
     let size = n as f64;
     let slow = low_frequencies(residuals, frequencies(n)) / (variance / size) - 1.0;
-    let own = takers.and_then(|takers| of_neighbours(&takers.centred(residuals), takers.each()));
+    let own = takers.and_then(|takers| OfNeighbours::of(&takers.centred(residuals), takers.each()));
     let is_far = |first: f64| first * size.sqrt() > errors;
     is_far(one / variance)
-        || own.is_some_and(|(_, first)| is_far(first))
+        || own.is_some_and(|own| is_far(own.first))
         || slow * (0.5 * frequencies(n) as f64).sqrt() > errors
 }
 

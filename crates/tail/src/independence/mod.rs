@@ -8,6 +8,7 @@
 mod autocorrelation;
 mod change;
 mod cluster;
+mod cut_ranks;
 mod exceedances;
 mod findings;
 mod hull;
@@ -402,13 +403,15 @@ struct OfOrder {
 impl OfOrder {
     fn of(series: &Series, lags: usize) -> Self {
         let ranks = autocorrelation::ranks_of_sorted(series.sorted(), series.places());
-        let correlations = autocorrelations(&ranks, 40.min(series.len() / 4));
-        let neighbours = neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]);
         let takers = series.takers();
-        let (neighbours, correlations, of_takers) =
-            neighbours::told_of_takers(&ranks, takers, neighbours, correlations);
-        let trend = trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, takers);
-        let level = change::level_test(&ranks, takers);
+        let of_neighbours = || {
+            let correlations = autocorrelations(&ranks, 40.min(series.len() / 4));
+            let told = neighbours::neighbours_of(&ranks, &correlations[..lags.min(correlations.len())]);
+            neighbours::told_of_takers(&ranks, takers, told, correlations)
+        };
+        let of_trend = || trend::mann_kendall_of_ranks(series.values(), series.sorted(), &ranks, takers);
+        let (((neighbours, correlations, of_takers), trend), level) =
+            rayon::join(|| rayon::join(of_neighbours, of_trend), || change::level_test(&ranks, takers));
         let asked =
             takers.is_none() && neighbours.p < RESEMBLES && level.p.min(trend.p) < change::ASKED_OF_FAST;
         let of_fast = if asked { change::p_of_fast(&ranks) } else { 0.0 };
