@@ -177,6 +177,26 @@ pub fn json_line(value: &impl serde::Serialize) -> anyhow::Result<()> {
     Ok(tell_as_it_is(&text)?)
 }
 
+/// Refuses a page in a file that is called as a run or a program is.
+pub fn refuse_page_as(page: &Path) -> anyhow::Result<()> {
+    let is_called = |other| page.extension().is_some_and(|ending| ending.eq_ignore_ascii_case(other));
+    if ["parquet", "ppl", "pbl"].into_iter().any(is_called) {
+        let right = page.with_extension("html");
+        bail!("-o {}: a page is HTML; name it {}", page.display(), right.display());
+    }
+    Ok(())
+}
+
+/// The words of the command line, whatever bytes they hold.
+pub fn command_line() -> impl Iterator<Item = String> {
+    std::env::args_os().map(|word| word.to_string_lossy().into_owned())
+}
+
+/// A path in JSON, whatever bytes it holds.
+pub fn path_in_json<S: serde::Serializer>(path: &Path, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(&path.to_string_lossy())
+}
+
 /// Refuses to replace a file that is needed (`needed`: a program, a run), a device or a pipe. `option` is the
 /// option that names the file.
 pub fn refuse_overwriting(path: &Path, option: &str, needed: &[&Path]) -> anyhow::Result<()> {

@@ -69,6 +69,12 @@ pub struct Known {
     /// From where to where this rank wrote last, each piece behind the one before: while the first is there, nobody emptied
     /// the file since, and the last must be there, too.
     pub in_turn: (u64, u64),
+    /// Where it ended once without anybody of the program having cut it, and up to where it had been written.
+    pub lost: Option<(u64, u64)>,
+    /// Content that no place describes was found in it: such bytes may be too few to say what they are.
+    pub unplaced: bool,
+    /// What an earlier run wrote was found in it.
+    pub of_earlier_run: bool,
     /// It was emptied by an operation that others may have overtaken: how long it is cannot be known.
     pub unsteady: bool,
     /// Content was appended at places that are not known.
@@ -94,7 +100,19 @@ impl Known {
     /// The file ends at `length` now; grown again, it has zeros from there on.
     pub fn ends_at(&mut self, length: u64) {
         self.zeros_at(length, u64::MAX);
-        self.least = length;
+        // Grown, it has zeros from its former end on, wherever that was.
+        if self.least < length {
+            self.cut.add(self.least, length);
+        }
+        (self.least, self.lost) = (length, None);
+    }
+
+    /// The file ended at `length` before it was appended to: was something lost?
+    pub fn found_end(&mut self, length: u64) {
+        if length < self.least {
+            self.lost.get_or_insert((length, self.least));
+            self.least = length;
+        }
     }
 
     /// So many bytes were appended, wherever the file ended.

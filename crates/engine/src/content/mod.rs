@@ -54,6 +54,7 @@ impl Author {
             owner,
             others_rename: false,
             others_append: false,
+            appends_once: false,
         }
     }
 }

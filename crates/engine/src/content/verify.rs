@@ -4,6 +4,8 @@
 //! the next sector that describes itself say which stream they are of, and the rules in `judge` whether it belongs
 //! there.
 
+use std::collections::HashMap;
+
 use super::Author;
 use super::known::{FileName, Known};
 use super::sector::{
@@ -29,6 +31,8 @@ pub struct Reader {
     pub others_rename: bool,
     /// Others append to files, in pieces of any length that lie in any order.
     pub others_append: bool,
+    /// What a rank of this run appended lies in a file once.
+    pub appends_once: bool,
 }
 
 /// Where in what was read the last sector begins that this author wrote in this run, if it is near the end.
@@ -47,6 +51,8 @@ struct Comparison<'a> {
     known: &'a mut Known,
     found: &'a [u8],
     offset: u64,
+    /// Where sectors that were appended were found, by rank and number.
+    appended: HashMap<(u32, u64), usize>,
 }
 
 /// Compares `found`, read at `offset` of `file`, with what belongs there; what is known of the file grows. The first
@@ -58,7 +64,9 @@ pub fn verify(
     (found, offset): (&[u8], u64),
 ) -> Option<Wrong> {
     let before = (known.run, known.written_as);
-    let whole = Comparison { reader, file, known: &mut *known, found, offset }.compare().err()?;
+    let whole = Comparison { reader, file, known: &mut *known, found, offset, appended: HashMap::new() }
+        .compare()
+        .err()?;
     // Over what an earlier run wrote, and over memory of the program, this one may have written parts of sectors: each of
     // them alone.
     let ends = known.ends_of_pieces(offset, offset + found.len() as u64);
@@ -69,7 +77,9 @@ pub fn verify(
     let begins = std::iter::once(offset).chain(ends.clone());
     begins.zip(ends).find_map(|(from, to)| {
         let found = &found[(from - offset) as usize..(to - offset) as usize];
-        Comparison { reader, file, known: &mut *known, found, offset: from }.compare().err()
+        Comparison { reader, file, known: &mut *known, found, offset: from, appended: HashMap::new() }
+            .compare()
+            .err()
     })
 }
 
@@ -130,7 +140,8 @@ impl Comparison<'_> {
         let (begin, length) = (self.offset + at as u64, self.found.len() - at);
         let enough = if begin.is_multiple_of(SECTOR as u64) { HEAD } else { SECTOR + HEAD };
         let is_own = self.known.own.gaps(begin, begin + length as u64).is_empty();
-        length < enough && !is_own && self.known.may_be_moved() && self.nothing(at) == Found::Unknown
+        let may_be = self.known.may_be_moved() || self.known.unplaced;
+        length < enough && !is_own && may_be && self.nothing(at) == Found::Unknown
     }
 
     /// Can the bytes from `at` on be of pieces that ranks or workers appended, too short to say which?
@@ -377,6 +388,11 @@ impl Comparison<'_> {
         if !(is_file && in_place && of_run && by_owner) {
             return Err(Wrong { at: x, found: Found::Other(self.describe(lying, at, mine)) });
         }
+        if own && stream.kind == ContentKind::Appended && !self.is_first(lying, at, same) {
+            return Err(Wrong { at: x, found: Found::Twice });
+        }
+        self.known.of_earlier_run |= !own;
+        self.known.unplaced |= stream.kind != ContentKind::Placed;
         if same < 8 {
             return Ok(());
         }
@@ -389,6 +405,16 @@ impl Comparison<'_> {
             self.known.written_as = Some(FileName { id: stream.file, name: stream.name, life: 0 });
         }
         Ok(())
+    }
+
+    /// Was this part of what a rank appended not found before? Only a whole head says which part it is.
+    fn is_first(&mut self, lying: &Lying, at: usize, same: usize) -> bool {
+        let place = self.in_stream(lying, at);
+        let is_head = place.is_multiple_of(SECTOR as u64) && same >= HEAD;
+        match self.rank(lying, at).filter(|_| is_head && self.reader.appends_once) {
+            Some(rank) => *self.appended.entry((rank, place)).or_insert(at) == at,
+            None => true,
+        }
     }
 
     /// Who wrote the sector around `at`, where its eight bytes for it were read.

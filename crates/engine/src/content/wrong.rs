@@ -25,6 +25,8 @@ pub enum Found {
     Zeros,
     /// Nothing that describes itself.
     Unknown,
+    /// What was appended once, and lies further in front already.
+    Twice,
     /// Nothing: the file ends before. This rank had written up to this byte.
     End(u64),
 }
@@ -56,6 +58,7 @@ impl std::fmt::Display for Found {
             Found::Changed => f.write_str("it was changed, the bytes around it belong there"),
             Found::Zeros => f.write_str("there are zeros"),
             Found::Unknown => f.write_str("there is nothing that lastrank wrote"),
+            Found::Twice => f.write_str("what was appended once lies there a second time"),
             Found::End(written) => write!(f, "the file ends before it, and was written up to byte {written}"),
         }
     }

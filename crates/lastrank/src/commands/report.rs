@@ -1,15 +1,15 @@
 //! `lastrank report`: the page of a run file, made again.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use report::{Report, With, WrittenFiles};
 use serde_json::{Value, json};
 
 use super::redact::redact;
 use crate::asked::explained;
 use crate::cli::{ReportArgs, WithMore};
-use crate::exit::Status;
+use crate::exit::{Misplaced, Status};
 use crate::output;
 
 /// Read the run, analyse it, write the page. The status is that of the run.
@@ -18,6 +18,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     let page = args.output.clone().or_else(beside);
     if let Some(page) = &page {
         output::refuse_overwriting(page, "-o", &[&args.run])?;
+        output::refuse_page_as(page)?;
     }
     let mut run = store::read(&args.run).map_err(|error| explained(error, &args.run))?;
     if args.redact {
@@ -29,16 +30,22 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         ..Default::default()
     };
     let report = report::build(&run, &options);
-    if let Some(page) = &page {
+    let html = |page: &PathBuf| {
         let html = if args.details { report.html_with_details() } else { report.html() };
-        write_html(&html, page)?;
-    }
-    let written = WrittenPaths { run: Some(&args.run), page: page.as_deref() };
+        write_html(&html, page)
+    };
+    // What was found in the run is told whether its page could be written or not.
+    let lost = page.as_ref().and_then(|page| html(page).err());
+    let written =
+        WrittenPaths { run: Some(&args.run), page: page.as_deref().filter(|_| lost.is_none()) };
     if args.json {
         output::json(&document(&report, with(&args.with), written))?;
     } else {
         let told = Told { verbose: args.verbose, one_line: args.one_line };
         output::print_screen(&told.of(&report, written))?;
+    }
+    if let Some(error) = lost {
+        bail!(Misplaced(format!("{error:#}")));
     }
     Ok(if args.exit_zero { Status::Ok } else { Status::of(&report.judgements) })
 }
@@ -103,8 +110,8 @@ pub fn with(asked: &[WithMore]) -> With {
 pub fn document(report: &Report, with: With, written: WrittenPaths) -> Value {
     let mut document = report.json(with);
     document["schema"] = json!("lastrank.run/1");
-    document["run"] = json!(written.run);
-    document["page"] = json!(written.page);
+    document["run"] = json!(written.run.map(|run| run.display().to_string()));
+    document["page"] = json!(written.page.map(|page| page.display().to_string()));
     document
 }
 

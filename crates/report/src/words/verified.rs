@@ -26,13 +26,28 @@ pub(crate) fn told(numbers: &AnswerNumbers, facts: &Facts, found: &Judgements) -
         0 => "read".to_owned(),
         _ => format!("in {} other read{}", units::count(operations), if operations == 1 { "" } else { "s" }),
     };
-    Some((false, format!("content of {} {of} was checked: right{unknown}", units::bytes(bytes))))
+    let but = but_not(facts);
+    Some((false, format!("content of {} {of} was checked: right{but}{unknown}", units::bytes(bytes))))
+}
+
+/// What was not checked of content that is right: of the run's warnings, so that it stands wherever the content is called so.
+fn but_not(facts: &Facts) -> String {
+    const DOUBTS: [(&str, &str); 4] = [
+        ("earlier-run-verified", "that this run wrote it"),
+        ("names-not-verified", "that it is of the right file"),
+        ("length-not-verified", "that no file ended early"),
+        ("holes-not-verified", "zeros in holes"),
+    ];
+    let is_warned = |code: &str| facts.warnings.iter().any(|one| one.code == code);
+    let doubts: Vec<&str> =
+        DOUBTS.iter().filter(|(code, _)| is_warned(code)).map(|(_, what)| *what).collect();
+    if doubts.is_empty() { String::new() } else { format!(", but not {}", doubts.join(", ")) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use samples::Judgement;
+    use samples::{Judgement, Warning};
 
     fn said(verified: Option<VerifiedFacts>, wrong: u64) -> Option<(bool, String)> {
         let mut found = Judgements::default();
@@ -55,6 +70,12 @@ mod tests {
         assert!(is_in_vain && text.contains("the 512 B that were read"), "{text}");
         let (_, text) = said(of(1, 4096, 512), 0).expect("words");
         assert!(text.ends_with("right; of 512 B more nobody knows what was written there"), "{text}");
+        let warning = |code: &str| Warning { code: code.into(), ..Warning::default() };
+        let codes = ["page-cache", "length-not-verified", "earlier-run-verified"];
+        let facts = Facts { warnings: codes.map(warning).into(), ..Facts::default() };
+        let numbers = AnswerNumbers { verified: of(1, 4096, 0), ..AnswerNumbers::default() };
+        let (_, text) = told(&numbers, &facts, &Judgements::default()).expect("words");
+        assert!(text.ends_with("right, but not that this run wrote it, that no file ended early"), "{text}");
         let (_, text) = said(of(63, 4096, 0), 1).expect("words");
         assert_eq!(text, "content of 4 KiB in 63 other reads was checked: right");
         assert_eq!(said(of(0, 0, 0), 1), None);

@@ -44,6 +44,12 @@ const RENAMED_BEFORE: Unverified = Unverified {
            which an earlier run wrote; it may have been renamed or linked since",
     advice: "verify in the run that renames; places and bytes were verified, and that all of a file is of one file",
 };
+const OF_EARLIER_RUN: Unverified = Unverified {
+    code: "earlier-run-verified",
+    text: "verified reads found what an earlier run wrote, and this program writes too: whether it should have been \
+           there was not verified",
+    advice: "verify on the rank that wrote, without workers, or read files in a program of their own",
+};
 const TOO_SHORT: Unverified = Unverified {
     code: "not-verified",
     text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and what was read \
@@ -202,11 +208,17 @@ impl Layer {
 
     /// `fallocate` of this mode changed an open file.
     pub(super) fn allocated(&mut self, file: u32, (offset, length): (u64, u64), mode: i32) {
-        if !self.verifying || !self.content || mode & !libc::FALLOC_FL_KEEP_SIZE == 0 {
+        let Some(name) = self.files.get(file).map(|open| open.name) else { return };
+        if !self.verifying || !self.content {
             return;
         }
-        let Some(name) = self.files.get(file).map(|open| open.name) else { return };
         let known = self.catalogue.of(name);
+        if mode & !libc::FALLOC_FL_KEEP_SIZE == 0 {
+            if mode == 0 {
+                known.least = known.least.max(offset.saturating_add(length));
+            }
+            return;
+        }
         match mode & (libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_ZERO_RANGE) {
             // Behind it all content lies elsewhere.
             0 => known.was_moved(offset, length, mode & libc::FALLOC_FL_COLLAPSE_RANGE != 0),
@@ -221,6 +233,13 @@ impl Layer {
         }
     }
 
+    /// The file ends there, and is about to be appended to.
+    pub(super) fn found_end(&mut self, file: FileName, length: u64) {
+        if self.content && self.catalogue.least(file) > length {
+            self.catalogue.of(file).found_end(length);
+        }
+    }
+
     /// The file was to be emptied and may have been, or may be so at any time: how long it is cannot be known.
     pub(super) fn may_be_short(&mut self, file: FileName) {
         if self.verifying && self.content {
@@ -228,10 +247,17 @@ impl Layer {
         }
     }
 
-    /// Of writes under way at the same time nobody knows which was first.
-    pub(super) fn wrote_out_of_turn(&mut self, file: FileName) {
-        if self.verifying && self.content {
-            self.catalogue.of(file).out_of_turn();
+    /// It was written while other writes were under way, of which nobody knows which was first. Operations on one name keep
+    /// their order: of a file of which `all` was written, the length is known.
+    pub(super) fn wrote_beside_others(&mut self, to: Destined, outcome: Outcome, all: bool) {
+        if !self.verifying || !self.content {
+            return;
+        }
+        let is_open = self.files.iter().flatten().any(|open| open.name == to.file);
+        let known = self.catalogue.of(to.file);
+        known.out_of_turn();
+        if all && outcome.ok() && !is_open {
+            (known.least, known.unsteady) = (to.place.saturating_add(outcome.value), false);
         }
     }
 
@@ -310,7 +336,8 @@ impl Layer {
     ) -> Option<Wrong> {
         let known = self.catalogue.of(file);
         let (others_rename, others_append) = (self.others_rename, self.others_append);
-        let reader = Reader { others_rename, others_append, ..self.author.reader(owner) };
+        let appends_once = self.appends_once;
+        let reader = Reader { others_rename, others_append, appends_once, ..self.author.reader(owner) };
         let end = offset.saturating_add(found.len() as u64);
         let parts = known.copied.gaps(offset, end);
         let mut copied = parts != [(offset, end)] && !found.is_empty();
@@ -340,6 +367,7 @@ impl Layer {
         }
         let renamed = std::mem::take(&mut known.renamed_by_others);
         let renamed_before = std::mem::take(&mut known.renamed_before);
+        let of_earlier_run = std::mem::take(&mut known.of_earlier_run);
         // Zeros where nobody else writes are what belongs there.
         if self.alone {
             compared += holes;
@@ -355,6 +383,7 @@ impl Layer {
             (holes > 0 && !self.alone, HOLES),
             (renamed, RENAMED_BY_OTHERS),
             (renamed_before, RENAMED_BEFORE),
+            (of_earlier_run && self.writes, OF_EARLIER_RUN),
             (unverified && !others_append, TOO_SHORT),
             (unverified && others_append, APPENDED),
             (copied, COPIED),
@@ -382,7 +411,10 @@ impl Layer {
         }
         self.compared = VerifiedFacts::default();
         let LastRead { file, offset, length, ended } = std::mem::take(&mut self.last_read);
-        let back = self.scratch.take_incoming()?;
+        let Some(back) = self.scratch.take_incoming() else {
+            let wrong = self.was_cut(file, (&[], offset), ended);
+            return self.concluded(wrong);
+        };
         let limit = SCRATCH_LIMIT as u64;
         // SAFETY: the read is over, and the memory is of this rank alone.
         let found = unsafe { back.bytes(length.min(limit) as usize) };
@@ -414,6 +446,9 @@ impl Layer {
         (found, offset): (&[u8], u64),
         ended: Option<u64>,
     ) -> Option<Wrong> {
+        if let Some((ended, written)) = self.catalogue.of(file).lost.filter(|_| self.alone) {
+            return Some(Wrong { at: ended, found: Found::End(written) });
+        }
         let ended = ended?;
         let least = self.catalogue.least(file);
         let known = self.catalogue.of(file);

@@ -490,7 +490,9 @@ impl Layer {
         }
         if let Some((to, buffer)) = job.writes {
             self.wrote(to, timed.outcome.value, buffer);
-            self.wrote_out_of_turn(to.file);
+            let is_whole =
+                matches!(job.again, Some(Again::WriteFile { flags, .. }) if flags & libc::O_APPEND == 0);
+            self.wrote_beside_others(to, timed.outcome, is_whole);
         }
         let wrong = self.verify_job(job, timed.outcome).or(wrong);
         Completed { number, timed, wrong }

@@ -61,6 +61,10 @@ pub(super) struct Layer {
     pub(super) others_copy: bool,
     /// Other ranks or workers may give files other names.
     pub(super) others_rename: bool,
+    /// No two that append count by the same number.
+    pub(super) appends_once: bool,
+    /// The program writes files.
+    pub(super) writes: bool,
     /// Other ranks or workers may cut files.
     pub(super) others_cut: bool,
     /// Several ranks or workers append: nobody knows before a write where it will lie.
@@ -119,6 +123,8 @@ impl Layer {
             others_rename: false,
             others_append: false,
             others_cut: false,
+            writes: false,
+            appends_once: false,
             wrong: None,
             kept_free: None,
             compared: VerifiedFacts::default(),

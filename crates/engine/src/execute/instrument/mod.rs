@@ -289,6 +289,16 @@ impl Instrument {
         self.layer.others_append = true;
     }
 
+    /// The program writes files: what it finds in them should be its own.
+    pub fn set_writes(&mut self) {
+        self.layer.writes = true;
+    }
+
+    /// No worker appends: each rank counts what it appends by itself.
+    pub fn set_appends_once(&mut self) {
+        self.layer.appends_once = true;
+    }
+
     /// Other ranks or workers may cut files, of which this one sees nothing.
     pub fn set_others_cut(&mut self) {
         self.layer.others_cut = true;

@@ -50,7 +50,10 @@ impl Layer {
         // Linux appends there whatever offset is given (BUGS of pwrite(2)).
         let end = (open.appends && self.verifying && self.content).then(|| driver.size(handle).value);
         let position = end.filter(|_| advances).unwrap_or(position);
-        let file_name = open.name;
+        let (file_name, file_system) = (open.name, open.file_system);
+        if let Some(end) = end.filter(|_| self.alone) {
+            self.found_end(file_name, end);
+        }
         // Of several that append nobody knows where the bytes will lie: they say which they are of those appended here.
         let appended = end.is_some() && !self.alone;
         let place = match appended {
@@ -59,7 +62,7 @@ impl Layer {
         };
         let to = Destined { file: file_name, place, appended };
         let whole = self.is_whole(length, buffer);
-        let looked = self.room.must_look(open.file_system, length);
+        let looked = self.room.must_look(file_system, length);
         if looked && self.would_fill_file(file, length) {
             return self.bracket.failed(driver, libc::ENOSPC);
         }
@@ -168,7 +171,11 @@ impl Layer {
         // Where it will lie is asked for only where someone will look: asking makes the open faster.
         let (place, appended) = match (append, self.verifying) {
             (false, _) => (offset, false),
-            (true, true) if self.alone => (driver.stat(path).value, false),
+            (true, true) if self.alone => {
+                let end = driver.stat(path).value;
+                self.found_end(file, end);
+                (end, false)
+            }
             (true, _) if !self.content || buffer.is_some() => (0, true),
             (true, _) => (self.catalogue.append(file, length), true),
         };

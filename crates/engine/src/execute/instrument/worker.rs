@@ -31,6 +31,7 @@ pub struct Seed {
     others_rename: bool,
     others_append: bool,
     others_cut: bool,
+    writes: bool,
     watching: bool,
     stop: StopFlag,
 }
@@ -76,6 +77,7 @@ impl Instrument {
             others_rename: layer.others_rename,
             others_append: layer.others_append,
             others_cut: layer.others_cut,
+            writes: layer.writes,
             watching: layer.bracket.is_watching(),
             stop: layer.stop,
         };
@@ -104,6 +106,7 @@ impl Seed {
         layer.others_rename = self.others_rename;
         layer.others_append = self.others_append;
         layer.others_cut = self.others_cut;
+        layer.writes = self.writes;
         layer.catalogue = std::mem::take(&mut self.catalogue);
         layer.stop = self.stop;
         if self.watching {

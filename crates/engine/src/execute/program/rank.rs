@@ -84,6 +84,13 @@ impl<'m, 's> Rank<'m, 's> {
         if !alone && has(&[Command::Append]) {
             session.instrument.set_others_append();
         }
+        let write = [Command::Write, Command::Append, Command::Dwrite, Command::Fwrite];
+        if has(&write) || has(&[Command::Pwrite, Command::Pfwrite]) {
+            session.instrument.set_writes();
+        }
+        if !workers {
+            session.instrument.set_appends_once();
+        }
         let cut = [Command::Ftruncate, Command::Fallocate, Command::Fcopy];
         if !alone && (workers || has(&cut) || has(&[Command::Rename, Command::Link, Command::Symlink])) {
             session.instrument.set_others_cut();

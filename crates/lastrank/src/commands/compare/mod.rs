@@ -45,6 +45,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         let files = [args.quiet.as_path(), &args.new];
         let files: Vec<&Path> = files.into_iter().chain(args.more.iter().map(PathBuf::as_path)).collect();
         output::refuse_overwriting(page, "-o", &files)?;
+        output::refuse_page_as(page)?;
     }
     let _working = Working::at("comparing");
     if !(args.level > 0.0 && args.level < 1.0) {

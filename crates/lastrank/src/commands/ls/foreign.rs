@@ -34,6 +34,7 @@ const NAMES: [&str; 19] = [
 /// A file of another tool.
 #[derive(Debug, Serialize)]
 pub(super) struct ForeignFile {
+    #[serde(serialize_with = "crate::output::path_in_json")]
     pub(super) file: PathBuf,
     /// "hyperfine JSON"; "table" of one without a name.
     format: String,

@@ -22,6 +22,7 @@ use crate::{kept_answer, output, system};
 /// One run of a folder.
 #[derive(Debug, Serialize)]
 struct ListedRun {
+    #[serde(serialize_with = "output::path_in_json")]
     file: PathBuf,
     started: Option<String>,
     /// A simulated run is of no date.

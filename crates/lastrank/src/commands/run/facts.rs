@@ -45,7 +45,7 @@ impl MachineBefore {
         facts.name.clone_from(&planned.name);
         facts.program.clone_from(&planned.text);
         facts.versions = versions();
-        facts.command_line = std::env::args().collect();
+        facts.command_line = crate::output::command_line().collect();
         if let Some(before) = &self.before {
             let (machine, file_systems) = sections(before);
             (facts.machine, facts.file_systems) = (Some(machine), file_systems);
@@ -63,7 +63,7 @@ impl MachineBefore {
             facts.machine = Some(MachineFacts { summary, ..MachineFacts::default() });
             return;
         };
-        facts.command_line = std::env::args().collect();
+        facts.command_line = crate::output::command_line().collect();
         let after = machine::describe(&self.paths.iter().map(Path::new).collect::<Vec<_>>());
         let mut warnings: Vec<Warning> = machine::judge(before)
             .into_iter()

@@ -153,7 +153,7 @@ fn as_run(machine: &MachineFacts, found: &Tour, started: SystemTime, warnings: V
         communicator: "single".into(),
         started: units::utc(seconds),
         elapsed_s: found.facts.elapsed_s,
-        command_line: std::env::args().collect(),
+        command_line: crate::output::command_line().collect(),
         machine: Some(described),
         coverage: Some(found.facts.coverage.clone()),
         clock: Some(found.facts.clock.clone()),
