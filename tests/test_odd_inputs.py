@@ -1,5 +1,7 @@
 """Inputs that nobody meant, and outputs that cannot be written: a plain word about each, and the status that docs/safety.md names."""
 
+import json
+import os
 import random
 import subprocess
 from pathlib import Path
@@ -117,3 +119,34 @@ def test_a_baseline_whose_level_jumps_is_taken_in_part(program: Path, tmp_path: 
     told = call(program, tmp_path, "watch", "jumps.txt", "new.txt", "--values", "1-400").stdout
     assert "jumps.txt, values 1 to 400: 400 values" in told, told
     assert "has the values 1 to 500" in call(program, tmp_path, "watch", "jumps.txt", "new.txt", "--values", "9-501", status=2).stderr
+
+
+def test_a_part_that_is_there_twice_is_refused(run: Path, program: Path) -> None:
+    folder = run.parent / "twice"
+    folder.mkdir()
+    for number in range(2):
+        (folder / f"part-0000{number}.parquet").write_bytes(run.read_bytes())
+    for words in (["report", "twice"], ["fit", "twice"], ["export", "twice", "--to", "csv"]):
+        told = call(program, run.parent, *words, status=2).stderr
+        assert "part-00001.parquet holds rank 0, as a part before it does" in told, told
+
+
+def test_a_page_that_cannot_be_written_hides_no_answer(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text('write("f", 4k); expect errno == ENOENT read("f");')
+    call(program, tmp_path, "run", "p.ppl", "-o", "run.parquet", "--report", "none", status=3)
+    done = call(program, tmp_path, "report", "run.parquet", "-o", "nowhere/x.html", status=3)
+    assert "✖" in done.stdout and "Report:" not in done.stdout and "nowhere/x.html" in done.stderr, done
+    for words in (["report", "run.parquet"], ["compare", "run.parquet", "run.parquet"]):
+        told = call(program, tmp_path, *words, "-o", "other.parquet", status=2).stderr
+        assert "a page is HTML; name it other.html" in told, told
+    assert not (tmp_path / "other.parquet").exists()
+
+
+def test_names_of_any_bytes_are_names(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text("repeat 100 getpid();")
+    name = b"x\xff.parquet"
+    done = subprocess.run([program, "run", "p.ppl", "-o", name], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0 and os.path.isfile(bytes(tmp_path) + b"/" + name), done
+    for words in (["ls", "--json"], ["report", name, "--json"]):
+        done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
+        assert done.returncode == 0 and "x\ufffd.parquet" in json.dumps(json.loads(done.stdout), ensure_ascii=False), done

@@ -169,3 +169,51 @@ def test_a_program_without_an_operation_measured_nothing(text: str, program: Pat
     assert "nothing was measured" in quick and quick.endswith(" ⚠\n"), quick
     page = (tmp_path / "p.html").read_text()
     assert "⚠ nothing was measured" in page and "✔" not in page.split("</section>")[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "ranks", "code", "what"),
+    [
+        ('$n = 1 - $$rank; write("a-$$rank", 64k); barrier; master spawn("cp old/a-0 old/a-1 ."); barrier; verify read("a-$n");',
+         2, "earlier-run-verified", "that this run wrote it"),
+        ('write("g-$$rank", 64k); write("k-$$rank", 4k); spawn("truncate -s 0 g-$$rank"); verify { read("g-$$rank"); read("k-$$rank"); }',
+         2, "length-not-verified", "that no file ended early"),
+    ],
+)
+def test_what_was_not_checked_stands_where_content_is_called_right(
+    text: str, ranks: int, code: str, what: str, program: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    (tmp_path / "first.ppl").write_text('write("a-$$rank", 64k); write("k-$$rank", 4k);')
+    call(program, tmp_path, "run", "first.ppl", "-n", "2", "--report", "none")
+    for rank in range(2):
+        (tmp_path / "old" / f"a-{rank}").write_bytes((tmp_path / f"a-{rank}").read_bytes())
+    (tmp_path / "p.ppl").write_text(text)
+    words = ("run", "p.ppl", "-n", str(ranks), "-o", "p.parquet", "--allow-spawn", "--unconfined")
+    screen = call(program, tmp_path, *words)
+    quick = call(program, tmp_path, "report", "p.parquet", "-q", "-o", "again.html")
+    document = json.loads(call(program, tmp_path, "report", "p.parquet", "--json"))
+    assert code in [warning["code"] for warning in document["warnings"]]
+    for told in (screen, quick, (tmp_path / "p.html").read_text()):
+        assert f"right, but not {what}" in " ".join(told.split()), told
+
+
+def test_what_was_appended_once_is_not_there_twice(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text(
+        'append("log", 64k); barrier; master spawn("sh doubles.sh"); barrier; verify read("log");'
+    )
+    (tmp_path / "doubles.sh").write_text("head -c 4096 log > s; cat s s s s > log")
+    call(program, tmp_path, "run", "p.ppl", "-n", "2", "-o", "p.parquet", "--allow-spawn", "--unconfined", status=3)
+    text = call(program, tmp_path, "report", "p.parquet", "-v", "--exit-zero", "-o", "again.html")
+    assert "what was appended once lies there a second time" in " ".join(text.split()), text
+
+
+@pytest.mark.parametrize("loses", ["truncate -s 0 l", "rm l", "truncate -s 5000 l"])
+def test_what_was_lost_between_two_appends_is_wrong_data(loses: str, program: Path, tmp_path: Path) -> None:
+    opens = '$f = fopen("l", "a"); fwrite($f, 64k); spawn("{}"); fwrite($f, 64k); fclose($f); verify read("l");'
+    for text in ('append("l", 64k); spawn("{}"); append("l", 64k); verify read("l");', opens):
+        if "rm" in loses and text is opens:
+            continue
+        (tmp_path / "p.ppl").write_text(text.replace("{}", loses))
+        call(program, tmp_path, "run", "p.ppl", "-o", "p.parquet", "--allow-spawn", "--unconfined", "--report", "none", status=3)
+        (tmp_path / "l").unlink()

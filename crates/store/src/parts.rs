@@ -221,6 +221,7 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
     };
     let mut known: HashMap<Site, u32> =
         (0u32..).zip(&run.sites).map(|(index, site)| (site.clone(), index)).collect();
+    let mut ranks: HashSet<u32> = run.facts.spans.iter().map(|span| span.rank).collect();
     for path in rest {
         let mut mapping = None;
         let mut in_common = |sites: &[Site], samples: &mut [Sample]| {
@@ -250,6 +251,12 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
                  those of the earlier one away",
                 first.display(),
                 path.display()
+            )));
+        }
+        if let Some(rank) = part.facts.spans.iter().map(|span| span.rank).find(|rank| !ranks.insert(*rank)) {
+            let path = path.display();
+            return Err(wrong(format!(
+                "{path} holds rank {rank}, as a part before it does: move the copy away"
             )));
         }
         run.samples.append(&mut part.samples);

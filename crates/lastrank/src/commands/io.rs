@@ -50,7 +50,8 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
     let mut job = job.map_err(|refusal| as_typed(refusal, args.rw.is_some()))?;
     job.keep = args.keep;
     fits(&args, &mut job, &path, &found)?;
-    let words: Vec<String> = crate::output::command_line().skip(2).filter(|word| word != "--print-program").collect();
+    let words: Vec<String> =
+        crate::output::command_line().skip(2).filter(|word| word != "--print-program").collect();
     let text = program(&job, &found.place, &line::typed("io", &words))?;
     if args.print_program {
         output::print_whole(&text)?;
@@ -81,8 +82,9 @@ fn as_typed(refusal: Refusal, has_rw: bool) -> anyhow::Error {
     let typed = |option: &str| {
         let dashed = option.replace('_', "-");
         let own = OWN.iter().find(|(name, _)| *name == option).map(|(_, own)| *own);
-        let given =
-            |name: &&str| crate::output::command_line().any(|word| word.split('=').next() == Some(&format!("--{name}")));
+        let given = |name: &&str| {
+            crate::output::command_line().any(|word| word.split('=').next() == Some(&format!("--{name}")))
+        };
         let name = [Some(option), Some(dashed.as_str()), own].into_iter().flatten().find(given);
         format!("--{}", name.or(own).unwrap_or(option))
     };

@@ -44,7 +44,8 @@ pub fn run(args: MemArgs) -> anyhow::Result<Status> {
         huge_pages: args.huge,
         numbers,
     };
-    let words: Vec<String> = crate::output::command_line().skip(2).filter(|word| word != "--print-program").collect();
+    let words: Vec<String> =
+        crate::output::command_line().skip(2).filter(|word| word != "--print-program").collect();
     let text = memory.program(&line::typed("mem", &words));
     if args.print_program {
         output::print_whole(&text)?;

@@ -36,8 +36,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     };
     // What was found in the run is told whether its page could be written or not.
     let lost = page.as_ref().and_then(|page| html(page).err());
-    let written =
-        WrittenPaths { run: Some(&args.run), page: page.as_deref().filter(|_| lost.is_none()) };
+    let written = WrittenPaths { run: Some(&args.run), page: page.as_deref().filter(|_| lost.is_none()) };
     if args.json {
         output::json(&document(&report, with(&args.with), written))?;
     } else {
