@@ -1,5 +1,6 @@
 """Inputs that nobody meant, and outputs that cannot be written: a plain word about each, and the status that docs/safety.md names."""
 
+import gzip
 import json
 import os
 import random
@@ -150,3 +151,12 @@ def test_names_of_any_bytes_are_names(program: Path, tmp_path: Path) -> None:
     for words in (["ls", "--json"], ["report", name, "--json"]):
         done = subprocess.run([program, *words], cwd=tmp_path, capture_output=True, text=True)
         assert done.returncode == 0 and "x\ufffd.parquet" in json.dumps(json.loads(done.stdout), ensure_ascii=False), done
+
+
+def test_a_packed_stream_of_watch_is_named(program: Path, tmp_path: Path) -> None:
+    numbers(tmp_path / "base.txt")
+    (tmp_path / "new.txt.gz").write_bytes(gzip.compress((tmp_path / "base.txt").read_bytes()))
+    told = call(program, tmp_path, "watch", "base.txt", "new.txt.gz", status=2).stderr
+    assert "`gzip -dc new.txt.gz | lastrank watch BASELINE -`" in told, told
+    # As a baseline it is read.
+    call(program, tmp_path, "watch", "new.txt.gz", "base.txt")

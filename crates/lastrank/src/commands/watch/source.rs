@@ -202,6 +202,13 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
     }
     let (mut bytes, mut number) = (session.position().bytes, session.position().lines);
     if !lines.is_ready() {
+        let begin = file.fill_buf().with_context(cannot)?;
+        if let Some((_, unpacks)) = PACKED.iter().find(|(magic, _)| begin.starts_with(magic)) {
+            bail!(
+                "{0} is packed, and a stream is read as it grows: `{unpacks} {0} | lastrank watch BASELINE -`",
+                path.display()
+            );
+        }
         let most = HEAD_LINES + args.choice.skip;
         let head = first_lines(&mut file, length, most).with_context(cannot)?;
         let texts: Vec<&str> = head.iter().map(|(_, line)| line.as_str()).collect();
@@ -236,6 +243,10 @@ fn text(path: &Path, args: &WatchArgs, session: &mut Session, lines: &mut Number
     }
     Ok(())
 }
+
+/// How packed files begin, and what unpacks them.
+const PACKED: [(&[u8], &str); 3] =
+    [(b"\x1f\x8b", "gzip -dc"), (b"\x28\xb5\x2f\xfd", "zstd -dc"), (b"\xfd7zXZ\0", "xz -dc")];
 
 /// First lines that show how all are read.
 const HEAD_LINES: usize = 16;
