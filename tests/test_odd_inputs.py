@@ -160,3 +160,9 @@ def test_a_packed_stream_of_watch_is_named(program: Path, tmp_path: Path) -> Non
     assert "`gzip -dc new.txt.gz | lastrank watch BASELINE -`" in told, told
     # As a baseline it is read.
     call(program, tmp_path, "watch", "new.txt.gz", "base.txt")
+
+
+def test_one_line_is_one_line_whatever_the_program_is_called(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "a\nb.ppl").write_text("repeat 100 getpid();")
+    told = call(program, tmp_path, "run", "a\nb.ppl", "-q", "-o", "run.parquet", "--report", "none").stdout
+    assert told.startswith("a\\nb: ") and told.count("\n") == 1, told

@@ -66,6 +66,10 @@ impl std::fmt::Display for Found {
 
 impl std::fmt::Display for Described {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        // Neither place nor file is told by what is one of few blocks.
+        if self.name == Some(Name::default()) {
+            return f.write_str("there is a block that --dedupe repeats, of another place");
+        }
         write!(f, "there is offset {} of ", self.offset)?;
         match &self.name {
             None => f.write_str("this file")?,
@@ -107,5 +111,7 @@ mod tests {
             "byte 4096 of the file is not what was written there: there is offset 8192 of \"d/file\", written by rank 3 in the \
              run of 2026-11-22 07:15 UTC"
         );
+        let repeated = Described { name: Some(Name::default()), ..described };
+        assert_eq!(repeated.to_string(), "there is a block that --dedupe repeats, of another place");
     }
 }

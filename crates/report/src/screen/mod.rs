@@ -96,9 +96,11 @@ impl Report {
     /// The answer in one line: rate, median, p99, errors, whether to trust it.
     pub fn one_line(&self) -> String {
         let mut parts = Vec::new();
+        // One line, whatever the file of the program is called.
+        let title = self.title.replace('\n', "\\n").replace('\r', "\\r");
         let (sign, outcome) = answer::outcome(self);
         if !answer::is_shown(self) {
-            return format!("{}: {outcome} ✖\n", self.title);
+            return format!("{title}: {outcome} ✖\n");
         }
         let declared = self.answer.as_ref().and_then(|answer| answer.sentences.first());
         parts.extend(declared.map(|sentence| sentence.trim_end_matches('.').to_owned()));
@@ -118,7 +120,7 @@ impl Report {
             AnswerSign::Good => trust::in_short(self).map_or(String::new(), |told| format!(" {told}")),
             other => format!(" {}", other.mark()),
         };
-        format!("{}: {}{sign}\n", self.title, parts.join(", "))
+        format!("{title}: {}{sign}\n", parts.join(", "))
     }
 
     /// What needs no law: what ran, how it went, the answer, warnings.

@@ -14,7 +14,7 @@ pub(crate) fn told(numbers: &AnswerNumbers, facts: &Facts, found: &Judgements) -
     if bytes == 0 && wrong == 0 {
         let why = match unknown_bytes {
             _ if facts.is_simulated() => "a simulated run reads nothing".to_owned(),
-            0 => "no read inside `verify` was compared".to_owned(),
+            0 => "no read inside `verify` was compared and right".to_owned(),
             some => format!("nobody knows what was written in the {} that were read", units::bytes(some)),
         };
         return Some((true, format!("nothing was verified: {why}")));
@@ -64,7 +64,7 @@ mod tests {
         let in_vain = said(of(0, 0, 0), 0);
         assert_eq!(
             in_vain,
-            Some((true, "nothing was verified: no read inside `verify` was compared".into()))
+            Some((true, "nothing was verified: no read inside `verify` was compared and right".into()))
         );
         let (is_in_vain, text) = said(of(0, 0, 512), 0).expect("words");
         assert!(is_in_vain && text.contains("the 512 B that were read"), "{text}");
