@@ -217,3 +217,26 @@ def test_what_was_lost_between_two_appends_is_wrong_data(loses: str, program: Pa
         (tmp_path / "p.ppl").write_text(text.replace("{}", loses))
         call(program, tmp_path, "run", "p.ppl", "-o", "p.parquet", "--allow-spawn", "--unconfined", "--report", "none", status=3)
         (tmp_path / "l").unlink()
+
+
+def test_an_empty_file_is_not_called_right_without_a_word(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "first.ppl").write_text('write("f-$$rank", 64k);')
+    (tmp_path / "p.ppl").write_text('verify read("f-$$rank");')
+    call(program, tmp_path, "run", "first.ppl", "-n", "2", "--report", "none")
+    (tmp_path / "f-0").write_text("")
+    quick = call(program, tmp_path, "run", "p.ppl", "-n", "2", "-q", "-o", "p.parquet")
+    screen = call(program, tmp_path, "report", "p.parquet", "-o", "again.html")
+    for told in (quick, screen):
+        assert "right, but not whether a file should be empty" in " ".join(told.split()), told
+    # What the program itself made empty is to be so.
+    (tmp_path / "own.ppl").write_text('create("e"); verify read("e"); write("f", 4k); verify read("f");')
+    own = call(program, tmp_path, "run", "own.ppl", "-q", "-o", "own.parquet", "--report", "none")
+    assert "content of 4 KiB read was checked: right" in own and "but not" not in own, own
+
+
+def test_one_line_says_what_came_from_memory(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text(
+        '$f = fopen("f", "w+"); repeat 30 { fwrite($f, 64k, 0); fsync($f); } verify fread($f, 64k, 0); fclose($f);'
+    )
+    quick = call(program, tmp_path, "run", "p.ppl", "-q", "-o", "p.parquet", "--report", "none")
+    assert quick.endswith("⚠ `verify` compared memory (the page cache)\n") or "; `verify` compared memory" in quick, quick

@@ -102,13 +102,16 @@ fn of_durations_of_writes(rows: &[ResultRow], facts: &Facts) -> Option<String> {
     ))
 }
 
+/// Begins what is said of verified reads, whose own times may be those of a device.
+pub(crate) const OF_VERIFIED: &str = "what `verify` compared";
+
 /// That comparing what memory returns proves nothing of a device.
 fn of_verified(numbers: &AnswerNumbers, found: &FromMemory) -> Option<String> {
     // Wrong content, wherever it came from, proves something.
     let is_verified = numbers.errors == 0 && numbers.verified.is_some_and(|verified| verified.bytes > 0);
     (is_verified && found.bytes >= MIXED).then(|| {
         format!(
-            "what `verify` compared came from memory ({} of the bytes read), so it proves nothing of the storage",
+            "{OF_VERIFIED} came from memory ({} of the bytes read), so it proves nothing of the storage",
             part(found.bytes)
         )
     })

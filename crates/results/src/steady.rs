@@ -16,8 +16,11 @@ const CRITICAL: f64 = 0.463;
 /// Halves whose rates differ by less are alike, whatever the test says of a long series.
 const ALIKE: f64 = 0.01;
 
+/// Halves whose rates differ by more are no steady rate, whatever the test says: of bursts it hardly refuses any.
+const APART: f64 = 0.2;
+
 /// Whether the operations a second of a row settled, by the KPSS test of its series with 0 to a half cut off its
-/// beginning. It judges what is measured; nothing is left out of the samples. A rate that swings about a level is
+/// beginning, and by the halves of what is left. It judges what is measured; nothing is left out of the samples. A rate that swings about a level is
 /// steady: look at the series.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Steadiness {
@@ -45,11 +48,16 @@ impl Steadiness {
         let mean = |part: &[f64]| part.iter().sum::<f64>() / part.len().max(1) as f64;
         let (first, second) = rates.split_at(rates.len() / 2);
         let halves = [mean(first), mean(second)];
-        let alike = (halves[1] - halves[0]).abs() <= ALIKE * halves[0].abs().max(halves[1].abs());
+        let within = |[a, b]: [f64; 2], share: f64| (b - a).abs() <= share * a.abs().max(b.abs());
+        let alike = within(halves, ALIKE);
+        let is_near = |rates: &[f64]| {
+            let (first, second) = rates.split_at(rates.len() / 2);
+            within([mean(first), mean(second)], APART)
+        };
         let cut = CUTS
             .iter()
             .map(|share| (share * rates.len() as f64) as usize)
-            .find(|cut| statistic(&rates[*cut..]) <= CRITICAL)
+            .find(|cut| statistic(&rates[*cut..]) <= CRITICAL && is_near(&rates[*cut..]))
             .or(alike.then_some(0));
         let kept = cut.unwrap_or(0);
         Some(Steadiness {
@@ -120,6 +128,13 @@ mod tests {
         assert!(share(|at, noise| if at < 66 { 250.0 } else { 100.0 } + 5.0 * noise) == 0);
         let jump = judged(|at, noise| if at < 66 { 250.0 } else { 100.0 } + 5.0 * noise, 1);
         assert_eq!(jump.change_seconds, Some(66.0));
+    }
+
+    #[test]
+    fn bursts_whose_halves_differ_are_not_called_steady() {
+        let few = |at: usize, _: f64| if [20, 60, 75, 90].contains(&(at % 101)) { 1000.0 } else { 10.0 };
+        let found = judged(few, 1);
+        assert!(!found.steady && found.halves_per_second[1] > 2.0 * found.halves_per_second[0], "{found:?}");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub use paint::ScreenOptions;
 pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 pub(crate) use rows::{Cells, laid_out, rate_in};
 
-use crate::page_cache::PAGE_CACHE;
+use crate::page_cache::{OF_VERIFIED, PAGE_CACHE};
 use crate::{Report, words};
 
 /// Lines of a first screen.
@@ -111,14 +111,21 @@ impl Report {
         parts.push(outcome);
         parts.extend(answer::verified(self));
         // No sign says that a law fits where the run failed.
-        let sign = match sign {
-            AnswerSign::Good if self.warnings.iter().any(|one| one.code == PAGE_CACHE) => {
+        let memory = self.warnings.iter().find(|one| one.code == PAGE_CACHE);
+        let memory = memory.map(|one| match one.text.starts_with(OF_VERIFIED) {
+            true => "`verify` compared memory (the page cache)",
+            false => "memory (the page cache), not the device",
+        });
+        let sign = match (sign, memory) {
+            (AnswerSign::Good, Some(memory)) => {
                 let told = trust::in_short(self).filter(|told| told.starts_with('⚠'));
                 let told = told.map_or("⚠".to_owned(), |told| format!("{told};"));
-                format!(" {told} memory (the page cache), not the device")
+                format!(" {told} {memory}")
             }
-            AnswerSign::Good => trust::in_short(self).map_or(String::new(), |told| format!(" {told}")),
-            other => format!(" {}", other.mark()),
+            (AnswerSign::Good, None) => {
+                trust::in_short(self).map_or(String::new(), |told| format!(" {told}"))
+            }
+            (other, _) => format!(" {}", other.mark()),
         };
         format!("{title}: {}{sign}\n", parts.join(", "))
     }

@@ -32,7 +32,8 @@ pub(crate) fn told(numbers: &AnswerNumbers, facts: &Facts, found: &Judgements) -
 
 /// What was not checked of content that is right: of the run's warnings, so that it stands wherever the content is called so.
 fn but_not(facts: &Facts) -> String {
-    const DOUBTS: [(&str, &str); 4] = [
+    const DOUBTS: [(&str, &str); 5] = [
+        ("nothing-read", "whether a file should be empty"),
         ("earlier-run-verified", "that this run wrote it"),
         ("names-not-verified", "that it is of the right file"),
         ("length-not-verified", "that no file ended early"),

@@ -62,6 +62,11 @@ const APPENDED: Unverified = Unverified {
            appended which of them",
     advice: "append a KiB at a time, or write to offsets of each rank's own",
 };
+const NOTHING_READ: Unverified = Unverified {
+    code: "nothing-read",
+    text: "a verified read found an empty file: whether something was to be in it was not verified",
+    advice: "read with a length: less is then an error",
+};
 const MAY_BE_CUT: Unverified = Unverified {
     code: "length-not-verified",
     text: "a file ended before what was written to it, and another rank or worker may have cut it",
@@ -411,6 +416,9 @@ impl Layer {
         }
         self.compared = VerifiedFacts::default();
         let LastRead { file, offset, length, ended } = std::mem::take(&mut self.last_read);
+        if length == 0 && offset == 0 && ended.is_none() && !self.catalogue.of(file).emptied {
+            self.note_once(NOTHING_READ.into());
+        }
         let Some(back) = self.scratch.take_incoming() else {
             let wrong = self.was_cut(file, (&[], offset), ended);
             return self.concluded(wrong);
