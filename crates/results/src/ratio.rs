@@ -102,14 +102,18 @@ impl RowRatios {
     /// Of the operations with the same work, the one that became slower most, and the one that became faster most, by the
     /// median, each only where it is shown among so many.
     pub fn largest(&self) -> [Option<&RowRatio>; 2] {
-        let same = |row: &&RowRatio| row.kind == SiteKind::Operation && row.other_work.is_empty();
-        let many = self.rows.iter().filter(same).count();
-        let shown = || self.rows.iter().filter(same).filter(|row| row.p50.is_shown_among(many));
         let by = |a: &&RowRatio, b: &&RowRatio| a.p50.value.total_cmp(&b.p50.value);
         [
-            shown().filter(|row| row.p50.value > 1.0).max_by(by),
-            shown().filter(|row| row.p50.value < 1.0).min_by(by),
+            self.shown().filter(|row| row.p50.value > 1.0).max_by(by),
+            self.shown().filter(|row| row.p50.value < 1.0).min_by(by),
         ]
+    }
+
+    /// The operations with the same work whose medians are shown to differ among so many.
+    pub fn shown(&self) -> impl Iterator<Item = &RowRatio> {
+        let same = |row: &&RowRatio| row.kind == SiteKind::Operation && row.other_work.is_empty();
+        let many = self.rows.iter().filter(same).count();
+        self.rows.iter().filter(same).filter(move |row| row.p50.is_shown_among(many))
     }
 }
 

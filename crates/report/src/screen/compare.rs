@@ -115,8 +115,16 @@ impl CompareAnswer<'_> {
             !headline.interval.contains(1.0) && own * of_row > 0.0 && of_row.abs() <= own.abs()
         };
         let told = |row: Option<&RowRatio>, word: &str| {
-            row.filter(|row| !is_known(row))
-                .map(|row| format!("{word} {}, p50 {}", row.name, ratio(&row.p50)))
+            let row = row.filter(|row| !is_known(row))?;
+            let like = |other: &&RowRatio| {
+                let same_way = (other.p50.value > 1.0) == (row.p50.value > 1.0);
+                same_way && !std::ptr::eq(*other, row) && !is_known(other)
+            };
+            let more = match rows.shown().filter(like).count() {
+                0 => String::new(),
+                others => format!(", and {others} more"),
+            };
+            Some(format!("{word} {}, p50 {}{more}", row.name, ratio(&row.p50)))
         };
         let [slower, faster] = rows.largest();
         let parts: Vec<String> =
