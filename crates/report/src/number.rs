@@ -2,7 +2,7 @@
 
 use results::QuantileInterval;
 
-use crate::unit::Unit;
+use crate::unit::{Unit, significant};
 
 /// Behind a quantile whose interval has no upper end.
 pub(crate) const DOUBT: &str = "?";
@@ -109,14 +109,15 @@ pub(crate) fn bandwidth(bytes_per_second: f64) -> String {
     format!("{} {unit}", three(bytes_per_second / factor))
 }
 
-/// `12% slower`, `1.61 times as slow`, `10 800 times faster`; of a factor on time.
+/// `5.0% slower`, `1.61 times as slow`, `10 800 times faster`; of a factor on time.
 pub(crate) fn times(factor: f64) -> String {
     match factor {
         f if !f.is_finite() || f <= 0.0 => "–".into(),
         f if f >= 1.095 => format!("{} times as slow", three(f)),
-        f if f > 1.0 => format!("{}% slower", digits(100.0 * (f - 1.0))),
+        f if f > 1.0 => format!("{}% slower", significant(100.0 * (f - 1.0), 2)),
         1.0 => "as fast".into(),
-        f if f > 1.0 / 1.095 => format!("{}% faster", digits(100.0 * (1.0 / f - 1.0))),
+        // Of the time, as the factor beside it.
+        f if f > 1.0 / 1.095 => format!("{}% faster", significant(100.0 * (1.0 - f), 2)),
         f => format!("{} times faster", three(1.0 / f)),
     }
 }
@@ -151,9 +152,9 @@ mod tests {
             shown,
             [
                 "1.24 times as slow",
-                "5.00% slower",
+                "5.0% slower",
                 "as fast",
-                "4.17% faster",
+                "4.0% faster",
                 "2.00 times faster",
                 "10,800 times faster"
             ]

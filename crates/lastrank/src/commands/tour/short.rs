@@ -46,7 +46,8 @@ pub fn rung(rung: &RungFacts, columns: usize) -> Option<String> {
         "{:15} {:>9} {:>9} {:>9}{mark}",
         rung.name,
         show(rung.headline_ps),
-        rung.raw.p99_ps.map_or("–".into(), show),
+        // One of calls timed one by one, where the typical time is of many together, can be below it: it says nothing.
+        rung.raw.p99_ps.filter(|p99| *p99 >= rung.headline_ps).map_or("–".into(), show),
         show(rung.raw.max_ps)
     );
     let causes = rung.causes.iter().filter(|(_, share)| *share >= 0.05);
