@@ -70,6 +70,12 @@ fn conclusion(found: &Assessment) -> String {
         VerdictCode::GevConsistent if found.alternatives.is_empty() => {
             format!("Consistent with a GEV ({}), but no other distribution could be compared.", shape(found))
         }
+        // Densities at rounded values are not those of what was measured.
+        VerdictCode::GevConsistent if found.diagnostics.rounded.is_some() => format!(
+            "Consistent with a GEV ({}). The values are rounded: which other distribution describes them better or worse does \
+             not count.",
+            shape(found)
+        ),
         VerdictCode::GevConsistent => {
             let names: Vec<&str> = verdict.not_distinguished.iter().map(|family| family.name()).collect();
             format!(
