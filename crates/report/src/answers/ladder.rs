@@ -191,7 +191,12 @@ fn levels(measured: Measured, column: &Access, named: &mut Vec<f64>) -> Option<S
     let mut parts: Vec<String> = Vec::new();
     let mut below = 0.0;
     for (name, bytes) in &caches {
-        let inside = column.family.members.iter().filter(|(size, _)| *size > below && *size <= 0.75 * bytes);
+        // Others use a shared cache as well, and a guest may have a part of it: an eighth, as `lastrank try` takes it.
+        let most = match name.as_str() {
+            "L1" | "L2" => 0.75 * bytes,
+            _ => (bytes / 8.0).max(2.0 * below).min(bytes / 2.0),
+        };
+        let inside = column.family.members.iter().filter(|(size, _)| *size > below && *size <= most);
         if let Some((size, at)) = inside.max_by(|a, b| a.0.total_cmp(&b.0)) {
             named.push(*size);
             parts.push(format!("{} in {name} ({})", time(median(*at)), size_text(*size)));
