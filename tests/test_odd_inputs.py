@@ -166,3 +166,10 @@ def test_one_line_is_one_line_whatever_the_program_is_called(program: Path, tmp_
     (tmp_path / "a\nb.ppl").write_text("repeat 100 getpid();")
     told = call(program, tmp_path, "run", "a\nb.ppl", "-q", "-o", "run.parquet", "--report", "none").stdout
     assert told.startswith("a\\nb: ") and told.count("\n") == 1, told
+
+
+def test_signs_of_a_shell_are_told_to_be_arguments(program: Path, tmp_path: Path) -> None:
+    told = call(program, tmp_path, "ab", "true | cat", "true", "--time", "1s").stderr
+    assert "note: `|` is an argument of `true`: no shell reads it; sh -c 'true | cat' does" in told, told
+    told = call(program, tmp_path, "ab", "sh -c 'true | cat'", "true", "--time", "1s").stderr
+    assert "is an argument" not in told, told

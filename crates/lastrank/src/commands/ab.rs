@@ -176,7 +176,9 @@ impl Arms {
                 let line = |typed: &String| {
                     let words = workloads::ior::words(typed).filter(|words| !words.is_empty());
                     let words = words.with_context(|| format!("`{typed}` is no command line"))?;
-                    Ok::<_, anyhow::Error>(CommandLine { typed: typed.clone(), words })
+                    let line = CommandLine { typed: typed.clone(), words };
+                    tell_of_shell(&line);
+                    Ok::<_, anyhow::Error>(line)
                 };
                 if args.keep.is_some() || args.of.is_some() || args.value != "median" {
                     bail!("--keep, --of and --value are for programs; commands are timed as a whole");
@@ -238,6 +240,20 @@ fn shell_hint(line: &CommandLine) -> String {
     match line.typed.contains(OF_SHELLS) && !SHELLS.iter().any(|shell| program == *shell) {
         true => format!("; it was started without a shell: sh -c {}", quoted(&line.typed)),
         false => String::new(),
+    }
+}
+
+/// Says so where a word would join commands or files in a shell, and is an argument here.
+fn tell_of_shell(line: &CommandLine) {
+    const JOIN: [&str; 8] = ["|", "||", "&", "&&", ";", "<", ">", ">>"];
+    if let Some(sign) = line.words.iter().find(|word| JOIN.contains(&word.as_str()))
+        && !shell_hint(line).is_empty()
+    {
+        let whole = quoted(&line.typed);
+        eprintln!(
+            "note: `{sign}` is an argument of `{}`: no shell reads it; sh -c {whole} does",
+            line.words[0]
+        );
     }
 }
 
