@@ -105,7 +105,7 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .map(|(cause, share)| format!("{} {:.0}%", style_of(cause).words, 100.0 * share))
         .collect();
     let what = match of.is_some() || one.label.is_empty() {
-        true => one.operation.clone(),
+        true => words::operation::plural(&one.operation),
         false => format!("{} / {}", one.label, one.operation),
     };
     // What is said above is of responses there; a late start has the operations before it as its cause.
