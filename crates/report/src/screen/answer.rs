@@ -33,7 +33,7 @@ pub(crate) fn judged(report: &Report) -> Option<&Analysis> {
 /// The operation of a mix that the verdict is of.
 pub(crate) fn judged_name(report: &Report) -> Option<String> {
     let name = &judged(report).filter(|_| report.numbers.parts.len() > 1)?.subject.name;
-    Some(name.rsplit(" / ").next().unwrap_or(name).to_owned())
+    Some(plural(name.rsplit(" / ").next().unwrap_or(name)))
 }
 
 /// The operation that the first part of the answer is about: of steps the one with the most of their time.
@@ -222,11 +222,15 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
     let subject = report.main.as_ref().map(|main| &main.subject);
     let share = subject.and_then(|subject| Some((subject, subject.share?, subject.runner_up.as_ref()?)));
     if let Some((subject, share, (next, of_next))) = share {
+        // Of calls that make data safe, how fast the data came is told all the same.
+        let row = report.results.iter().find(|row| part.bytes_per_second.is_none() && row.name() == *next);
+        let moved = row.and_then(|row| row.bytes_per_second).map(|rate| format!(" with {}", bandwidth(rate)));
         text.push(format!(
-            "This is of {} ({} of the time, {next} {}).",
+            "This is of {} ({} of the time, {next} {}{}).",
             subject.name,
             percent(round(share)),
-            percent(round(*of_next))
+            percent(round(*of_next)),
+            moved.unwrap_or_default()
         ));
     }
     text.join(" ")

@@ -71,6 +71,9 @@ pub fn saved(files: WrittenFiles, columns: usize) -> String {
     }
 }
 
+/// What one line says where the slowest hundredth was slow for want of a processor.
+const OF_WAIT: &str = "slowest 1%: CPU wait";
+
 impl Report {
     /// The answer in at most 24 lines: what ran and how it went, throughput, typical and slow, whether to trust it, what
     /// slowed it, which rank stands out, what to do next, files.
@@ -135,9 +138,11 @@ impl Report {
                 let told = told.map_or("⚠".to_owned(), |told| format!("{told};"));
                 format!(" {told} {memory}")
             }
-            (AnswerSign::Good, None) => {
-                trust::in_short(self).map_or(String::new(), |told| format!(" {told}"))
-            }
+            (AnswerSign::Good, None) => match (trust::in_short(self), trust::waited(self)) {
+                (Some(told), Some(_)) if told.starts_with('⚠') => format!(" {told}; {OF_WAIT}"),
+                (_, Some(_)) => format!(" ⚠ {OF_WAIT}"),
+                (told, None) => told.map_or(String::new(), |told| format!(" {told}")),
+            },
             (other, _) => format!(" {}", other.mark()),
         };
         format!("{title}: {}{sign}\n", parts.join(", "))
@@ -181,6 +186,9 @@ impl Report {
     /// What stands above the table; `in_table`: that has the interval of p99.
     fn head(&self, canvas: &mut Canvas, in_table: bool) {
         let sign = self.said_first(canvas);
+        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self)) {
+            canvas.said("⚠", Tone::Caution, &text, 2);
+        }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             // No law gives a tick to a run that did not do what it was asked to.
             let (mark, tone) = match (sign, tone) {
@@ -190,7 +198,7 @@ impl Report {
             canvas.said(mark, tone, &text, 3);
             trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
             if tone == Tone::Caution {
-                self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
+                self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 3));
             }
         }
     }
@@ -209,16 +217,19 @@ impl Report {
         found.retain(|one| one.code != words::judgement::SHORT_TRANSFER);
         // What was not begun is told as what failed.
         let is_told = |one: &&Warning| found.contains(one) || one.code == "would-fill";
-        let is_memory = |one: &&Warning| one.code == PAGE_CACHE;
+        // What memory served is told above, with all that follows from it.
+        let told_above = self.warnings.iter().any(|one| one.code == PAGE_CACHE);
+        let is_memory =
+            |one: &&Warning| told_above && [PAGE_CACHE, "async-at-once"].contains(&one.code.as_str());
         let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one) && !is_memory(one)).collect();
-        let most = MOST_WARNINGS.saturating_sub(self.warnings.iter().filter(is_memory).count());
+        let most = MOST_WARNINGS - usize::from(told_above);
         let (told, named) = others.split_at(others.len().min(most));
         for warning in told {
             canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
         }
         let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
         if !names.is_empty() {
-            let text = format!("{} more: {} (-v says more)", names.len(), names.join(", "));
+            let text = format!("{} more: {}: -v", names.len(), names.join(", "));
             canvas.said("⚠", Tone::Caution, &text, 1);
         }
     }
