@@ -186,7 +186,9 @@ impl Report {
     /// What stands above the table; `in_table`: that has the interval of p99.
     fn head(&self, canvas: &mut Canvas, in_table: bool) {
         let sign = self.said_first(canvas);
-        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self)) {
+        // Where the machine is told to be busy, the line of causes says what that did.
+        let is_busy = self.warnings.iter().any(|one| one.code == "processor-busy");
+        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self) && !is_busy) {
             canvas.said("⚠", Tone::Caution, &text, 2);
         }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
@@ -225,7 +227,9 @@ impl Report {
         let most = MOST_WARNINGS - usize::from(told_above);
         let (told, named) = others.split_at(others.len().min(most));
         for warning in told {
-            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
+            let remedy =
+                if warning.code == "processor-busy" { ". Repeat when idle: lastrank machine" } else { "" };
+            canvas.said("⚠", Tone::Caution, &format!("{}{remedy}", words::capital(&warning.text)), 3);
         }
         let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
         if !names.is_empty() {

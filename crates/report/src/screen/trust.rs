@@ -128,7 +128,10 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .collect();
     let what = match of.is_some() || one.label.is_empty() {
         true => words::operation::plural(&one.operation),
-        false => format!("{} / {}", one.label, one.operation),
+        false => {
+            let label = one.label.strip_prefix(". ").unwrap_or(&one.label);
+            format!("{} in \"{label}\"", words::operation::plural(&one.operation))
+        }
     };
     // What is said above is of responses there; a late start has the operations before it as its cause.
     let from = match of.is_some_and(|row| row.response_quantiles_seconds.is_some()) {

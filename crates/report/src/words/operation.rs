@@ -20,6 +20,7 @@ pub(crate) fn plural(command: &str) -> String {
 /// One of them, to begin a sentence: `A read`, `One fsync`.
 pub(crate) fn one(command: &str) -> String {
     match noun(command) {
+        "chase" => "A load".to_owned(),
         noun @ ("read" | "write") => format!("A {noun}"),
         other => format!("One {other}"),
     }
