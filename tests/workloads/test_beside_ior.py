@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.traced import Call, Stream, of_lastrank, of_processes, trace
+from workloads.traced import OPENS, Call, Stream, of_lastrank, of_processes, trace
 
 IOR = """
 -w -r -t 64k -b 128k
@@ -149,7 +149,7 @@ def items(calls: list[Call], prefix: str) -> Counter:
     for call in calls:
         if call.result < 0 or prefix not in call.words:
             continue
-        if call.name == "openat":
+        if call.name in OPENS:
             found["creates" if "O_CREAT" in call.words else "opens"] += 1
         elif call.name in ("mkdir", "rmdir", "unlink", "rename", "fsync"):
             found[call.name] += 1
@@ -161,7 +161,7 @@ def items(calls: list[Call], prefix: str) -> Counter:
 @pytest.mark.parametrize("line", MDTEST)
 def test_mdtest_is_equal_or_refused(program: Path, tmp_path: Path, line: str) -> None:
     present("mdtest")
-    calls = "openat,mkdir,rmdir,unlink,unlinkat,rename,renameat,renameat2,mkdirat,fsync,read,write,pread64,pwrite64"
+    calls = "openat,openat2,mkdir,rmdir,unlink,unlinkat,rename,renameat,renameat2,mkdirat,fsync,read,write,pread64,pwrite64"
     words = line.split()
     mine, their_calls = trace([program, "meta", *words, "-d", "tree", "--ranks", "2", *OPTIONS], tmp_path, tmp_path / "ours.log", calls=calls)
     if "-W" in words:
@@ -180,10 +180,10 @@ def test_mdtest_is_equal_or_refused(program: Path, tmp_path: Path, line: str) ->
 def named(calls: list[Call]) -> list[Call]:
     """Calls by the name that they have without a descriptor of the directory, and without the looks of confinement."""
     def plain(call: Call) -> Call:
-        name = re.sub(r"at2?$", "", call.name) if call.name not in ("openat",) else call.name
+        name = call.name if call.name in OPENS else re.sub(r"at2?$", "", call.name)
         return Call(call.process, name, call.words, call.result)
 
-    return [plain(call) for call in calls if not (call.name == "openat" and "O_PATH" in call.words)]
+    return [plain(call) for call in calls if not (call.name in OPENS and "O_PATH" in call.words)]
 
 
 def test_verification_of_yesterdays_files_finds_a_changed_byte(program: Path, tmp_path: Path) -> None:
