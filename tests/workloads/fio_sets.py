@@ -143,6 +143,9 @@ FILES = {
     "two sizes, one file": "[w]\nfilename=shared.dat\nrw=write\nbs=64k\nsize=1m\n[r]\nstonewall\nfilename=shared.dat\nrw=read\nbs=64k\nsize=4m\n",
     "write, then read": "[global]\nbs=16k\nsize=512k\n[w]\nrw=write\nfilename=one.dat\nend_fsync=1\n[r]\nstonewall\nrw=randread\nfilename=one.dat\nnumjobs=2\n",
     "side by side": "[global]\nbs=16k\nsize=256k\n[a]\nrw=write\nnumjobs=2\n[b]\nrw=randread\n[c]\nrw=rw\nsize=1m\n",
+    "exit_what": "[global]\nbs=4k\nexitall\nexit_what=stonewall\n[short]\nrw=write\nsize=256k\n[long]\nnew_group\nrw=randread\nsize=1m\ntime_based\nruntime=4\nrate_iops=200\n[next]\nstonewall\nrw=write\nsize=512k\n",
+    "new_group with exitall": "[global]\nbs=4k\nexitall\n[short]\nrw=write\nsize=256k\n[long]\nnew_group\nrw=randread\nsize=1m\n",
+    "wait_for": "[global]\nthreads=1\nbs=16k\nsize=256k\n[w]\nrw=write\nnumjobs=2\n[x]\nrw=rw\nsize=1m\n[r]\nwait_for=w\nrw=read\nsize=512k\n[s]\nwait_for=r\nrw=write\nsize=128k\n",
     "globals between": "[global]\nbs=16k\nsize=256k\n[a]\nrw=write\n[global]\nbs=64k\n[b]\nstonewall\nrw=read\n",
 }
 

@@ -309,6 +309,22 @@ def test_as_many_operations_are_in_flight(program: Path, tmp_path: Path, engine:
     assert highest == depth
 
 
+def test_a_job_begins_when_the_one_that_it_waits_for_has_ended(program: Path, tmp_path: Path) -> None:
+    sections = {"w": "rw=write\nnumjobs=2", "x": "rw=read\nsize=1m\ntime_based\nruntime=1\nrate_iops=100", "r": "wait_for=w\nrw=read"}
+    text = "[global]\nbs=16k\nsize=256k\n" + "".join(f"[{name}]\n{options}\n" for name, options in sections.items())
+    (tmp_path / "job.fio").write_text(text)
+    subprocess.run([program, "import", "job.fio", "-o", "job.ppl"], cwd=tmp_path, check=True, capture_output=True)
+    run = [program, "run", "job.ppl", "--quiet", "--report", "none", "-c", "-o", "run.parquet"]
+    subprocess.run(run, cwd=tmp_path, check=True, capture_output=True)
+    table = parquet.read_table(tmp_path / "run.parquet").to_pandas()
+    table = table[table.kind == "operation"].assign(end_ns=lambda all: all.start_ns + all.duration_ps // 1000)
+    begin, end = table.groupby("label").start_ns.min(), table.groupby("label").end_ns.max()
+    assert begin["r"] >= end["w"] and end["x"] > begin["r"]
+    (tmp_path / "job.fio").write_text(text.replace("wait_for=w", "wait_for=z"))
+    refused = subprocess.run([program, "import", "job.fio"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "wait_for=z names no job before this one" in refused.stderr
+
+
 def test_every_option_of_fio_has_a_class(program: Path, tmp_path: Path) -> None:
     if shutil.which("fio") is None:
         pytest.skip("fio is not there")

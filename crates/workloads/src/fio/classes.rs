@@ -103,6 +103,9 @@ const CARRIED_OUT: &[&str] = &[
     "verify",
     "do_verify",
     "exitall",
+    "exit_what",
+    "new_group",
+    "wait_for",
     "create_only",
     "allow_file_create",
 ];
@@ -112,8 +115,8 @@ const REPORTING: &[(&str, &str)] = &[
     ("name", "a section has its name in brackets"),
     ("description", "a text"),
     ("group_reporting", "lastrank reports each label, all processes together and apart"),
-    ("new_group", "groups are for fio's report"),
     ("stats", "whether a job is in fio's report"),
+    ("threads", "an option of fio's profile tiobench, at which no job looks; `thread` is that of jobs"),
     ("unified_rw_reporting", "reads and writes are rows of their own"),
     ("unit_base", "how results are written"),
     ("gtod_reduce", "fio looks at the clock less often; lastrank keeps every operation"),
@@ -179,7 +182,6 @@ const REPORTING: &[(&str, &str)] = &[
 /// Options that are refused, with the way out.
 const REFUSED: &[(&str, &str)] = &[
     ("include", "put the lines of the other file in this one"),
-    ("wait_for", "put the job after the one that it waits for, with stonewall"),
     ("lockfile", "files are not locked; leave it out"),
     ("opendir", "name the files with filename=a:b"),
     ("unique_filename", "name the files with filename or filename_format"),
@@ -253,7 +255,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("numa_cpu_nodes", "start lastrank under numactl"),
     ("numa_mem_policy", "start lastrank under numactl"),
     ("unlink_each_loop", "write a job for each loop, with stonewall"),
-    ("exit_what", "exitall ends the jobs that run together"),
     ("zero_buffers", "content is never all zeros: `lastrank run --compressible 80%` is the nearest"),
     ("buffer_pattern", "written content says what it is; leave it out"),
     ("buffer_compress_percentage", "leave it out, and run the program with --compressible 30%"),
