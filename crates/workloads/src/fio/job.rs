@@ -280,6 +280,17 @@ impl Job {
             && matches!(self.sizes, BlockSizes::One(_))
     }
 
+    /// Whether random accesses of several sizes come to each block of the smallest size once a pass: an access ends where
+    /// the next block was used.
+    pub(super) fn has_map_of_blocks(&self) -> bool {
+        self.is_imported
+            && self.access.random
+            && self.random_map
+            && self.distribution == Distribution::Uniform
+            && matches!(self.sequence, Sequence::Plain)
+            && !matches!(self.sizes, BlockSizes::One(_))
+    }
+
     /// Whether one pass comes to each block once.
     pub(super) fn comes_to_each_block(&self) -> bool {
         if self.access.random { self.has_map() } else { !self.is_mix() }
