@@ -277,7 +277,7 @@ def test_what_was_moved_in_a_file_is_not_called_wrong(program: Path, tmp_path: P
         'ftruncate($f, 10k); ftruncate($f, 64k);\nverify fread($f, 64k, 0);\nfclose($f); delete("a.dat");\n'
     )
     (tmp_path / "p.ppl").write_text(text)
-    ran = subprocess.run([program, "run", "p.ppl", "--report", "none", "-o", "none"], cwd=tmp_path, capture_output=True,
+    ran = subprocess.run([program, "run", "p.ppl", "--report", "none", "-o", "p.parquet"], cwd=tmp_path, capture_output=True,
                          text=True, check=False)
     if "EOPNOTSUPP" in ran.stdout:
         pytest.skip("the file system does not collapse ranges")

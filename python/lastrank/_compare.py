@@ -21,7 +21,7 @@ __all__ = ["Comparison", "Decision", "Plan", "ab", "compare", "plan"]
 class Comparison:
     """By what factor the new values are slower; made by :func:`compare`.
 
-    :ivar document: what ``lastrank compare --json`` prints (schema lastrank.compare/1, docs/json.md).
+    :ivar document: what ``lastrank compare --json`` prints (schema lastrank.compare/2, docs/json.md).
     """
 
     def __init__(self, sources: Sequence[Source], arguments: Sequence[str]) -> None:

@@ -36,6 +36,14 @@ pub enum Error {
         /// What is wrong, and what to do.
         what: String,
     },
+    /// A packed file that cannot be unpacked to its end.
+    #[error("{name}: {what}")]
+    Damaged {
+        /// The file, or `standard input`.
+        name: String,
+        /// What could not be unpacked, and why.
+        what: String,
+    },
     /// A format that is known, and holds no values or cannot be read here.
     #[error("{name} is {what}")]
     Refused {

@@ -115,7 +115,8 @@ impl<R: BufRead> Numbered<R> {
             }
             Ok(_) => {}
             Err(cause) if cause.raw_os_error().is_none() => {
-                return Err(table(format!("line {} cannot be unpacked ({cause})", self.number)));
+                let what = format!("line {} cannot be unpacked ({cause})", self.number);
+                return Err(Error::Damaged { name: self.name.clone(), what });
             }
             Err(cause) => return Err(Error::io(&self.name, cause)),
         }

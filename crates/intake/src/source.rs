@@ -63,7 +63,7 @@ pub(crate) fn open<'r>(reader: impl Read + 'r, name: &str) -> Result<Source<'r>,
 }
 
 fn damaged(name: &str, what: &str, why: &str) -> Error {
-    Error::Table { name: name.into(), what: format!("its {what} cannot be unpacked ({why})") }
+    Error::Damaged { name: name.into(), what: format!("its {what} cannot be unpacked ({why})") }
 }
 
 fn peeked<'r>(mut reader: impl Read + 'r) -> std::io::Result<(Vec<u8>, Box<dyn Read + 'r>)> {

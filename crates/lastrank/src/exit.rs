@@ -91,8 +91,9 @@ pub fn report_bugs() {
 
 /// Print an error if there is one, and turn the result into an exit status.
 ///
-/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`], [`Misplaced`], a corrupt run file and an answer
-/// that could not be written end with status 3, any other error with 2.
+/// A reader that went away (`lastrank … | head`) is no error. [`BrokenInput`], [`Misplaced`], a corrupt run file, a packed file
+/// that ends too early, an answer that could not be written and what there was no room for end with status 3, any other error
+/// with 2.
 pub fn report(result: anyhow::Result<Status>) -> ExitCode {
     match result {
         Ok(status) => status.into(),
@@ -112,7 +113,11 @@ pub fn report(result: anyhow::Result<Status>) -> ExitCode {
                 eprintln!("  help: `lastrank ls DIRECTORY` lists the runs that there are");
             }
             let is_bad = error.is::<BrokenInput>() || error.is::<Misplaced>() || is_corrupt(&error);
-            if is_bad || is_unheard(&error) { Status::Incomplete.into() } else { Status::Usage.into() }
+            if is_bad || is_unheard(&error) || is_cut(&error) {
+                Status::Incomplete.into()
+            } else {
+                Status::Usage.into()
+            }
         }
     }
 }
@@ -131,15 +136,15 @@ fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Is it about something that is not there?
 fn is_missing(error: &anyhow::Error) -> bool {
-    let of_store = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<store::Error>() {
-        Some(store::Error::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
-        _ => false,
-    };
-    let of_numbers = |cause: &(dyn std::error::Error + 'static)| match cause.downcast_ref::<intake::Error>() {
-        Some(intake::Error::Io { source, .. }) => source.kind() == io::ErrorKind::NotFound,
-        _ => false,
-    };
-    is_of(error, io::ErrorKind::NotFound) || error.chain().any(|cause| of_store(cause) || of_numbers(cause))
+    is_of(error, io::ErrorKind::NotFound)
+}
+
+/// Was there no room for what was to be written, or was a compressed file cut off?
+fn is_cut(error: &anyhow::Error) -> bool {
+    use io::ErrorKind::{FileTooLarge, QuotaExceeded, StorageFull, UnexpectedEof, WriteZero};
+    [StorageFull, QuotaExceeded, FileTooLarge, WriteZero, UnexpectedEof]
+        .iter()
+        .any(|kind| is_of(error, *kind))
 }
 
 /// Could the answer not be written to standard output?
@@ -159,9 +164,23 @@ fn is_corrupt(error: &anyhow::Error) -> bool {
             matches!(found, store::Error::Damaged { .. } | store::Error::Truncated { .. })
         })
     };
-    error.chain().any(of_store)
+    let of_numbers = |cause: &(dyn std::error::Error + 'static)| {
+        matches!(cause.downcast_ref::<intake::Error>(), Some(intake::Error::Damaged { .. }))
+    };
+    error.chain().any(|cause| of_store(cause) || of_numbers(cause))
 }
 
 fn is_of(error: &anyhow::Error, kind: io::ErrorKind) -> bool {
-    error.chain().any(|cause| cause.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == kind))
+    error.chain().any(|cause| {
+        let of_store = || match cause.downcast_ref::<store::Error>()? {
+            store::Error::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        };
+        let of_numbers = || match cause.downcast_ref::<intake::Error>()? {
+            intake::Error::Io { source, .. } => Some(source.kind()),
+            _ => None,
+        };
+        let found = cause.downcast_ref::<io::Error>().map(io::Error::kind);
+        found.or_else(of_store).or_else(of_numbers) == Some(kind)
+    })
 }

@@ -223,6 +223,11 @@ pub fn refuse_other_kind(run: &Path) -> anyhow::Result<()> {
     if run == Path::new("-") {
         bail!("-o -: a run is a file, which is written at once; name one: -o run.parquet");
     }
+    if run == Path::new("none") {
+        bail!(
+            "-o none: a run keeps its samples; name a file (./none for one of that name), or `--record histogram` keeps counts alone"
+        );
+    }
     let ending = run.extension().and_then(|ending| ending.to_str()).unwrap_or_default().to_lowercase();
     let way_out = match ending.as_str() {
         "csv" | "tsv" | "txt" | "xlsx" => "then `lastrank export --to csv` makes a table",
@@ -241,6 +246,9 @@ mod tests {
 
     #[test]
     fn a_run_file_is_not_named_as_a_file_of_another_kind() {
+        for name in ["none", "-"] {
+            assert!(refuse_other_kind(Path::new(name)).is_err(), "{name}");
+        }
         for name in ["x.csv", "x.CSV", "a/x.json", "x.html", "x.txt", "x.xml"] {
             let told = refuse_other_kind(Path::new(name)).unwrap_err().to_string();
             assert!(told.contains("x.parquet") && told.contains('`'), "{told}");

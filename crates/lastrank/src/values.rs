@@ -172,7 +172,6 @@ pub fn read_pair(files: [&Path; 2], choice: &Choice) -> anyhow::Result<([Values;
     Ok(([one, other], notes))
 }
 
-/// What `make` gives for the first and for the second of two, made at the same time.
 /// One of two files: of options that are for one kind of file those that it takes, and `--unit` only where its numbers have
 /// none by themselves and those of the other one have.
 fn read_beside([file, other]: [&Path; 2], choice: &Choice) -> anyhow::Result<Values> {
@@ -189,6 +188,7 @@ fn read_beside([file, other]: [&Path; 2], choice: &Choice) -> anyhow::Result<Val
     }
 }
 
+/// What `make` gives for the first and for the second of two, made at the same time.
 fn both<T: Send>(make: impl Fn(usize) -> anyhow::Result<T> + Sync) -> anyhow::Result<[T; 2]> {
     let (one, other) = std::thread::scope(|scope| {
         let other = scope.spawn(|| make(1));

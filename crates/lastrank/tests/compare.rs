@@ -66,11 +66,32 @@ fn the_json_holds_k_every_way_its_tests_and_the_curve() {
     assert!(holds(&found["factor"]["interval"]) && holds(&found["single_run"]["interval"]), "{found}");
     assert!(holds(&found["robust"]["hodges_lehmann"]["interval"]));
     // The curve is the deviance of k: nothing at the estimate, 2.706 at the ends of a 90% interval.
-    let curve: Vec<[f64; 2]> = serde_json::from_value(found["curve"].clone()).unwrap();
-    let end = found["factor"]["interval"]["upper"].as_f64().unwrap();
+    let by_fit = &found["gev"];
+    assert!(holds(&by_fit["factor"]["interval"]), "{by_fit}");
+    let curve: Vec<[f64; 2]> = serde_json::from_value(by_fit["curve"].clone()).unwrap();
+    let end = by_fit["factor"]["interval"]["upper"].as_f64().unwrap();
     let right = curve.windows(2).find(|pair| pair[0][0] <= end && end < pair[1][0]).unwrap();
     assert!(right[0][1] <= 2.706 && 2.705 <= right[1][1], "{right:?}");
     assert!(curve.iter().map(|point| point[1]).fold(f64::INFINITY, f64::min).abs() < 1e-6);
+}
+
+/// One number has the name of the factor: in the JSON that which the screen quotes and `--fail-if` asks.
+#[test]
+fn the_factor_of_the_json_is_the_one_that_is_quoted_and_judged() {
+    let folder = folder();
+    for (old, new) in [("quiet.txt", "slow.txt"), ("slow.txt", "quiet.txt"), ("quiet.txt", "quiet.txt")] {
+        let done = lastrank(folder.path(), &["compare", old, new, "--json"]);
+        let found: Value = serde_json::from_str(&done.out).unwrap();
+        assert_eq!(found["factor"], found["headline"], "{found}");
+        let lower = found["factor"]["interval"]["lower"].as_f64().unwrap();
+        if found["code"] == "slower" {
+            for (limit, status) in [(lower * 0.999, 1), (lower * 1.001, 0)] {
+                let condition = format!("factor > {limit}");
+                let done = lastrank(folder.path(), &["compare", old, new, "--fail-if", &condition]);
+                assert_eq!(done.status, Some(status), "{condition}: {}", done.out);
+            }
+        }
+    }
 }
 
 #[test]

@@ -136,7 +136,7 @@ fn a_congestion_factor_that_was_put_in_is_found_and_can_fail_a_pipeline() {
         assert_eq!(lastrank(folder.path(), &run).status, Some(0));
     }
     let found = json(folder.path(), &["compare", "quiet.parquet", "new.parquet", "--json"]);
-    assert_eq!(found["schema"], "lastrank.compare/1");
+    assert_eq!(found["schema"], "lastrank.compare/2");
     let k = &found["factor"]["interval"];
     assert!(k["lower"].as_f64().unwrap() < 1.25 && 1.25 < k["upper"].as_f64().unwrap(), "{k}");
     let fail = |condition| {

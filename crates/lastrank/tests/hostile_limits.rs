@@ -71,6 +71,24 @@ fn a_write_beyond_the_limit_of_file_sizes_fails_and_ends_nothing() {
 }
 
 #[test]
+fn what_there_is_no_room_for_and_a_packed_file_that_was_cut_end_with_3() {
+    let folder = folder("repeat 400 { time[\"w\"] stat(\".\"); }\n");
+    assert_eq!(shell(folder.path(), "\"$L\" run a.ppl -o a.parquet --report none -s").status, Some(0));
+    for line in
+        ["fit a.parquet -o x.html", "report a.parquet -o x.html", "export a.parquet --to csv -o x.csv"]
+    {
+        let done = shell(folder.path(), &format!("ulimit -f 4; exec \"$L\" {line} > /dev/null"));
+        assert_eq!(done.status, Some(3), "{line}: {}", done.err);
+        assert!(done.err.contains("cannot write"), "{line}: {}", done.err);
+    }
+    let cut = "seq 1 5000 | gzip | head -c 4000 > cut.txt.gz; exec \"$L\" fit cut.txt.gz";
+    let done = shell(folder.path(), cut);
+    assert_eq!(done.status, Some(3), "{}", done.err);
+    // What is no number is another matter: the file is whole.
+    assert_eq!(shell(folder.path(), "echo a b | gzip > no.gz; exec \"$L\" fit no.gz").status, Some(2));
+}
+
+#[test]
 fn a_run_file_that_cannot_be_written_leaves_nothing_behind_and_is_named() {
     let many: String = (0..2000).map(|n| format!("time[\"label {n}\"] stat(\".\");\n")).collect();
     let folder = folder(&("create(\"begun\");\nsleep(1s);\n".to_owned() + &many));

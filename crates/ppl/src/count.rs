@@ -455,6 +455,12 @@ impl Machine for Counter<'_> {
             .then(|| Halt::Machine(format!("rank {} was walked far enough", self.rank)))
     }
 
+    fn assigned(&mut self, length: usize) {
+        /// Items and bytes that are copied in the time of a command.
+        const A_COMMAND: u64 = 8;
+        self.walked += length as u64 / A_COMMAND;
+    }
+
     fn enter_block(&mut self, site: SiteId, _: &str) {
         self.passed(site);
     }

@@ -157,3 +157,18 @@ fn a_pattern_whose_name_is_computed_may_be_any_of_them() {
     assert_eq!(used(&format!("{patterns} pwrite(\"f\", \"p2\");")), [false, true]);
     assert_eq!(used(&format!("{patterns} for $i in 1..3 pwrite(\"f\", \"p$i\");")), [true, true]);
 }
+
+#[test]
+fn lists_and_strings_that_grow_without_end_are_walked_no_further_than_a_budget() {
+    for grows in ["$x = [0]; while 1 { $x = $x + [1]; }", "$x = \"a\"; while 1 { $x = \"$x-\"; }"] {
+        let plan = compiled(grows, "").unwrap();
+        // Each budget is far below the rounds that a list of the greatest length takes.
+        let tally = ppl::count::count(&plan, 0, 100_000);
+        assert!(tally.at_least, "{grows}");
+        assert!(
+            tally.stopped.as_ref().is_none_or(|why| !why.contains("long")),
+            "{grows}: {:?}",
+            tally.stopped
+        );
+    }
+}

@@ -83,6 +83,43 @@ impl Spawn {
     }
 }
 
+/// How a program is started: with no signal held back or ignored, whatever a rank does with its own, so that Ctrl-C ends it.
+struct Attributes(libc::posix_spawnattr_t);
+
+impl Attributes {
+    fn new() -> Result<Self, i32> {
+        let mut attributes = std::mem::MaybeUninit::uninit();
+        // SAFETY: `attributes` is valid for writes, and is initialised when the first call succeeds.
+        let mut this = unsafe {
+            match libc::posix_spawnattr_init(attributes.as_mut_ptr()) {
+                0 => Self(attributes.assume_init()),
+                failed => return Err(failed),
+            }
+        };
+        let flags = libc::POSIX_SPAWN_SETSIGMASK | libc::POSIX_SPAWN_SETSIGDEF;
+        let mut signals = std::mem::MaybeUninit::uninit();
+        // SAFETY: the set is initialised by the first call, and all pointers are valid meanwhile.
+        let failed = unsafe {
+            libc::sigemptyset(signals.as_mut_ptr());
+            let mask = libc::posix_spawnattr_setsigmask(&mut this.0, signals.as_ptr());
+            for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGQUIT, libc::SIGPIPE] {
+                libc::sigaddset(signals.as_mut_ptr(), signal);
+            }
+            let default = libc::posix_spawnattr_setsigdefault(&mut this.0, signals.as_ptr());
+            let set = libc::posix_spawnattr_setflags(&mut this.0, flags as libc::c_short);
+            mask.max(default).max(set)
+        };
+        if failed == 0 { Ok(this) } else { Err(failed) }
+    }
+}
+
+impl Drop for Attributes {
+    fn drop(&mut self) {
+        // SAFETY: they were initialised, and are not used after this.
+        unsafe { libc::posix_spawnattr_destroy(&mut self.0) };
+    }
+}
+
 unsafe extern "C" {
     /// The environment of this process, as the C library keeps it.
     static environ: *const *mut libc::c_char;
@@ -99,16 +136,20 @@ impl Probe for Spawn {
         for (argument, word) in arguments.iter_mut().zip(&self.words) {
             *argument = word.as_ptr().cast_mut();
         }
+        let attributes = match Attributes::new() {
+            Ok(attributes) => attributes,
+            Err(failed) => return failed,
+        };
         for _ in 0..count {
             let mut child = 0;
-            // SAFETY: all strings are NUL-terminated and both lists end with null; actions and attributes are
-            // the defaults. Nothing changes the environment meanwhile, since only one thread of a rank could.
+            // SAFETY: all strings are NUL-terminated and both lists end with null; the attributes were initialised.
+            // Nothing changes the environment meanwhile, since only one thread of a rank could.
             let failed = unsafe {
                 libc::posix_spawnp(
                     &mut child,
                     arguments[0],
                     std::ptr::null(),
-                    std::ptr::null(),
+                    &attributes.0,
                     arguments.as_ptr(),
                     environ,
                 )
@@ -280,6 +321,13 @@ mod tests {
         assert_eq!(Thread.run(3), 0);
         let mut three = Spawn::new("sh -c exit${IFS}3").expect("three words");
         assert_eq!((three.run(2), three.value()), (0, 3));
+        // What a rank ignores or holds back, a program that it starts does not: Ctrl-C ends it.
+        // SAFETY: the signal is ignored in this process, where nothing else of the tests sends or awaits it.
+        unsafe { libc::signal(libc::SIGQUIT, libc::SIG_IGN) };
+        let mut ended = Spawn::new("sh -c kill${IFS}-QUIT${IFS}$$").expect("three words");
+        assert_eq!((ended.run(1), ended.value()), (0, 128 + libc::SIGQUIT as u64));
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGQUIT, libc::SIG_DFL) };
         assert_eq!(Spawn::new("no-such-program-here").map(|mut none| none.run(1)).ok(), Some(libc::ENOENT));
         for same in [false, true] {
             let mut pair = PingPong::new(same).expect("a pipe and a child");

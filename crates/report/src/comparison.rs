@@ -33,7 +33,7 @@ pub struct ComparedSample<'a> {
 pub struct ComparisonReport {
     /// `new against quiet`.
     pub title: String,
-    /// Numbers, words and advice of the comparison (schema `lastrank.compare/1`).
+    /// Numbers, words and advice of the comparison (schema `lastrank.compare/2`).
     #[serde(serialize_with = "words::serialize")]
     pub comparison: Comparison,
     /// Figures and tables in the order of reading.

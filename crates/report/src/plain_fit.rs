@@ -17,7 +17,7 @@ pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
     if let Some(outlier) = words::verdict::outlier(found) {
         out.push_str(&sentence("Outlier: ", &outlier));
     }
-    for advice in words::verdict::advice(found) {
+    for advice in words::verdict::advice(found, what) {
         out.push_str(&sentence("       → ", &advice));
     }
     for table in [

@@ -73,7 +73,7 @@ impl Tail {
 
     /// What to do next, a sentence each; may be empty.
     pub fn advice(&self) -> Vec<String> {
-        self.assessment.as_ref().map(words::verdict::advice).unwrap_or_default()
+        self.assessment.as_ref().map(|found| words::verdict::advice(found, "value")).unwrap_or_default()
     }
 
     /// The tests of whether the values are repetitions of one experiment.

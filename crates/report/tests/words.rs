@@ -16,7 +16,7 @@ fn said(values: &[f64]) -> Vec<String> {
     let verdict = [words::verdict::text(&found)];
     tests
         .chain(words::verdict::findings(&found))
-        .chain(words::verdict::advice(&found))
+        .chain(words::verdict::advice(&found, "value"))
         .chain(verdict)
         .collect()
 }
@@ -43,7 +43,8 @@ fn whichever_test_of_independence_fails_the_words_never_commend_the_gev() {
     for (name, values) in [("step", step), ("drift", drift), ("modes", modes), ("memory", memory)] {
         let found = assessed(&values);
         assert_eq!(found.verdict.code, VerdictCode::NotIndependent, "{name}");
-        let said = format!("{} {}", words::verdict::text(&found), words::verdict::advice(&found).join(" "));
+        let said =
+            format!("{} {}", words::verdict::text(&found), words::verdict::advice(&found, "value").join(" "));
         for praise in ["Consistent with a GEV", "preferred", "A GEV (", "nothing against"] {
             assert!(!said.contains(praise), "{name}: {said}");
         }

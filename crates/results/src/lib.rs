@@ -65,7 +65,7 @@ pub use row::ResultRow;
 pub use rows::{of_columns, of_run, of_run_alone};
 pub use safe::Safe;
 pub use series::Series;
-pub use settings::{apart, differing_settings, settings};
+pub use settings::{apart, ask_other_depths, differing_settings, settings};
 pub use settle::{judge_steady, was_steady};
 pub use steady::Steadiness;
 pub use steps::Steps;

@@ -45,8 +45,10 @@ pub enum OtherWork {
     Ranks,
     /// Operations of other sizes.
     Sizes,
-    /// More under way at a time.
+    /// More in flight at a time than in the other run.
     Depth,
+    /// More in flight at a time, since more was asked for.
+    AskedDepth,
     /// Another rate was asked for.
     Rate,
 }
@@ -56,7 +58,7 @@ impl OtherWork {
     /// a slower system comes to.
     pub fn is_asked(self) -> bool {
         match self {
-            OtherWork::Ranks | OtherWork::Sizes | OtherWork::Rate => true,
+            OtherWork::Ranks | OtherWork::Sizes | OtherWork::AskedDepth | OtherWork::Rate => true,
             OtherWork::Depth => false,
         }
     }
@@ -97,6 +99,13 @@ impl RowRatios {
         if let Some(row) = rows.next().filter(|row| is_it(row)) {
             (row.p50, row.p99) = (p50, p99.or(row.p99));
         }
+    }
+
+    /// For two runs that were asked for other depths: where another depth was reached, that is why.
+    pub fn of_other_depths(mut self) -> RowRatios {
+        let kinds = self.rows.iter_mut().flat_map(|row| &mut row.other_work);
+        kinds.filter(|kind| **kind == OtherWork::Depth).for_each(|kind| *kind = OtherWork::AskedDepth);
+        self
     }
 
     /// Of the operations with the same work, the one that became slower most, and the one that became faster most, by the
@@ -188,6 +197,30 @@ fn is_deep(old: &ResultRow, new: &ResultRow) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn another_depth_is_other_work_where_it_was_asked_for() {
+        let rows = |depth: f64| {
+            let mut rows = crate::of_run(&samples::example::parallel_write(1, 40, 1));
+            rows.iter_mut().for_each(|row| row.achieved_depth = Some(depth));
+            rows
+        };
+        let found = compare_rows(&rows(1.0), &rows(16.0));
+        let kinds =
+            |of: &RowRatios| of.rows[0].other_work.iter().map(|kind| kind.is_asked()).collect::<Vec<_>>();
+        assert_eq!(kinds(&found), [false]);
+        assert_eq!(kinds(&found.of_other_depths()), [true]);
+        assert!(compare_rows(&rows(1.0), &rows(1.0)).of_other_depths().rows[0].other_work.is_empty());
+        let facts = |depth: &str| samples::Facts {
+            parameters: [("depth".to_owned(), depth.to_owned())].into(),
+            ..samples::Facts::default()
+        };
+        assert!(crate::ask_other_depths(&facts("1"), &facts("16")));
+        assert!(!crate::ask_other_depths(&facts("1"), &samples::Facts::default()));
+        let said =
+            samples::Facts { report: [("title".into(), "direct, depth 4".into())].into(), ..facts("4") };
+        assert!(!crate::ask_other_depths(&said, &facts("4")) && crate::ask_other_depths(&said, &facts("2")));
+    }
 
     #[test]
     fn a_run_beside_a_slower_one_says_by_how_much_row_by_row() {

@@ -45,6 +45,16 @@ pub fn differing_settings(runs: &[&Facts]) -> Vec<Vec<String>> {
     runs.iter().map(|facts| of_run(facts)).collect()
 }
 
+/// Whether two runs were asked to keep other numbers of operations in flight.
+pub fn ask_other_depths(old: &Facts, new: &Facts) -> bool {
+    let depth = |facts: &Facts| {
+        let said = settings(facts).into_iter().find(|one| one.starts_with("depth "));
+        said.or_else(|| facts.parameters.get("depth").map(|depth| format!("depth {depth}")))
+            .filter(|depth| depth != "depth 1")
+    };
+    depth(old) != depth(new)
+}
+
 /// Of each run its tags, `servers=2`, where they tell all runs apart; else in what the runs differ. Empty where nothing does.
 pub fn apart(runs: &[&Facts]) -> Vec<String> {
     let tags = |facts: &Facts| {

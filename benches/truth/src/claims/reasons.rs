@@ -276,12 +276,12 @@ fn in_short() -> Vec<Clause> {
         sentence("creep", "the level drifts down over the run", |_, asked| creeps(asked, false)),
         sentence(
             "creep",
-            "the level drifts up over the run, by about {} interquartile ranges",
+            "the level drifts up over the run, by about {} times the width of the middle half",
             |_, asked| creeps(asked, true),
         ),
         sentence(
             "creep",
-            "the level drifts down over the run, by about {} interquartile ranges",
+            "the level drifts down over the run, by about {} times the width of the middle half",
             |_, asked| creeps(asked, false),
         ),
         sentence("slow values periodic", "slow {what} come every {} {what}", |read, asked| {

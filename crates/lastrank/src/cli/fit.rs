@@ -144,7 +144,7 @@ pub struct CompareArgs {
     /// All tables, not only the first screen
     #[arg(long, short = 'v')]
     pub verbose: bool,
-    /// The result as JSON (schema lastrank.compare/1)
+    /// The result as JSON (schema lastrank.compare/2)
     #[arg(long)]
     pub json: bool,
     /// Confidence level of all intervals

@@ -63,6 +63,11 @@ impl<M: Machine> Interpreter<'_, M> {
             Expr::Command(call) => self.command_value(self.code.calls[call as usize], true)?,
             _ => self.value(value)?,
         };
+        match &value {
+            Value::List(items) => self.machine.assigned(items.len()),
+            Value::Text(text) => self.machine.assigned(text.len()),
+            _ => {}
+        }
         *self.slot_mut(slot) = value;
         Ok(())
     }

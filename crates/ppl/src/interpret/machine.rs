@@ -256,6 +256,12 @@ pub trait Machine: Sized {
         None
     }
 
+    /// A list or a string of this length was assigned: it may have been copied for that.
+    #[inline]
+    fn assigned(&mut self, length: usize) {
+        let _ = length;
+    }
+
     /// As [`Machine::interrupted`], asked before a statement outside of loops: nothing is counted by it.
     #[inline]
     fn stopped(&mut self) -> Option<Halt> {

@@ -215,11 +215,15 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
     let subject = report.main.as_ref().map(|main| &main.subject);
     let share = subject.and_then(|subject| Some((subject, subject.share?, subject.runner_up.as_ref()?)));
     if let Some((subject, share, (next, of_next))) = share {
+        // Of calls that make data safe, how fast the data came is told all the same.
+        let row = report.results.iter().find(|row| part.bytes_per_second.is_none() && row.name() == *next);
+        let moved = row.and_then(|row| row.bytes_per_second).map(|rate| format!(" with {}", bandwidth(rate)));
         text.push(format!(
-            "This is of {} ({} of the time, {next} {}).",
+            "This is of {} ({} of the time, {next} {}{}).",
             subject.name,
             percent(round(share)),
-            percent(round(*of_next))
+            percent(round(*of_next)),
+            moved.unwrap_or_default()
         ));
     }
     text.join(" ")

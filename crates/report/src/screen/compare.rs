@@ -63,6 +63,9 @@ impl CompareAnswer<'_> {
             let text = format!("{}{tail}.", words::comparison::headline(found));
             answer(&mut canvas, words::comparison::outcome(found), judged, &text);
             canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
+            if let Some(text) = words::comparison::medians_apart(found) {
+                canvas.said(" ", Tone::Strong, &text, 2);
+            }
         }
         self.largest(&mut canvas);
         self.sides(&mut canvas);
@@ -96,7 +99,12 @@ impl CompareAnswer<'_> {
         }
         for (side, arm) in SIDES.iter().zip(arms) {
             if let Some(first) = arm.against.first() {
-                canvas.said(" ", Tone::Faint, &format!("{side}: {}", words::finding(first)), 3);
+                canvas.said(
+                    " ",
+                    Tone::Faint,
+                    &format!("{side}: {}", words::finding_in_short(first, "value")),
+                    3,
+                );
             }
         }
     }
@@ -177,6 +185,9 @@ impl CompareAnswer<'_> {
         }
         let footnote = "ratio: new over baseline, each quantile by itself, with its 95% interval";
         canvas.said(" ", Tone::Faint, footnote, 2);
+        if rated.iter().any(|at| rate_says_otherwise(shown[*at])) {
+            canvas.said(" ", Tone::Faint, RATE_SAYS_OTHERWISE, 2);
+        }
         other_work(canvas, shown);
         let left = every().count() - shown.len();
         if left > 0 {
@@ -210,6 +221,19 @@ fn other_work(canvas: &mut Canvas, rows: &[&RowRatio]) {
 
 /// Behind the name of what is not the same work in both runs.
 const OTHER_WORK: &str = "*";
+
+/// Why operations a second do not follow how long one of them takes.
+const RATE_SAYS_OTHERWISE: &str =
+    "ops/s is over the whole block: how many are in flight, slow operations and all between them move it too";
+
+/// Whether the rate of a row did not change as its median did.
+fn rate_says_otherwise(row: &RowRatio) -> bool {
+    /// How far the product of both ratios is from 1.
+    const APART: f64 = 1.25;
+    let is_same = row.other_work.is_empty() && row.operations_per_second.is_some();
+    let product = row.rate.filter(|_| is_same).map(|rate| rate * row.p50.value);
+    product.is_some_and(|product| product > APART || product * APART < 1.0)
+}
 
 /// The rows whose rates are told: the reads and writes with the most time, at most one block of them; else the first row.
 fn rated(rows: &[&RowRatio]) -> Vec<usize> {

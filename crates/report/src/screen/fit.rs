@@ -57,8 +57,9 @@ fn whole(period: f64) -> String {
 pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
     let plain = |value: f64| three(value);
     let show: Show = if seconds { &time } else { &plain };
-    let notes = law::notes(found, what, show).into_iter().map(|note| format!(" ⚠ {note}"));
-    law::verdict(found, what, show).2 + &notes.collect::<String>()
+    let notes: String = law::notes(found, what, show).into_iter().map(|note| format!(" ⚠ {note}")).collect();
+    let (sign, _, text) = law::verdict(found, what, show);
+    if notes.is_empty() { format!("{text} {sign}") } else { text + &notes }
 }
 
 impl FitAnswer<'_> {
@@ -116,7 +117,7 @@ impl FitAnswer<'_> {
             let text = format!("{are_they} --model gpd fits those beyond a threshold.");
             canvas.said("→", Tone::Caution, &text, 2);
         }
-        for advice in words::verdict::advice(found).iter().take(MOST_ADVICE) {
+        for advice in words::verdict::advice(found, self.what).iter().take(MOST_ADVICE) {
             canvas.said("→", Tone::Caution, advice, 2);
         }
         canvas.line("All tables: -v");

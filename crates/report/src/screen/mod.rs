@@ -58,6 +58,9 @@ pub struct WrittenFiles<'a> {
     pub page: Option<&'a str>,
 }
 
+/// What one line says where the slowest hundredth was slow for want of a processor.
+const OF_WAIT: &str = "slowest 1%: CPU wait";
+
 impl Report {
     /// The answer in at most 24 lines: what ran and how it went, throughput, typical and slow, whether to trust it, what
     /// slowed it, which rank stands out, what to do next, files.
@@ -122,9 +125,11 @@ impl Report {
                 let told = told.map_or("⚠".to_owned(), |told| format!("{told};"));
                 format!(" {told} {memory}")
             }
-            (AnswerSign::Good, None) => {
-                trust::in_short(self).map_or(String::new(), |told| format!(" {told}"))
-            }
+            (AnswerSign::Good, None) => match (trust::in_short(self), trust::waited(self)) {
+                (Some(told), Some(_)) if told.starts_with('⚠') => format!(" {told}; {OF_WAIT}"),
+                (_, Some(_)) => format!(" ⚠ {OF_WAIT}"),
+                (told, None) => told.map_or(String::new(), |told| format!(" {told}")),
+            },
             (other, _) => format!(" {}", other.mark()),
         };
         format!("{title}: {}{sign}\n", parts.join(", "))
@@ -165,6 +170,9 @@ impl Report {
     /// What stands above the table; `in_table`: that has the interval of p99.
     fn head(&self, canvas: &mut Canvas, in_table: bool) {
         let sign = self.said_first(canvas);
+        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self)) {
+            canvas.said("⚠", Tone::Caution, &text, 2);
+        }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             // No law gives a tick to a run that did not do what it was asked to.
             let (mark, tone) = match (sign, tone) {

@@ -29,6 +29,8 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
             words(&["report", &file, "-v"])
         }
         Some(_) => words(&["fit", &file]),
+        // The row that took the most time need not be one that the program shows.
+        None if report.answer.is_some() => words(&["report", &file, "-v"]),
         None => match busiest(report) {
             Some(name) if name.starts_with('-') => words(&["fit", &file, &format!("--of={name}")]),
             Some(name) => words(&["fit", &file, "--of", &name]),

@@ -78,8 +78,24 @@ pub(super) fn trend(found: Option<&Steadiness>) -> String {
     }
 }
 
-/// What slowed the slowest hundredth, of the operation that the screen is about, or where it cost most.
-pub(super) fn slow(report: &Report) -> Option<String> {
+/// What is said above the table where the slowest hundredth was slow for want of a processor.
+pub(super) fn waited(report: &Report) -> Option<String> {
+    /// The share of the excess that tells more of the load of the processors than of what was measured.
+    const MOSTLY: f64 = 0.5;
+    // A table of many operations is not about one of them.
+    answer::slow_operation(report).filter(|_| report.answer.is_none())?;
+    let one = slowest(report).filter(|one| one.watched)?;
+    let wait = samples::ExcessPart::RunQueue.name();
+    let (_, share) = one.shares.iter().find(|(cause, share)| cause == wait && *share > MOSTLY)?;
+    Some(format!(
+        "CPU wait is {:.0}% of what made the slowest 1% of {} slow: p99 tells how busy the processors were.",
+        100.0 * share,
+        one.operation
+    ))
+}
+
+/// The operation whose slowest hundredth is told: that which the screen is about, or where it cost most.
+fn slowest(report: &Report) -> Option<&Slowness> {
     let of = answer::slow_operation(report);
     let is_it = |one: &&Slowness| {
         of.is_some_and(|row| {
@@ -87,12 +103,18 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         })
     };
     let excess = |a: &&Slowness, b: &&Slowness| a.excess_s.total_cmp(&b.excess_s);
+    let about = report.causes.iter().filter(is_it).max_by(excess);
+    about.or_else(|| report.causes.iter().filter(|_| of.is_none()).max_by(excess))
+}
+
+/// What slowed the slowest hundredth, of the operation that the screen is about, or where it cost most.
+pub(super) fn slow(report: &Report) -> Option<String> {
+    let of = answer::slow_operation(report);
     let coverage = report.facts.coverage.as_ref();
     if coverage.is_some_and(|coverage| coverage.unwanted) {
         return Some(crate::causes::NOT_LOOKED_FOR.into());
     }
-    let about = report.causes.iter().filter(is_it).max_by(excess);
-    let one = about.or_else(|| report.causes.iter().filter(|_| of.is_none()).max_by(excess))?;
+    let one = slowest(report)?;
     if !one.watched {
         // A table of many operations is not about this one.
         return report.answer.is_none().then(|| crate::causes::NOT_WATCHED.into());
@@ -144,6 +166,34 @@ pub(super) fn rank(report: &Report) -> Option<String> {
 mod tests {
     use super::*;
     use crate::{ReportOptions, ScreenOptions, WrittenFiles, build};
+
+    #[test]
+    fn a_tail_of_waits_for_a_processor_is_told_above_the_table() {
+        let mut run = samples::example::parallel_write(1, 400, 7);
+        let said = |run: &samples::Run| {
+            let report = build(run, &ReportOptions::default());
+            let screen = report.first_screen(
+                WrittenFiles { run: Some("run.parquet"), page: None },
+                ScreenOptions { width: 120, colour: false },
+            );
+            (screen, report.one_line())
+        };
+        // Each waited a little: nothing that makes the slow ones slow.
+        run.samples.iter_mut().for_each(|sample| sample.queue_ns = 1);
+        let (screen, line) = said(&run);
+        assert!(
+            !screen.contains("how busy the processors were") && !line.contains("CPU wait"),
+            "{screen}{line}"
+        );
+        for sample in &mut run.samples {
+            sample.queue_ns = sample.duration_ps.saturating_sub(1_000_000_000) / 1000;
+        }
+        let (screen, line) = said(&run);
+        let lines: Vec<&str> = screen.lines().collect();
+        let at = |part: &str| lines.iter().position(|line| line.contains(part)).expect(part);
+        assert!(at("⚠ CPU wait is ") < at("p50"), "{screen}");
+        assert!(line.contains("slowest 1%: CPU wait"), "{line}");
+    }
 
     #[test]
     fn the_median_without_the_wait_for_a_processor_stands_beside_the_causes() {

@@ -127,6 +127,7 @@ pub(crate) fn other_work_words(what: OtherWork) -> &'static str {
         OtherWork::Ranks => "other ranks",
         OtherWork::Sizes => "other sizes",
         OtherWork::Depth => "another depth reached",
+        OtherWork::AskedDepth => "another depth",
         OtherWork::Rate => "another rate",
     }
 }
@@ -268,6 +269,22 @@ pub fn trusted(found: &Comparison) -> String {
     }
 }
 
+/// What is said where the medians, which are shown too, are on the other side of 1 than the answer.
+pub(crate) fn medians_apart(found: &Comparison) -> Option<String> {
+    let Headline { value, interval, by, .. } = found.headline();
+    let medians = found.median_ratio();
+    let is_apart = !found.identical
+        && !interval.contains(1.0)
+        && by != Basis::Medians
+        && (medians.value - 1.0) * (value - 1.0) < 0.0
+        && three(medians.value) != three(1.0);
+    let shown = medians.lower.unwrap_or(0.0) > 1.0 || medians.upper.unwrap_or(f64::INFINITY) < 1.0;
+    is_apart.then(|| match shown {
+        true => format!("The medians alone point the other way: {}.", ratio(&medians)),
+        false => format!("The medians alone do not tell the sides apart: {}.", ratio(&medians)),
+    })
+}
+
 /// Advice, one sentence each.
 pub fn advice(found: &Comparison) -> Vec<String> {
     let sentence = |advice: &ComparisonAdvice| {
@@ -286,8 +303,29 @@ pub fn advice(found: &Comparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use tail::congestion::{CompareOptions, compare};
-    use tail::{Gev, Xoshiro};
+    use tail::congestion::{CompareOptions, Estimate, compare};
+    use tail::{Gev, Interval, Xoshiro};
+
+    #[test]
+    fn medians_on_the_other_side_of_one_are_told_and_others_are_not() {
+        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let [quiet, new] = [(1, 1.0), (2, 1.2)].map(|(seed, factor)| {
+            let mut random = Xoshiro::new(seed);
+            (0..200).map(|_| factor * law.sample(&mut random)).collect::<Vec<_>>()
+        });
+        let mut found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+        assert_eq!(super::medians_apart(&found), None);
+        let mut with = |value: f64, lower: f64, upper: f64| {
+            found.robust.median_ratio = Estimate { value, interval: Interval::new(lower, upper, 0.95) };
+            super::medians_apart(&found).unwrap_or_default()
+        };
+        assert_eq!(
+            with(0.98, 0.95, 1.01),
+            "The medians alone do not tell the sides apart: 0.980 (0.950–1.01)."
+        );
+        assert_eq!(with(0.9, 0.85, 0.95), "The medians alone point the other way: 0.900 (0.850–0.950).");
+        assert_eq!(with(1.02, 0.95, 1.1), "");
+    }
 
     #[test]
     fn the_same_law_shows_no_difference() {

@@ -62,9 +62,9 @@ pub(crate) fn finding_in_short(found: &TestFinding, what: &str) -> String {
         }
         TestFinding::Trend { tau, interquartile_ranges } => {
             let direction = if *tau > 0.0 { "up" } else { "down" };
-            let by = interquartile_ranges
-                .filter(|ranges| *ranges >= 0.05)
-                .map_or(String::new(), |ranges| format!(", by about {ranges:.1} interquartile ranges"));
+            let by = interquartile_ranges.filter(|ranges| *ranges >= 0.05).map_or(String::new(), |ranges| {
+                format!(", by about {ranges:.1} times the width of the middle half")
+            });
             format!("the level drifts {direction} over the run{by}")
         }
         TestFinding::SlowPatterned { slow } => match slow.spacing {

@@ -80,7 +80,7 @@ pub fn text(of: &Interleaving) -> String {
         let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { continue };
         let gap = " ".repeat(widest.saturating_sub(crate::table::width(&arm.what)));
         text += &format!(
-            "  {letter}  {}{gap}  {} (fastest {}, slowest {}; {} runs)\n",
+            "  {letter}  {}{gap}  median {} (fastest {}, slowest {}; {} runs)\n",
             arm.what,
             duration(crate::quantile(&sorted, 0.5)),
             duration(*least),
@@ -107,7 +107,25 @@ pub fn text(of: &Interleaving) -> String {
         }
         Some(_) => {}
     }
+    if let Some(apart) = medians_apart(of) {
+        text += &format!(
+            "  The medians over all runs point the other way (B over A: {apart}): the factor compares runs of the same block only.\n"
+        );
+    }
     text
+}
+
+/// The ratio of the medians over all runs, where it and the factor are on different sides of 1.
+fn medians_apart(of: &Interleaving) -> Option<String> {
+    let [a, b] = of.arms.each_ref().map(|arm| {
+        let mut sorted = arm.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        (!sorted.is_empty()).then(|| crate::quantile(&sorted, 0.5))
+    });
+    let ratio = b? / a?;
+    let told = of.look?.ratio;
+    ((ratio - 1.0) * (told - 1.0) < 0.0 && factor(ratio) != factor(1.0) && factor(told) != factor(1.0))
+        .then(|| factor(ratio))
 }
 
 /// How much time would decide it, as an option that can be typed.
@@ -173,6 +191,32 @@ mod tests {
         let value = "wall time".into();
         let arms = [arm("a"), arm("b")];
         text(&Interleaving { value, arms, margin: 0.01, look, blocks, elapsed, out_of_time: true })
+    }
+
+    #[test]
+    fn medians_that_point_the_other_way_are_told() {
+        let told = |b: f64| {
+            let look = Look {
+                blocks: 8,
+                ratio: 1.04,
+                interval: Interval::new(0.99, 1.09, 0.9858),
+                p: 0.2,
+                decision: Decision::Open,
+            };
+            let arm = |seconds: f64| ArmSummary { what: "x".into(), seconds: vec![seconds; 16] };
+            let (value, arms) = ("wall time".into(), [arm(1.0), arm(b)]);
+            text(&Interleaving {
+                value,
+                arms,
+                margin: 0.01,
+                look: Some(look),
+                blocks: 8,
+                elapsed: 9.0,
+                out_of_time: false,
+            })
+        };
+        assert!(told(0.98).contains("point the other way (B over A: 0.980)"), "{}", told(0.98));
+        assert!(!told(1.02).contains("the other way"), "{}", told(1.02));
     }
 
     #[test]

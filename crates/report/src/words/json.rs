@@ -65,7 +65,7 @@ impl Worded for Assessment {
         let verdict = &mut json["verdict"];
         verdict["text"] = super::verdict::text(self).into();
         verdict["findings"] = super::verdict::findings(self).into();
-        verdict["advice"] = super::verdict::advice(self).into();
+        verdict["advice"] = super::verdict::advice(self, "value").into();
         // Numbers of earlier versions that were equivalent to a p-value; their keys remain.
         verdict["runs_needed"] = Vec::<Value>::new().into();
         for rival in json["alternatives"].as_array_mut().into_iter().flatten() {
@@ -91,11 +91,16 @@ impl Worded for Comparison {
     fn word(&self, json: &mut Value) {
         json["text"] = super::comparison::text(self).into();
         json["advice"] = super::comparison::advice(self).into();
-        json["headline"] = serde_json::to_value(self.headline()).unwrap_or_default();
         json["negligible"] = self.is_negligible().into();
-        // Without a law its fields are there, and null.
-        for key in BY_LAW.iter().filter(|_| self.law.is_none()) {
-            json[*key] = Value::Null;
+        // One number has the name of the factor: that which is quoted, and which `--fail-if 'factor > 1.05'` asks.
+        let by_fit: serde_json::Map<String, Value> =
+            BY_LAW.into_iter().map(|key| (key.to_owned(), json[key].take())).collect();
+        let headline = serde_json::to_value(self.headline()).unwrap_or_default();
+        json["factor"] = headline.clone();
+        json["headline"] = headline;
+        json["gev"] = if self.law.is_some() { by_fit.into() } else { Value::Null };
+        if let Some(fields) = json.as_object_mut() {
+            BY_LAW.iter().filter(|key| **key != "factor").for_each(|key| drop(fields.remove(*key)));
         }
         for (key, arm) in [("quiet", &self.quiet), ("new", &self.new)] {
             json[key]["against"] = arm.against.iter().map(super::finding).collect();

@@ -253,17 +253,23 @@ fn beside_the_median(value: f64, found: &Assessment) -> String {
     }
 }
 
-/// Advice, one sentence each; may be empty.
-pub fn advice(found: &Assessment) -> Vec<String> {
+/// Advice, one sentence each; may be empty. `what` is what one of the values is called: `value`, `step`, `block`.
+pub fn advice(found: &Assessment, what: &str) -> Vec<String> {
     /// Fewer make no ten blocks of several values each.
     const FEWEST_FOR_BLOCKS: usize = 50;
     let can_be_followed =
         |advice: &&Advice| !matches!(advice, Advice::SpaceRuns { .. }) || found.n >= FEWEST_FOR_BLOCKS;
-    found.verdict.advice.iter().filter(can_be_followed).map(one_advice).collect()
+    found.verdict.advice.iter().filter(can_be_followed).map(|advice| one_advice(advice, what)).collect()
 }
 
-fn one_advice(advice: &Advice) -> String {
+/// What one of several values together is called.
+const BLOCK: &str = "block";
+
+fn one_advice(advice: &Advice, what: &str) -> String {
     match advice {
+        Advice::SpaceRuns { .. } if what == BLOCK => {
+            "Neighbouring blocks still depend on each other: try longer ones, with a larger `--block`.".into()
+        }
         Advice::SpaceRuns { error_factor: None } => {
             "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N."
                 .into()
@@ -275,7 +281,7 @@ fn one_advice(advice: &Advice) -> String {
             )
         }
         Advice::FindPeriod { lag } => format!(
-            "Find what comes back after every {lag} values: parts that take turns (`--by`), a timer, a cache that fills."
+            "Find what comes back after every {lag} {what}s: parts that take turns (`--by`), a timer, a cache that fills."
         ),
         Advice::DiscardWarmUp => {
             "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing load."
@@ -290,15 +296,15 @@ fn one_advice(advice: &Advice) -> String {
                 .into()
         }
         Advice::ExplainSlowValues { period: Some(period) } => format!(
-            "Look for what happens every {period} values (a flush, a timer, another job), and fit the values with \
+            "Look for what happens every {period} {what}s (a flush, a timer, another job), and fit the values with \
              it and those without on their own."
         ),
         Advice::ExplainSlowValues { period: None } => {
             "Look at when the slow values come, and find what makes them cluster or come so evenly.".into()
         }
         Advice::MeasureMore { runs } => match runs {
-            1 => "Measure at least 1 more value.".into(),
-            runs => format!("Measure at least {runs} more values."),
+            1 => format!("Measure at least 1 more {what}."),
+            runs => format!("Measure at least {runs} more {what}s."),
         },
         Advice::VaryParts => {
             "If each value is the slowest of several parallel parts, measure with other numbers of parts, too: one \
@@ -345,7 +351,7 @@ mod tests {
     #[test]
     fn advice_on_neighbours_names_an_option_that_there_is() {
         for error_factor in [None, Some(20.5)] {
-            let text = one_advice(&Advice::SpaceRuns { error_factor });
+            let text = one_advice(&Advice::SpaceRuns { error_factor }, "value");
             assert!(text.contains("`lastrank fit --block N`"), "{text}");
             assert!(!text.contains("further apart") && !text.contains("multiply"), "{text}");
         }

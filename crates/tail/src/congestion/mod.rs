@@ -3,7 +3,7 @@
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
 //! Whether the samples differ at all is tested by ranks, for any law and for values that depend on each other. Of pairs
-//! of samples of one law, the complete answer finds a difference in a share of 1 - level. Schema `lastrank.compare/1`.
+//! of samples of one law, the complete answer finds a difference in a share of 1 - level. Schema `lastrank.compare/2`.
 //! Interleave quiet and new runs (ABAB): otherwise a drift counts as congestion.
 
 mod answer;
@@ -34,7 +34,7 @@ use crate::{Dropped, Error, Gev, Interval, Series, argument};
 use likelihood::TwoSamples;
 
 /// The schema of [`Comparison`] as JSON.
-pub const SCHEMA: &str = "lastrank.compare/1";
+pub const SCHEMA: &str = "lastrank.compare/2";
 
 /// Options of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -119,7 +119,7 @@ pub enum ComparisonAdvice {
 /// The answer: k and everything that speaks for or against it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Comparison {
-    /// `lastrank.compare/1`.
+    /// `lastrank.compare/2`.
     pub schema: String,
     /// The quiet sample.
     pub quiet: Arm,

@@ -5,6 +5,7 @@ mod markdown;
 mod several;
 mod sides;
 mod single;
+mod unlike;
 
 use std::path::{Path, PathBuf};
 
@@ -159,10 +160,7 @@ fn samples(
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<Compared> {
     let unsound = values::unsound([quiet, new]);
-    let mut rows = quiet.rows.as_ref().zip(new.rows.as_ref()).map(|(old, new)| RowRatios {
-        subject: quiet.subject.as_ref().map(|subject| subject.name.clone()),
-        ..results::compare_rows(old, new)
-    });
+    let mut rows = unlike::rows(quiet, new);
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
     let found = compare_series([&quiet.series(), &new.series()], &options)
         .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
@@ -179,7 +177,7 @@ fn samples(
         let mut object = words::json(&found)?;
         add_source(&mut object, quiet, new, warnings);
         soundness::add_unsound(&mut object, &unsound);
-        object["unlike_settings"] = json!(unlike(quiet, new));
+        object["unlike_settings"] = json!(unlike::settings(quiet, new));
         let other_work = words::comparison::of_other_work(rows.as_ref()).map(|text| format!("{text}."));
         if let Some(text) = &other_work {
             object["code"] = OTHER_WORK.into();
@@ -196,7 +194,7 @@ fn samples(
     } else if args.one_line {
         output::print_whole(&in_one_line([quiet, new], rows.as_ref(), &found))?;
     } else {
-        let unlike = unlike(quiet, new);
+        let unlike = unlike::settings(quiet, new);
         let answer = CompareAnswer {
             names: [&quiet.name, &new.name],
             seconds: quiet.seconds,
@@ -233,7 +231,7 @@ fn in_one_line([quiet, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Com
         return format!("{wrong} ✖\n");
     }
     let (outcome, answer) = words::comparison::answer(rows, found);
-    let sign = match (outcome, unlike(quiet, new).as_slice()) {
+    let sign = match (outcome, unlike::settings(quiet, new).as_slice()) {
         (_, [old, other]) => format!("⚠ set unlike: baseline {old}; new {other}"),
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
@@ -247,17 +245,6 @@ struct Compared {
     lower: f64,
     /// Of runs of other work: why their times are no comparison of systems.
     other_work: Option<String>,
-}
-
-/// In which settings two runs differ, each side in its own words; empty where they do not.
-fn unlike(quiet: &Values, new: &Values) -> Vec<String> {
-    let Some((old, new)) = quiet.facts.as_ref().zip(new.facts.as_ref()) else { return Vec::new() };
-    let found = results::differing_settings(&[old, new]);
-    let words = |one: &Vec<String>| match one.is_empty() {
-        true => "as the program has it".to_owned(),
-        false => one.join(", "),
-    };
-    if found.iter().all(Vec::is_empty) { Vec::new() } else { found.iter().map(words).collect() }
 }
 
 /// Judge each of a few new runs alone; the smallest lower end of k.

@@ -54,7 +54,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         .map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
     let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
     warnings.extend([&quiet, &new].into_iter().filter_map(|side| side.limit.clone()));
-    if let [old, other] = super::unlike(&quiet, &new).as_slice() {
+    if let [old, other] = super::unlike::settings(&quiet, &new).as_slice() {
         warnings.push(format!(
             "The runs were set unlike: baseline {old}; new {other}. Differences may come from that"
         ));
@@ -76,6 +76,12 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         _ => found.ratio.interval.lower,
     };
     if args.json {
+        let headline = json!({
+            "value": found.ratio.value,
+            "interval": found.ratio.interval,
+            "by_law": false,
+            "by": "runs",
+        });
         let mut object = json!({
             "schema": SCHEMA,
             "source": {"quiet": quiet.name, "new": new.name, "unit": "s"},
@@ -84,12 +90,8 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             "means": found.means,
             "between_runs": found.between_runs,
             "p": found.p,
-            "headline": {
-                "value": found.ratio.value,
-                "interval": found.ratio.interval,
-                "by_law": false,
-                "by": "runs",
-            },
+            "factor": headline,
+            "headline": headline,
             "negligible": found.is_negligible(),
             "code": found.code,
             "text": format!("{}.", words::comparison::of_runs(&found).1),

@@ -59,7 +59,7 @@ const COLUMNS: [&str; 17] = [
 pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
     let mut out = csv::WriterBuilder::new().has_headers(false).from_writer(out);
     let warm_up = WarmUp::of(&run.facts);
-    out.write_record(COLUMNS.iter().copied().chain(warm_up.as_ref().map(|_| "warm_up")))?;
+    out.write_record(COLUMNS.iter().copied().chain(warm_up.as_ref().map(|_| "warm_up"))).map_err(said)?;
     let unknown = Site::default();
     let mut iterations = HashMap::<(u32, u32), u64>::new();
     for sample in &run.samples {
@@ -84,8 +84,17 @@ pub fn write(run: &Run, out: &mut dyn Write) -> io::Result<()> {
             queue_ns: sample.queue_ns,
             blocked_ns: sample.blocked_ns,
             warm_up: warm_up.as_ref().map(|warm_up| u8::from(!warm_up.keeps(site.kind, &mut sample.clone()))),
-        })?;
+        })
+        .map_err(said)?;
         *iteration += 1;
     }
     out.flush()
+}
+
+/// What the operating system said, as it said it: whether there was room is told by its kind.
+fn said(error: csv::Error) -> io::Error {
+    match error.into_kind() {
+        csv::ErrorKind::Io(error) => error,
+        other => io::Error::other(format!("{other:?}")),
+    }
 }

@@ -80,7 +80,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
 /// What may be done with the values, or why nothing may: in a line.
 fn one_line(found: &FitResult) -> anyhow::Result<String> {
     if let Some(wrong) = unsound::headline(&found.values.unsound) {
-        return Ok(wrong);
+        return Ok(format!("{wrong} ✖"));
     }
     let (Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _)) = &found.fitted else {
         bail!("-q is for distributions that have a verdict, gev and gumbel; leave it out to see the fit");

@@ -303,7 +303,13 @@ impl Fitted {
             Value::Object(pairs.map(|(name, interval)| (name.to_string(), json!(interval))).collect())
         };
         Ok(match self {
-            Fitted::Gev(found) => words::json(found.as_ref())?,
+            Fitted::Gev(found) => {
+                let mut object = words::json(found.as_ref())?;
+                if sample.blocks.as_ref().is_some_and(|blocks| !blocks.steps) {
+                    object["verdict"]["advice"] = words::verdict::advice(found, "block").into();
+                }
+                object
+            }
             Fitted::Gumbel(found, gumbel) => {
                 let mut object = words::json(found.as_ref())?;
                 object["return_levels"] = serde_json::to_value(&gumbel.return_levels)?;

@@ -73,6 +73,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     let taken =
         |file: &Field, numbers: &[Field]| file.width() + numbers.iter().map(Field::width).sum::<usize>();
     let mut words = Field::new("<note", runs.iter().zip(&all).map(|(run, row)| said(run, row)));
+    let said: Vec<String> = words.cells.clone();
     let has_words = words.cells.iter().any(|cell| !cell.is_empty());
     let least = if has_words { FEWEST } else { 0 };
     // The throughput follows from the rate.
@@ -113,7 +114,27 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     for at in 0..runs.len() {
         table.push(false, columns.iter().map(|one| one.cells[at].clone()));
     }
-    Some(table.in_whole_lines() + &what_is_missing(&left_out, is_whole, room))
+    let shown = columns.iter().find(|one| one.head == "<note").map_or(&[][..], |one| &one.cells);
+    let wrong = wrong_in_whole(&all, (&said, shown), room);
+    Some(table.in_whole_lines() + &wrong + &what_is_missing(&left_out, is_whole, room))
+}
+
+/// Below the table: what went wrong in runs whose note has no room for it, a line each.
+fn wrong_in_whole(all: &[[String; 10]], (said, shown): (&[String], &[String]), room: usize) -> String {
+    /// More are a matter of -v.
+    const MOST: usize = 8;
+    let is_cut = |at: &usize| said[*at].starts_with('✖') && shown.get(*at) != Some(&said[*at]);
+    let mut cut_off = (0..said.len()).filter(is_cut);
+    let line = |at: usize| {
+        let text = said[at].trim_start_matches('✖').trim_start();
+        format!("  {}\n", cut(&format!("✖ {}: {text}", all[at][0]), room.saturating_sub(2)))
+    };
+    let mut text: String = cut_off.by_ref().take(MOST).map(line).collect();
+    let more = cut_off.count();
+    if more > 0 {
+        text += &format!("  ✖ and {more} more: -v\n");
+    }
+    text
 }
 
 /// The line below: which columns found no room and how they are seen, or that cells were cut.

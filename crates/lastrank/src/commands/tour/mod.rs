@@ -103,12 +103,48 @@ fn places(args: &TryArgs) -> anyhow::Result<(Option<PathBuf>, Option<PathBuf>)> 
 fn warnings(before: &MachineFacts, after: &MachineFacts, found: &TourFacts) -> Vec<Warning> {
     let judged = MachineFacts { clock: Some(found.clock.clone()), ..before.clone() };
     let findings = machine::judge(&judged).into_iter();
-    let mut all: Vec<Warning> =
-        findings.filter(|one| one.severity > machine::Severity::Note).map(Warning::from).collect();
+    // What limits a number that is shown is told before what may.
+    let mut all: Vec<Warning> = few_values(found).into_iter().chain(mostly_waited(found)).collect();
+    all.extend(findings.filter(|one| one.severity > machine::Severity::Note).map(Warning::from));
     all.extend(machine::compare(before, after));
     all.extend(shared_processor(found));
     all.extend(single_against_many(found));
     all
+}
+
+/// Rungs that could be timed a few times only: their median is hardly more than one value.
+fn few_values(found: &TourFacts) -> Option<Warning> {
+    const FEW: usize = 20;
+    let few = found.rungs.iter().filter(|rung| rung.n < FEW && rung.headline_ps > 0.0);
+    let all: Vec<String> = few.map(|rung| format!("{} ({})", rung.name, rung.n)).collect();
+    (!all.is_empty()).then(|| Warning {
+        code: "few-values".into(),
+        text: format!("timed a few times only, so that no time of it is typical: {}", all.join(", ")),
+        advice: "give it more time (--limit), or try again on a quieter machine".into(),
+    })
+}
+
+/// Rungs whose typical time is in good part a wait for a processor.
+fn mostly_waited(found: &TourFacts) -> Option<Warning> {
+    const TIMES: f64 = 1.5;
+    let told = |rung: &RungFacts| {
+        let less = rung.corrected.as_ref()?.median_ps;
+        let waited = less > 0.0 && rung.raw.median_ps > TIMES * less;
+        waited.then(|| {
+            format!(
+                "{} {} of {}",
+                rung.name,
+                units::duration(less * 1e-12),
+                units::duration(rung.raw.median_ps * 1e-12)
+            )
+        })
+    };
+    let all: Vec<String> = found.rungs.iter().filter_map(told).collect();
+    (!all.is_empty()).then(|| Warning {
+        code: "typical-wait".into(),
+        text: format!("typical times are in part a wait for a processor; without it: {}", all.join(", ")),
+        advice: "try again on a quieter machine".into(),
+    })
 }
 
 /// That the quietest processor was not there for the measurement alone.
@@ -167,4 +203,32 @@ fn as_run(machine: &MachineFacts, found: &Tour, started: SystemTime, warnings: V
         ..Facts::default()
     };
     Run { facts, sites, samples }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use samples::RungQuantiles;
+
+    #[test]
+    fn typical_times_of_few_values_and_of_waits_are_named() {
+        let of = |median_ps: f64| RungQuantiles { median_ps, ..RungQuantiles::default() };
+        let rung = |name: &str, n: usize, less: Option<f64>| RungFacts {
+            name: name.into(),
+            n,
+            headline_ps: 26e6,
+            raw: of(26e6),
+            corrected: less.map(of),
+            ..RungFacts::default()
+        };
+        let rungs = vec![rung("fork", 1, None), rung("stat", 20, Some(1e6)), rung("pipe", 900, Some(25e6))];
+        let found = TourFacts { rungs, ..TourFacts::default() };
+        let [few, waited] =
+            [few_values(&found), mostly_waited(&found)].map(|one| one.expect("a warning").text);
+        assert_eq!(few, "timed a few times only, so that no time of it is typical: fork (1)");
+        assert_eq!(
+            waited,
+            "typical times are in part a wait for a processor; without it: stat 1.00 µs of 26.0 µs"
+        );
+    }
 }
