@@ -101,7 +101,8 @@ fn a_job_that_is_to_be_steady_ends_by_its_rule() {
         ("ss=iops:5%\n", "ss_dur"),
         ("ss_dur=30s\n", "ss_dur goes with ss"),
         ("ss=iops:5%\nss_dur=2s\n", "at least 3s"),
-        ("ss=lat:5%\nss_dur=30s\n", "a criterion and its limit"),
+        ("ss=median:5%\nss_dur=30s\n", "a criterion and its limit"),
+        ("ss=lat:5%\nss_dur=30s\nss_interval=20\n", "at least 1min"),
         ("ss=iops:5%\nss_dur=30s\n[b]\nrw=read\nsize=1m\n", "a file of its own"),
     ] {
         let why = program(rest).expect_err(rest).to_string();

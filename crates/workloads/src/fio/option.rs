@@ -80,7 +80,7 @@ pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes)
         | "startdelay" => {
             one.set_extent(job, name)?;
         }
-        "ss" | "ss_dur" | "ss_ramp" => one.set_steady(job, name)?,
+        "ss" | "ss_dur" | "ss_ramp" | "ss_interval" => one.set_steady(job, name)?,
         "rate" | "rate_iops" | "rate_process" | "thinktime" | "thinktime_blocks" => {
             one.set_pace(job, name)?
         }
@@ -288,6 +288,7 @@ impl Setting<'_> {
         match name {
             "ss" => job.steady.criterion = Some(Criterion::of(self.value).map_err(|want| self.bad(want))?),
             "ss_dur" => job.steady.window = self.time(SECOND)?,
+            "ss_interval" => job.steady.interval = self.time(SECOND)?,
             _ => job.steady.after = self.time(SECOND)?,
         }
         Ok(())
