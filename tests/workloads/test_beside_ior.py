@@ -186,6 +186,36 @@ def named(calls: list[Call]) -> list[Call]:
     return [plain(call) for call in calls if not (call.name in OPENS and "O_PATH" in call.words)]
 
 
+def rows(text: str) -> dict[str, list[int]]:
+    """How many words the lines of results have, by their first word; those of mdtest by their operation."""
+    found: dict[str, list[int]] = {}
+    for line in text.splitlines():
+        if re.match(r"(access|write|read|Operation) +[^: ]", line):
+            found.setdefault(line.split()[0], []).append(len(line.split()))
+        elif line.startswith("   ") and (parts := re.match(r" +(.*?) +[0-9-]", line)):
+            found.setdefault(parts[1], []).append(len(line.split()))
+    return found
+
+
+@pytest.mark.parametrize(("tool", "command", "words"), [("ior", "ior", "-w -r -t 64k -b 256k -i 2"), ("mdtest", "meta", "-n 10 -i 2")])
+def test_results_in_the_lines_of_the_tool(program: Path, tmp_path: Path, tool: str, command: str, words: str) -> None:
+    line = [*words.split(), *(["-d", "tree"] if tool == "mdtest" else [])]
+    options = ["--ranks", "2", "--report", "none", "--no-causes", "--quiet"]
+    ours = subprocess.run([program, command, *line, *options, "--like", tool], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ours.returncode == 0, ours.stderr
+    other = subprocess.run([program, command, *line, "--like", "fio"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert other.returncode == 2 and f"--like {tool}" in other.stderr
+    if tool == "ior":
+        best = re.search(r"Max Write: ([0-9.]+) MiB/sec \(([0-9.]+) MB/sec\)", ours.stdout)
+        assert best and float(best[2]) == pytest.approx(float(best[1]) * 1.048576, rel=1e-4)
+        of_times = [float(one) for one in re.findall(r"^write +([0-9.]+) .* [01] *$", ours.stdout, re.M)[:2]]
+        assert max(of_times) == float(best[1])
+    present(tool)
+    (tmp_path / "theirs").mkdir()
+    theirs = subprocess.run(launched(tool, line, 2), cwd=tmp_path / "theirs", capture_output=True, text=True, check=True, env=os.environ | RANKS)
+    assert rows(ours.stdout) == rows(theirs.stdout)
+
+
 def test_verification_of_yesterdays_files_finds_a_changed_byte(program: Path, tmp_path: Path) -> None:
     def ior(words: str, status: int) -> str:
         done = subprocess.run([program, "ior", *words.split(), *OPTIONS], cwd=tmp_path, capture_output=True, text=True, check=False)
