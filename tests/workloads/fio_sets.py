@@ -106,6 +106,14 @@ rw=write / bsrange=4k-16k / size=4m
 rw=read / bssplit=4k/20:16k/80 / size=4m
 rw=randwrite / bssplit=4k/20:16k/30:64k/ / size=4m / norandommap / io_size=16m
 rw=randread / bssplit=4k/50:16k/50 / size=1m
+rw=randread / bssplit=4k/50:16k/50 / size=1m / loops=2
+rw=randwrite / bsrange=4k-16k / size=8m / end_fsync=1
+rw=randrw / bssplit=512/10:1k/5:2k/5:4k/60:8k/2:16k/4:32k/4:64k/10 / rwmixread=80 / size=4m
+rw=randread / bssplit=4k/30:8k/30:32k/40 / size=2m / io_size=5m
+rw=randread / bssplit=4k/30:8k/30:32k/40 / size=2m / io_size=512k
+rw=randread / bssplit=8k/50:12k/50 / size=2m
+rw=randread / bssplit=4k/50:16k/50 / size=1001k
+rw=randread / bssplit=4k/50:16k/50 / size=256k / time_based / runtime=1 / rate_iops=100
 rw=rw / bssplit=4k/50:16k/50 / size=4m
 rw=randread / bs=4k / size=1m / norandommap / io_size=8m
 rw=randread / bs=4k / size=1m / io_size=8m / random_distribution=zipf:1.2
@@ -143,6 +151,9 @@ FILES = {
     "two sizes, one file": "[w]\nfilename=shared.dat\nrw=write\nbs=64k\nsize=1m\n[r]\nstonewall\nfilename=shared.dat\nrw=read\nbs=64k\nsize=4m\n",
     "write, then read": "[global]\nbs=16k\nsize=512k\n[w]\nrw=write\nfilename=one.dat\nend_fsync=1\n[r]\nstonewall\nrw=randread\nfilename=one.dat\nnumjobs=2\n",
     "side by side": "[global]\nbs=16k\nsize=256k\n[a]\nrw=write\nnumjobs=2\n[b]\nrw=randread\n[c]\nrw=rw\nsize=1m\n",
+    "exit_what": "[global]\nbs=4k\nexitall\nexit_what=stonewall\n[short]\nrw=write\nsize=256k\n[long]\nnew_group\nrw=randread\nsize=1m\ntime_based\nruntime=4\nrate_iops=200\n[next]\nstonewall\nrw=write\nsize=512k\n",
+    "new_group with exitall": "[global]\nbs=4k\nexitall\n[short]\nrw=write\nsize=256k\n[long]\nnew_group\nrw=randread\nsize=1m\n",
+    "wait_for": "[global]\nthreads=1\nbs=16k\nsize=256k\n[w]\nrw=write\nnumjobs=2\n[x]\nrw=rw\nsize=1m\n[r]\nwait_for=w\nrw=read\nsize=512k\n[s]\nwait_for=r\nrw=write\nsize=128k\n",
     "globals between": "[global]\nbs=16k\nsize=256k\n[a]\nrw=write\n[global]\nbs=64k\n[b]\nstonewall\nrw=read\n",
 }
 

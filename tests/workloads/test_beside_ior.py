@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from workloads.traced import Call, Stream, of_lastrank, of_processes, trace
+from workloads.traced import OPENS, Call, Stream, of_lastrank, of_processes, trace
 
 IOR = """
 -w -r -t 64k -b 128k
@@ -149,7 +149,7 @@ def items(calls: list[Call], prefix: str) -> Counter:
     for call in calls:
         if call.result < 0 or prefix not in call.words:
             continue
-        if call.name == "openat":
+        if call.name in OPENS:
             found["creates" if "O_CREAT" in call.words else "opens"] += 1
         elif call.name in ("mkdir", "rmdir", "unlink", "rename", "fsync"):
             found[call.name] += 1
@@ -161,7 +161,7 @@ def items(calls: list[Call], prefix: str) -> Counter:
 @pytest.mark.parametrize("line", MDTEST)
 def test_mdtest_is_equal_or_refused(program: Path, tmp_path: Path, line: str) -> None:
     present("mdtest")
-    calls = "openat,mkdir,rmdir,unlink,unlinkat,rename,renameat,renameat2,mkdirat,fsync,read,write,pread64,pwrite64"
+    calls = "openat,openat2,mkdir,rmdir,unlink,unlinkat,rename,renameat,renameat2,mkdirat,fsync,read,write,pread64,pwrite64"
     words = line.split()
     mine, their_calls = trace([program, "meta", *words, "-d", "tree", "--ranks", "2", *OPTIONS], tmp_path, tmp_path / "ours.log", calls=calls)
     if "-W" in words:
@@ -180,10 +180,40 @@ def test_mdtest_is_equal_or_refused(program: Path, tmp_path: Path, line: str) ->
 def named(calls: list[Call]) -> list[Call]:
     """Calls by the name that they have without a descriptor of the directory, and without the looks of confinement."""
     def plain(call: Call) -> Call:
-        name = re.sub(r"at2?$", "", call.name) if call.name not in ("openat",) else call.name
+        name = call.name if call.name in OPENS else re.sub(r"at2?$", "", call.name)
         return Call(call.process, name, call.words, call.result)
 
-    return [plain(call) for call in calls if not (call.name == "openat" and "O_PATH" in call.words)]
+    return [plain(call) for call in calls if not (call.name in OPENS and "O_PATH" in call.words)]
+
+
+def rows(text: str) -> dict[str, list[int]]:
+    """How many words the lines of results have, by their first word; those of mdtest by their operation."""
+    found: dict[str, list[int]] = {}
+    for line in text.splitlines():
+        if re.match(r"(access|write|read|Operation) +[^: ]", line):
+            found.setdefault(line.split()[0], []).append(len(line.split()))
+        elif line.startswith("   ") and (parts := re.match(r" +(.*?) +[0-9-]", line)):
+            found.setdefault(parts[1], []).append(len(line.split()))
+    return found
+
+
+@pytest.mark.parametrize(("tool", "command", "words"), [("ior", "ior", "-w -r -t 64k -b 256k -i 2"), ("mdtest", "meta", "-n 10 -i 2")])
+def test_results_in_the_lines_of_the_tool(program: Path, tmp_path: Path, tool: str, command: str, words: str) -> None:
+    line = [*words.split(), *(["-d", "tree"] if tool == "mdtest" else [])]
+    options = ["--ranks", "2", "--report", "none", "--no-causes", "--quiet"]
+    ours = subprocess.run([program, command, *line, *options, "--like", tool], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ours.returncode == 0, ours.stderr
+    other = subprocess.run([program, command, *line, "--like", "fio"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert other.returncode == 2 and f"--like {tool}" in other.stderr
+    if tool == "ior":
+        best = re.search(r"Max Write: ([0-9.]+) MiB/sec \(([0-9.]+) MB/sec\)", ours.stdout)
+        assert best and float(best[2]) == pytest.approx(float(best[1]) * 1.048576, rel=1e-4)
+        of_times = [float(one) for one in re.findall(r"^write +([0-9.]+) .* [01] *$", ours.stdout, re.M)[:2]]
+        assert max(of_times) == float(best[1])
+    present(tool)
+    (tmp_path / "theirs").mkdir()
+    theirs = subprocess.run(launched(tool, line, 2), cwd=tmp_path / "theirs", capture_output=True, text=True, check=True, env=os.environ | RANKS)
+    assert rows(ours.stdout) == rows(theirs.stdout)
 
 
 def test_verification_of_yesterdays_files_finds_a_changed_byte(program: Path, tmp_path: Path) -> None:

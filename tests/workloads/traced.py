@@ -8,7 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-CALLS = "openat,close,read,write,pread64,pwrite64,lseek,fsync,fdatasync,unlink,rename,mkdir,rmdir,stat,newfstatat,io_submit,io_getevents,io_setup"
+CALLS = "openat,openat2,close,read,write,pread64,pwrite64,lseek,fsync,fdatasync,unlink,rename,mkdir,rmdir,stat,newfstatat,io_submit,io_getevents,io_setup"
+#: The calls that open a file: lastrank takes the second one where no link may be on the way.
+OPENS = ("openat", "openat2")
 LINE = re.compile(r"^(\d+) +(\w+)\((.*)$")
 RESUMED = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)$")
 DESCRIPTOR = re.compile(r"^\d+<([^>]*?)(?: ?\(deleted\))?>")
@@ -123,8 +125,8 @@ FLAGS = {"O_DIRECT", "O_SYNC", "O_DSYNC"}
 
 
 def _opened(call: Call, directory: Path) -> tuple[str, set[str]] | None:
-    """The file and the flags of a successful `openat` below the directory."""
-    found = re.match(r'^[^,]*, "?([^"]*)"?(?:\.\.\.)?, ([A-Z_|0-9]+)', call.words)
+    """The file and the flags of a successful `openat` or `openat2` below the directory."""
+    found = re.match(r'^[^,]*, "?([^"]*)"?(?:\.\.\.)?, (?:\{flags=)?([A-Z_|0-9]+)', call.words)
     path = re.search(r"= \d+<([^>]*)>$", call.words)
     if found is None or path is None or call.result < 0 or not path[1].startswith(str(directory)):
         return None
@@ -149,7 +151,7 @@ def _streams(calls: Sequence[Call], directory: Path) -> tuple[list[Stream], int]
     places: dict[tuple[int, str], int] = {}
     most = 0
     for call in calls:
-        if call.name == "openat" and (opened := _opened(call, directory)):
+        if call.name in OPENS and (opened := _opened(call, directory)):
             flags[call.process, opened[0]] |= opened[1] & FLAGS
             places[call.process, opened[0]] = 0
         if call.name == "io_submit":
@@ -177,7 +179,7 @@ def of_lastrank(calls: Sequence[Call], directory: Path, *, lays_out: bool = True
     streams: list[Stream] = []
     current: dict[tuple[int, str], Stream | None] = {}
     for call in calls:
-        if call.name == "openat" and (opened := _opened(call, directory)):
+        if call.name in OPENS and (opened := _opened(call, directory)):
             path, flags = opened
             made = lays_out and "O_EXCL" in flags
             stream = None if made else Stream(path, frozenset(flags & FLAGS), call.process)

@@ -28,7 +28,9 @@ pub(crate) fn warning(numbers: &AnswerNumbers, rows: &[ResultRow], facts: &Facts
     let from_memory = results::from_memory(rows, facts);
     let reads = is_about(results::is_read)
         .then(|| from_memory.as_ref().and_then(of_reads).or_else(|| of_durations(rows, facts)));
-    let reads = reads.flatten();
+    // Zeros in place of what was never written come from no cache, and that warning says so.
+    let are_holes = is_direct(facts) && facts.warnings.iter().any(|one| one.code == "never-written");
+    let reads = reads.flatten().filter(|_| !are_holes);
     let is_safe = numbers.parts.iter().any(|part| part.value == AnswerValue::Safe);
     let is_of_plain = is_about(results::is_write) && !is_safe;
     let writes = match is_of_plain && results::writes_end_in_memory(rows, facts) {
@@ -136,12 +138,20 @@ fn way_out_of_maps(facts: &Facts) -> String {
     }
 }
 
+/// Whether the load was asked for past the page cache.
+fn is_direct(facts: &Facts) -> bool {
+    results::settings(facts).iter().any(|word| word == "direct")
+}
+
 /// How to reach the device: the option of the command that was typed, or what a program writes.
 fn way_out(facts: &Facts, writes: bool) -> String {
     if facts.file_systems.iter().any(|on| on.in_memory) {
         return "choose a directory on a disk (these files are on a file system in memory)".into();
     }
     match facts.command_line.get(1).map(String::as_str) {
+        Some("io") if is_direct(facts) => {
+            "choose a directory on another file system: O_DIRECT was on, and this one answers from memory all the same".into()
+        }
         Some("io") if writes => "--direct, or --fsync 1 to time writes until they are safe".into(),
         Some("io") => "--direct".into(),
         Some("ior") => "-B (O_DIRECT)".into(),
@@ -226,6 +236,9 @@ mod tests {
         assert_eq!(told("fread", "cached", Some(700_000), "io"), None);
         assert_eq!(told("fread", "direct", Some(1_000_000), "io"), None);
         assert_eq!(told("fread", "cached", None, "io"), None);
+        // It is no advice where it is on.
+        let direct = told("fread", "direct, depth 8", Some(5_000), "io").unwrap();
+        assert!(direct.contains("another file system") && !direct.contains("--direct"), "{direct}");
     }
 
     #[test]

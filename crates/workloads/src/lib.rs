@@ -28,6 +28,7 @@ mod error;
 pub mod fio;
 pub mod io500;
 pub mod ior;
+pub mod like;
 pub mod mdtest;
 pub mod memory;
 pub mod quantity;

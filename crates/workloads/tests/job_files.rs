@@ -101,12 +101,21 @@ fn a_job_that_is_to_be_steady_ends_by_its_rule() {
         ("ss=iops:5%\n", "ss_dur"),
         ("ss_dur=30s\n", "ss_dur goes with ss"),
         ("ss=iops:5%\nss_dur=2s\n", "at least 3s"),
-        ("ss=lat:5%\nss_dur=30s\n", "a criterion and its limit"),
+        ("ss=median:5%\nss_dur=30s\n", "a criterion and its limit"),
+        ("ss=lat:5%\nss_dur=30s\nss_interval=20\n", "at least 1min"),
         ("ss=iops:5%\nss_dur=30s\n[b]\nrw=read\nsize=1m\n", "a file of its own"),
     ] {
         let why = program(rest).expect_err(rest).to_string();
         assert!(why.contains(said), "{rest}: {why}");
     }
+}
+
+#[test]
+fn random_blocks_of_several_sizes_and_jobs_that_wait() {
+    let text = "[global]\nsize=1m\nexit_what=stonewall\n[mixed]\nrw=randread\nbssplit=4k/50:16k/50\nnumjobs=2\n[behind]\n\
+                wait_for=mixed\nrw=write\n";
+    let file = JobFile::read(text).unwrap();
+    insta::assert_snapshot!(checked(file.program("lastrank import job.fio").unwrap()));
 }
 
 #[test]
@@ -121,7 +130,10 @@ fn what_a_job_file_cannot_say_is_refused_by_section() {
         "[a]\nsize=${SIZE}\n",
         "[a]\nsize=1m\nfilename_format=one\nnumjobs=2\n",
         "[a]\nsize=1m\nbsrange=4k-8k\nrw=randread\n[b]\nfoo=1\nsize=$ncpus\n",
-        "[a]\nsize=1m\nbsrange=4k-8k\nrw=randread\n",
+        "[a]\nsize=1m\nbssplit=8k/50:12k/50\nrw=randread\n",
+        "[a]\nsize=1m\nbssplit=4k/50:8k/50\nrw=randread\nrate_iops=9\n",
+        "[a]\nsize=1m\nwait_for=b\n[b]\nsize=1m\n",
+        "[a]\nsize=1m\nexitall\n[b]\nsize=1m\nexitall\nnew_group\n",
         "[a]\nsize=1m\nexitall\n[b]\nsize=1m\n",
         "[a]\nsize=1m\n[a]\nsize=1m\nnumjobs=2\n",
         "[a]\nrw=write\nsize=1m\nfilename=x\nallow_file_create=0\n",

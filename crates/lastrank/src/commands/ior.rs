@@ -1,9 +1,10 @@
 //! `lastrank ior`: many ranks write and read files, as the options of IOR say.
 
 use workloads::ior::Ior;
+use workloads::like;
 
 use crate::cli::LineArgs;
-use crate::commands::line;
+use crate::commands::line::{self, ToolLine};
 use crate::exit::Status;
 
 /// Makes the program of the options and runs it.
@@ -12,5 +13,7 @@ pub fn run(args: LineArgs) -> anyhow::Result<Status> {
     let ior = Ior::of_words(&words).map_err(|refused| line::with_long_names(&refused))?;
     let text = ior.program(&line::typed("ior", &args.words))?;
     own.may_make_beside(&ior.file);
-    line::run("ior", text, own, ior.keep || ior.existing)
+    let line = ToolLine { name: "ior", tool: "ior", program: text, keeps: ior.keep || ior.existing };
+    let of_node = |ranks| ranks::launcher::local_ranks().map_or(ranks, u64::from);
+    line::run(line, own, |phases, ranks| like::ior(phases, &ior.shape(ranks, of_node(ranks))))
 }

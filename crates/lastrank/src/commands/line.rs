@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use clap::{CommandFactory, Parser};
+use workloads::like::PhaseRuns;
 
 use crate::cli::RunOptions;
+use crate::commands::like::LinesOf;
 use crate::commands::run;
 use crate::exit::Status;
 use crate::output;
@@ -16,6 +18,9 @@ pub struct OwnOptions {
     /// Print the program instead of running it
     #[arg(long)]
     print_program: bool,
+    /// Print the results once more in the lines of this tool, for scripts that read them
+    #[arg(long, value_name = "TOOL")]
+    like: Option<String>,
     #[command(flatten)]
     run: RunOptions,
 }
@@ -62,14 +67,40 @@ pub fn with_long_names(refused: &workloads::Refusal) -> anyhow::Error {
     }
 }
 
-/// Prints the program, or runs it under `name`. What it makes is removed.
-pub fn run(name: &str, text: String, mut own: OwnOptions, keeps: bool) -> anyhow::Result<Status> {
+/// A program that a command line of another tool became.
+pub struct ToolLine<'a> {
+    /// The command of lastrank,
+    pub name: &'a str,
+    /// and the tool, which `--like` names.
+    pub tool: &'a str,
+    /// What the command line became.
+    pub program: String,
+    /// Whether its files stay.
+    pub keeps: bool,
+}
+
+/// Prints the program, or runs it, and tells its results by `lines` where `--like` asks for that. What it makes is removed.
+pub fn run(
+    line: ToolLine<'_>,
+    mut own: OwnOptions,
+    lines: impl FnOnce(&[PhaseRuns], u64) -> String,
+) -> anyhow::Result<Status> {
+    let ToolLine { name, tool, program: text, keeps } = line;
     if own.print_program {
         output::print_whole(&text)?;
         return Ok(Status::Ok);
     }
     own.run.clean |= !keeps;
-    run::run_made(name, text, own.run)
+    let told = match own.like.as_deref() {
+        None => None,
+        Some(like) if like == tool => Some(LinesOf::of(name, &mut own.run)?),
+        Some(like) => anyhow::bail!("--like {like}: these are options of {tool}: --like {tool}"),
+    };
+    let status = run::run_made(name, text, own.run)?;
+    if let Some(told) = told {
+        told.print(lines)?;
+    }
+    Ok(status)
 }
 
 /// A command line as it can be typed again.

@@ -22,6 +22,8 @@ mod io500;
 mod ior;
 mod ledger;
 #[cfg(target_os = "linux")]
+mod like;
+#[cfg(target_os = "linux")]
 mod line;
 #[cfg(not(target_os = "linux"))]
 mod linux_only;

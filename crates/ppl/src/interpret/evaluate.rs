@@ -388,6 +388,15 @@ impl<M: Machine> Interpreter<'_, M> {
             let width = to.wrapping_sub(*from) as u64;
             return Ok(Value::Int(from.wrapping_add(self.random.below(width) as i64)));
         }
+        if matches!(function, Function::Unused | Function::Use) {
+            let numbers: Option<Vec<i64>> = values.iter().map(Value::integer).collect();
+            let done = match numbers.as_deref() {
+                Some(&[blocks, key]) => self.maps.free(key, blocks, &mut self.random),
+                Some(&[first, count, blocks, key]) => self.maps.take(key, blocks, (first, count)),
+                _ => Err(format!("`{name}` needs integers")),
+            };
+            return done.map(Value::Int).map_err(|message| self.fault(message));
+        }
         let mut numbers = [0.0; 3];
         for (number, value) in numbers.iter_mut().zip(&values) {
             *number = self.float(value, name)?;

@@ -6,6 +6,7 @@ use crate::value::Value;
 
 use super::arguments::Arguments;
 use super::machine::{Fault, Halt, Machine};
+use super::maps::BlockMaps;
 use super::prepared::PreparedStatements;
 use super::random::RandomSequence;
 
@@ -72,6 +73,7 @@ pub(super) struct Interpreter<'p, M> {
     pub refused: String,
     pub random: RandomSequence,
     pub common: RandomSequence,
+    pub maps: BlockMaps,
     pub errno: i64,
     pub bytes: i64,
     pub worker: u32,
@@ -120,6 +122,7 @@ impl<'p, M: Machine> Interpreter<'p, M> {
             refused: String::new(),
             random,
             common: RandomSequence::new(plan.seed, 0),
+            maps: BlockMaps::default(),
             errno: 0,
             bytes: 0,
             worker: 0,

@@ -14,6 +14,7 @@ mod execute;
 mod interpreter;
 mod loops;
 mod machine;
+mod maps;
 mod prepared;
 pub mod random;
 mod unreached;

@@ -56,6 +56,17 @@ pub enum OpenSync {
     DataSync,
 }
 
+/// What ends with a job that has `exitall`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitWhat {
+    /// The jobs of its group: up to the next `stonewall` or `new_group`.
+    Group,
+    /// All that run.
+    Stage,
+    /// Those that wait behind a `stonewall`, too.
+    All,
+}
+
 /// Whether content is compared with what was written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verify {
@@ -156,8 +167,14 @@ pub struct Job {
     pub keep: bool,
     /// It waits for the jobs before it.
     pub stonewall: bool,
-    /// The jobs that run beside it end with it.
+    /// The job of this name has ended before it begins.
+    pub wait_for: Option<String>,
+    /// The jobs that run beside it end with it,
     pub exit_all: bool,
+    /// and which of them those are.
+    pub exit_what: ExitWhat,
+    /// It begins a group: those that `exitall` ends.
+    pub new_group: bool,
     /// Its files are made, and that is all.
     pub create_only: bool,
     /// Its files exist and are used as they are.
@@ -213,7 +230,10 @@ impl Job {
             fallocate: false,
             keep: false,
             stonewall: false,
+            wait_for: None,
             exit_all: false,
+            exit_what: ExitWhat::Group,
+            new_group: false,
             create_only: false,
             existing: false,
             notes: Vec::new(),
@@ -258,6 +278,17 @@ impl Job {
             && self.distribution == Distribution::Uniform
             && matches!(self.sequence, Sequence::Plain)
             && matches!(self.sizes, BlockSizes::One(_))
+    }
+
+    /// Whether random accesses of several sizes come to each block of the smallest size once a pass: an access ends where
+    /// the next block was used.
+    pub(super) fn has_map_of_blocks(&self) -> bool {
+        self.is_imported
+            && self.access.random
+            && self.random_map
+            && self.distribution == Distribution::Uniform
+            && matches!(self.sequence, Sequence::Plain)
+            && !matches!(self.sizes, BlockSizes::One(_))
     }
 
     /// Whether one pass comes to each block once.

@@ -117,9 +117,9 @@ impl Reading {
         let was_read = self.found.is_empty();
         for job in &mut self.jobs {
             let mut found = vec![job.of_direction().err(), job.names.check_format(job.jobs).err()];
-            // What goes together is judged where all of it was understood.
+            // A device that is not here is told in any case; what goes together is judged where all of it was understood.
+            found.push(take_size_of_device(job).err());
             if was_read {
-                found.push(take_size_of_device(job).err());
                 stop_at_size(job);
                 found.push(job.check().err());
             }

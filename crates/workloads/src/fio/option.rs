@@ -2,7 +2,7 @@
 
 use super::access::{Access, BlockSizes, Distribution, percent, positive};
 use super::classes::{Class, canonical, class, nearest};
-use super::job::{Extent, Job, OpenSync, Rate, Verify};
+use super::job::{ExitWhat, Extent, Job, OpenSync, Rate, Verify};
 use super::names::divided;
 use super::steady::Criterion;
 use crate::Refusal;
@@ -80,7 +80,7 @@ pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes)
         | "startdelay" => {
             one.set_extent(job, name)?;
         }
-        "ss" | "ss_dur" | "ss_ramp" => one.set_steady(job, name)?,
+        "ss" | "ss_dur" | "ss_ramp" | "ss_interval" => one.set_steady(job, name)?,
         "rate" | "rate_iops" | "rate_process" | "thinktime" | "thinktime_blocks" => {
             one.set_pace(job, name)?
         }
@@ -91,6 +91,8 @@ pub(super) fn set(job: &mut Job, written: &str, value: &str, prefixes: Prefixes)
         "numjobs" => job.jobs = one.number(1, 65_536, "a number from 1 to 65536")?,
         "verify" | "do_verify" => one.set_verify(job, name)?,
         "ioengine" => one.set_engine(job)?,
+        "wait_for" => job.wait_for = Some(one.value.to_owned()).filter(|name| !name.is_empty()),
+        "exit_what" => job.exit_what = one.exit_what()?,
         _ => one.set_switch(job, name)?,
     }
     Ok(())
@@ -286,6 +288,7 @@ impl Setting<'_> {
         match name {
             "ss" => job.steady.criterion = Some(Criterion::of(self.value).map_err(|want| self.bad(want))?),
             "ss_dur" => job.steady.window = self.time(SECOND)?,
+            "ss_interval" => job.steady.interval = self.time(SECOND)?,
             _ => job.steady.after = self.time(SECOND)?,
         }
         Ok(())
@@ -366,6 +369,7 @@ impl Setting<'_> {
             "unlink" => job.keep = !self.switch()?,
             "stonewall" => job.stonewall = self.switch()?,
             "exitall" => job.exit_all = self.switch()?,
+            "new_group" => job.new_group = self.switch()?,
             "create_only" => job.create_only = self.switch()?,
             "allow_file_create" => job.existing = !self.switch()?,
             "fadvise_hint" => match self.value {
@@ -401,6 +405,15 @@ impl Setting<'_> {
             }
         }
         Ok(())
+    }
+
+    fn exit_what(&self) -> Result<ExitWhat, Refusal> {
+        match self.value {
+            "group" => Ok(ExitWhat::Group),
+            "stonewall" => Ok(ExitWhat::Stage),
+            "all" => Ok(ExitWhat::All),
+            _ => Err(self.bad("one of group, stonewall, all")),
+        }
     }
 
     fn fallocate(&self) -> Result<bool, Refusal> {

@@ -125,6 +125,10 @@ fn random(job: &Job, terms: &Terms) -> Target {
             "$k".into()
         }
         (Distribution::Uniform, _) if job.has_map() => from_the_map(job),
+        (Distribution::Uniform, _) if job.has_map_of_blocks() => {
+            lines.push("$k = unused($blocks, $key);".into());
+            "$k".into()
+        }
         (Distribution::Uniform, _) => "uniform(0, $blocks)".into(),
         (Distribution::Zipf(theta), _) => scattered(&format!("zipf($blocks, {})", float(*theta))),
         (Distribution::Pareto(h), _) => {
@@ -155,6 +159,9 @@ fn random(job: &Job, terms: &Terms) -> Target {
     // fio draws the place first, and then a size until one fits.
     lines.extend([format!("$at = {block} * {unit};"), draw.clone()]);
     lines.push(format!("while $at + $n > {} {draw}", terms.size));
+    if job.has_map_of_blocks() {
+        lines.push(format!("$n = min($n, use($k, ($n + {unit} - 1) / {unit}, $blocks, $key) * {unit});"));
+    }
     before.push("$n = 0;".into());
     Target { offset: "$at".into(), bytes: "$n".into(), lines, after: Vec::new(), before, counts }
 }
@@ -238,5 +245,7 @@ fn float(value: f64) -> String {
 pub(super) fn has_key(job: &Job) -> bool {
     let is_scattered =
         matches!(job.distribution, Distribution::Zipf(_) | Distribution::Pareto(_) | Distribution::Normal(_));
-    job.has_map() || (job.access.random && is_scattered && !matches!(job.sequence, Sequence::Runs(_)))
+    job.has_map()
+        || job.has_map_of_blocks()
+        || (job.access.random && is_scattered && !matches!(job.sequence, Sequence::Runs(_)))
 }

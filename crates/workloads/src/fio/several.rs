@@ -1,6 +1,6 @@
 //! Writes the program of a job file: jobs side by side as ranks, one after the other where they wait.
 
-use super::job::Job;
+use super::job::{ExitWhat, Job};
 use super::program::{self, Place};
 use super::section::{Block, Section};
 use super::terms::Terms;
@@ -77,9 +77,16 @@ pub(super) fn program(jobs: &[Job], made_by: &str) -> Result<String, Refusal> {
         text.line("barrier;");
         let mut lines = ProgramText::default();
         for one in stage.iter().filter(|one| !one.job.create_only) {
-            measured(&mut lines, one, ranks)?;
+            measured(&mut lines, one, ranks, stage)?;
         }
-        match stage.iter().any(|one| one.job.exit_all) {
+        let ends = stage.iter().any(|one| one.job.exit_all);
+        let busy = stage.last().map_or(0, |last| last.first + last.job.jobs);
+        if ends && busy < ranks {
+            // Ranks without a job would end the stage at once.
+            let over = format!("\"stage {} over\"", number + 1);
+            lines.line(format!("if $$rank < {busy} signal({over});\nelse await({over});"));
+        }
+        match ends {
             true => text.line(format!("phase \"stage {}\" stonewall {{\n{}}}", number + 1, lines.as_str())),
             false => text.line(lines.as_str()),
         }
@@ -111,7 +118,8 @@ fn by_file<'a, 'b>(stages: &'b [Vec<Placed<'a>>]) -> Vec<&'b Placed<'a>> {
 /// Whether a job has the form of `lastrank io`: one file, one pass, its numbers as parameters.
 fn is_plain(job: &Job) -> bool {
     let parts = job.names.files_are_one() && job.file_size.is_none() && job.size.is_some();
-    let is_at_once = job.loops == 1 && job.start_delay == 0 && !job.create_only && !job.exit_all;
+    let is_at_once = job.loops == 1 && job.start_delay == 0 && job.wait_for.is_none();
+    let is_at_once = is_at_once && !job.create_only && !job.exit_all;
     parts && is_at_once && job.names.directories.len() <= 1 && job.names.has_usual_format()
 }
 
@@ -184,16 +192,54 @@ fn stages<'a>(jobs: &'a [Job], directories: &[String]) -> Result<Vec<Vec<Placed<
             )));
         }
     }
-    for stage in &stages {
-        let ends = stage.iter().filter(|one| one.job.exit_all).count();
-        if ends > 0 && ends < stage.len() {
-            found.push(Refusal::Together(
-                "jobs that run together have exitall, or none: put it into [global]".into(),
-            ));
-        }
-    }
+    check_ends(&stages, &mut found);
+    check_waits(&stages, &mut found);
     Refusal::of_all(found)?;
     Ok(stages)
+}
+
+/// Refuses what `exitall` cannot end here.
+fn check_ends(stages: &[Vec<Placed<'_>>], found: &mut Vec<Refusal>) {
+    let mut refuse = |words: &str| found.push(Refusal::Together(words.into()));
+    for (number, stage) in stages.iter().enumerate() {
+        let ending: Vec<&Job> = stage.iter().map(|one| one.job).filter(|job| job.exit_all).collect();
+        if ending.is_empty() {
+            continue;
+        }
+        if ending.len() < stage.len() {
+            refuse("jobs that run together have exitall, or none: put it into [global]");
+        }
+        let has_groups = stage.iter().skip(1).any(|one| one.job.new_group);
+        if has_groups && ending.iter().any(|job| job.exit_what == ExitWhat::Group) {
+            refuse(
+                "exitall ends the jobs of its group alone, and new_group makes several of those that run together: give \
+                 exit_what=stonewall to end them all, or leave new_group out",
+            );
+        }
+        if number + 1 < stages.len() && ending.iter().any(|job| job.exit_what == ExitWhat::All) {
+            refuse(
+                "exit_what=all ends jobs that have not begun: give exit_what=stonewall, and leave those behind out",
+            );
+        }
+        if stage.iter().any(|one| one.job.wait_for.is_some()) {
+            refuse(
+                "exitall ends jobs that run, and wait_for has one that does not yet: leave one of them out",
+            );
+        }
+    }
+}
+
+/// Refuses waits for what does not come before.
+fn check_waits(stages: &[Vec<Placed<'_>>], found: &mut Vec<Refusal>) {
+    let all: Vec<&Job> = stages.iter().flatten().map(|one| one.job).collect();
+    for (at, job) in all.iter().enumerate() {
+        let Some(name) = &job.wait_for else { continue };
+        if *name == job.name || all[..at].iter().all(|other| other.name != *name) {
+            let why = format!("wait_for={name} names no job before this one");
+            let why = Box::new(Refusal::Together(why));
+            found.push(Refusal::Section { section: job.name.clone(), why });
+        }
+    }
 }
 
 fn files(job: &Job, directories: &[String]) -> Result<Files, Refusal> {
@@ -366,12 +412,30 @@ fn remove_files(text: &mut ProgramText, one: &Placed<'_>, ranks: u64) {
     text.line(on_ranks(one, ranks, !one.job.names.are_own(), lines.as_str().trim_end()));
 }
 
-fn measured(text: &mut ProgramText, one: &Placed<'_>, ranks: u64) -> Result<(), Refusal> {
+/// The processes of this stage that have a name which others wait for.
+fn waited_for(stage: &[Placed<'_>], name: &str) -> u64 {
+    let named = stage.iter().filter(|one| one.job.name == name && !one.job.create_only);
+    named.map(|one| one.job.jobs).sum()
+}
+
+fn measured(
+    text: &mut ProgramText,
+    one: &Placed<'_>,
+    ranks: u64,
+    stage: &[Placed<'_>],
+) -> Result<(), Refusal> {
     let job = one.job;
     let section = Section { job, terms: Terms::literal(job, one.region, &one.process()) };
     let mut lines = ProgramText::default();
     if job.start_delay > 0 {
         lines.line(format!("think {};", crate::quantity::time_literal(job.start_delay)));
+    }
+    if let Some(name) = &job.wait_for {
+        // One of a stage before has ended.
+        match waited_for(stage, name) {
+            0 => {}
+            count => lines.line(format!("await(\"{} ended\", {count});", escaped(name)?)),
+        }
     }
     one.name_files(&mut lines);
     let open = format!("fopen({}, \"{}\")", one.file(), section.flags(false));
@@ -382,6 +446,9 @@ fn measured(text: &mut ProgramText, one: &Placed<'_>, ranks: u64) -> Result<(), 
     section.prepare(&mut lines);
     section.load(&mut lines, Block::Time, &escaped(&job.name)?);
     section.each_file(&mut lines, "fclose(FILE);");
+    if stage.iter().any(|other| other.job.wait_for.as_ref() == Some(&job.name)) {
+        lines.line(format!("signal(\"{} ended\");", escaped(&job.name)?));
+    }
     text.line(on_ranks(one, ranks, false, lines.as_str().trim_end()));
     Ok(())
 }

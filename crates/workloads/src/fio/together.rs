@@ -159,11 +159,17 @@ impl Job {
             found.push(format!("random_distribution is for random accesses; {word} is in order"));
         }
         let several = !matches!(self.sizes, BlockSizes::One(_));
-        let uniform = self.distribution == Distribution::Uniform;
-        if self.is_imported && several && self.access.random && self.random_map && uniform {
+        if self.has_map_of_blocks() && !self.sizes.are_multiples_of(self.sizes.least()) {
             found.push(
-                "with several sizes, fio's random map makes blocks smaller where their neighbours were used: give \
-                 norandommap=1, and offsets are drawn independently"
+                "random blocks of several sizes are multiples of the smallest one: give norandommap=1".into(),
+            );
+        }
+        if self.has_map_of_blocks() && !self.is_of_whole_blocks() {
+            found.push("size is no multiple of the smallest bs: make it one, or give norandommap=1".into());
+        }
+        if self.has_map_of_blocks() && blocks > 1 << 33 {
+            found.push(
+                "a random map for several sizes has at most 8 thousand million blocks: make size smaller, or give norandommap=1"
                     .into(),
             );
         }
@@ -227,7 +233,11 @@ impl Job {
             );
         }
         let several = !matches!(self.sizes, BlockSizes::One(_));
-        if several && matches!(self.rate, Some(Rate::Bytes(_))) {
+        if several && self.is_imported && self.rate.is_some() {
+            found.push(
+                "fio's rate_iops counts bytes of the smallest size, and rate all: give one bs, or leave the rate out".into(),
+            );
+        } else if several && matches!(self.rate, Some(Rate::Bytes(_))) {
             found.push("a rate in bytes needs blocks of one size: give rate_iops, or one bs".into());
         }
         if self.poisson && self.rate.is_none() {

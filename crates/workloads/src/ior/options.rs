@@ -2,6 +2,7 @@
 
 use crate::Refusal;
 use crate::command_line::{Letter, bad, options};
+use crate::like::IorShape;
 use crate::quantity::{Prefixes, SECOND, bytes, bytes_in_words, count};
 
 /// Through which interface.
@@ -132,6 +133,24 @@ const KNOWN: &[Letter] = &[
 ];
 
 impl Ior {
+    /// What the lines of IOR tell besides results, for so many ranks, all and of a node.
+    pub fn shape(&self, tasks: u64, tasks_of_node: u64) -> IorShape {
+        IorShape {
+            tasks,
+            tasks_of_node,
+            block: self.block,
+            transfer: self.transfer,
+            segments: self.segments,
+            repetitions: self.repetitions,
+            own_files: self.file_per_rank,
+            reorders: self.reorder,
+            api: match self.api {
+                Api::Posix => "POSIX",
+                Api::MpiIo => "MPIIO",
+            },
+        }
+    }
+
     /// The options of a command line, without IOR's name.
     ///
     /// # Errors
