@@ -122,7 +122,7 @@ fn verdicts() -> Vec<Clause> {
         }),
         sentence(
             "natural",
-            "The slow {what} look natural: {} of 100 {*} like this one have a {what} over {}, the slowest here",
+            "The slow {what} look natural: about {} of 100 {*} like this one have a {what} over {}, the slowest here",
             rarity,
         ),
         sentence(
@@ -132,7 +132,7 @@ fn verdicts() -> Vec<Clause> {
         ),
         sentence(
             "natural",
-            "The slow {what} look natural: {} or fewer of 100 {*} like this one have a {what} over {}, the slowest here",
+            "The slow {what} look natural: about {} or fewer of 100 {*} like this one have a {what} over {}, the slowest here",
             rarity_at_least,
         ),
         sentence(

@@ -136,16 +136,16 @@ const MOST_INFLUENCE: f64 = 3.0;
 /// floods. Beyond, a single number would be off by more than ten times in 3% of natural series.
 const KNOWN_RARITY: f64 = 4.0;
 
-/// `The slow steps look natural: 14 of 100 runs like this one have a step over 214 ms, the slowest here.`
+/// `The slow steps look natural: about 14 of 100 runs like this one have a step over 214 ms, the slowest here.`
 fn natural(found: &Assessment, what: &str, show: Show) -> String {
     let rarity = 1.0 / found.law().survival(found.summary.maximum);
     let known = KNOWN_RARITY * found.n as f64;
     // Of series as long as this one: 1 - (1 - 1/rarity)^n of them have a value like it.
     let in_100 = -100.0 * (-(found.n as f64) / rarity.min(known)).exp_m1();
     let chance = match (rarity > known, in_100) {
-        (true, _) => format!("{} or fewer of 100", in_100.round()),
+        (true, _) => format!("about {} or fewer of 100", in_100.round()),
         (false, in_100) if in_100 > 99.0 => "more than 99 of 100".to_owned(),
-        (false, _) => format!("{} of 100", in_100.round()),
+        (false, _) => format!("about {} of 100", in_100.round()),
     };
     let series = if matches!(what, "step" | "sample") { "runs" } else { "series" };
     format!(
