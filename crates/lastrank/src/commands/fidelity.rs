@@ -416,7 +416,7 @@ fn times(found: &Fidelity, application: &Side) -> String {
 /// What a replay in another place may not show.
 fn elsewhere(found: Elsewhere) -> String {
     format!(
-        "The application waited for its files where the replay does not, and computed {} right behind such waits, when a \
+        "The application waited for its files where the replay does not, and computed {} right after such waits, when a \
          processor is slow. Here it would compute that faster, and the replay pauses as recorded: it may take up to {:.2} \
          times as long as the application would here. Record that here to know.\n",
         duration(found.behind_waits as f64 / 1e9),

@@ -39,6 +39,14 @@ fn table_alone(report: &Report, columns: usize, most: usize) -> Drawn {
         let failed = |at: usize| report.results[at].errors > 0;
         kept.retain(|at| part_of(*at).is_some() || busy(*at) >= LEAST_SHARE * total || failed(*at));
     }
+    // What a program fills before it measures was not asked for.
+    let asked_for = |at: &usize| {
+        let row = &report.results[*at];
+        row.label.as_deref() != Some("lay out") || row.errors > 0 || part_of(*at).is_some()
+    };
+    if kept.iter().any(asked_for) {
+        kept.retain(asked_for);
+    }
     let before: Vec<Shown> = numbers.parts.iter().filter_map(whole).collect();
     // Blank line, head, what stands before the rows, what is left out.
     let room = most.saturating_sub(3 + before.len());
