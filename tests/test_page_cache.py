@@ -28,8 +28,8 @@ def test_a_load_that_memory_served_says_so_and_one_of_the_device_does_not(progra
     assert cached["facts"]["device_read_bytes"] < 6000 * 4096 / 10
     assert [one["code"] for one in cached["warnings"]][0] == "page-cache"
     assert "This measured memory, not the device: the page cache served" in screen and "Fix: --direct" in screen
-    # It stands below the answer that it limits, above all else.
-    assert screen.index("fread/s") < screen.index("This measured memory") < screen.index("Next:")
+    # Who reads two lines must not take memory for the device: it is told before the rate.
+    assert screen.index("⚠ This measured memory") < screen.index("Fix: --direct") < screen.index("reads/s") < screen.index("✔"), screen
     direct, screen = load(program, tmp_path, "--direct")
     assert direct["facts"]["device_read_bytes"] >= 6000 * 4096
     assert "page-cache" not in [one["code"] for one in direct["warnings"]] and "measured memory" not in screen

@@ -38,7 +38,7 @@ def test_a_run_file_that_is_elsewhere_is_named(how: str, program: Path, folder: 
         assert (document["run"], document["page"]) == (str(kept), None)
         assert document["unwritten"] == ["the run file"]
     else:
-        assert f"Run:    {kept}" in ran.stdout and "the run file could not be written" in ran.stdout, ran.stdout
+        assert f"Saved: {kept}" in ran.stdout and "the run file could not be written" in ran.stdout, ran.stdout
         assert "gone/run.parquet" not in ran.stdout
     again = call(program, folder, "report", str(kept), "--json")
     assert again.returncode == 0 and "unwritten" not in json.loads(again.stdout)
@@ -57,8 +57,8 @@ def test_samples_that_are_nowhere_have_no_file_and_are_recovered(program: Path, 
             told = json.loads(ran.stdout)
             assert told["run"] is None and told["unwritten"] == ["the run file"]
         else:
-            assert "Run:" not in ran.stdout and "✔" not in ran.stdout, ran.stdout
-            assert ran.stdout.endswith("Next:   lastrank recover   (when there is room)\n"), ran.stdout
+            assert "Saved:" not in ran.stdout and "✔" not in ran.stdout, ran.stdout
+            assert ran.stdout.endswith("Next:  lastrank recover   (when there is room)\n"), ran.stdout
         (folder / "gone").mkdir()
         back = call(program, folder, "recover")
         assert back.returncode == 0, back
@@ -72,7 +72,7 @@ def test_a_page_that_is_lost_is_told_once_below_one_screen(program: Path, folder
     ran = call(program, folder, *words)
     lines = ran.stdout.splitlines()
     assert ran.returncode == 3, ran.stderr
-    assert [line for line in lines if "removes ·" in line] == lines[:1], ran.stdout
+    assert [line for line in lines if "removes: " in line] == lines[:1], ran.stdout
     assert lines[-1] == "✖ the page could not be written" and "Report:" not in ran.stdout, ran.stdout
     document = json.loads(call(program, folder, "report", "run.parquet", "--json").stdout)
     assert document["page"] is None

@@ -1,7 +1,8 @@
-"""The words of the README, the changelog and the documentation: short sentences, one term for one thing, no turn that a reader
-has to decode.
+"""The words of the README, the changelog, the documentation and the first screens: short sentences, one term for one thing, no
+turn that a reader has to decode.
 
-Words of code and screens are left out: they belong to the program. Screens fit a terminal.
+Code and quoted screens of a page are left out: the screens themselves are looked at, as terminals of 60 and 80 columns show
+them. What `-v` adds may name a test or a letter of the statistics.
 """
 
 import re
@@ -63,6 +64,18 @@ INSTEAD = {
     r"\bof somebody else\b": "of another user",
     r"\bthere is not\b": "leave it out",
 }
+# Never on a first screen: names of tests, letters of the statistics, blanks within or after a number.
+NOT_ON_A_SCREEN = (
+    r"\btau\b|\b(?:Vuong|Anderson|Ljung|Pettitt|Kruskal|AIC)\b|\bAU?²|[ατξμσθρ]|\blag-?\d",
+    r"\binterquartile\b|\beffective\b|\bn_eff\b",
+    r"(?<![A-Za-z])\b\d{1,3} \d{3}\b(?! ?(?:[num]?s|µs|[KMGT]i?B)\b)|\d %",
+)
+SCREENS = sorted(path for path in (ROOT / "tests/terminal/screens").glob("*.txt") if not path.stem.endswith("-verbose"))
+# Their numbers are replaced, and their lines joined.
+MASKED = {"ab", "mem"}
+# Screens that are no answer: a list of programs, a plan, the help, all mistakes of a program.
+LONGER = {"check-mistakes", "experiments", "explain", "help", "run-dry"}
+
 # Their tables are made by the code, or hold the labels of its screens.
 TABLES_OF_THE_CODE = {"docs/formats.md", "docs/statistics-calibration.md"}
 
@@ -116,6 +129,48 @@ def complaints(text: str, *, tables: bool = True) -> list[str]:
             if (length := len(sentence.split())) > WORDS_OF_A_SENTENCE:
                 found.append(f"line {line}: {length} words: {sentence[:70]} …")
     return [*found, *screens(text)]
+
+
+def shown(screen: str) -> Iterator[tuple[int, list[str]]]:
+    """What terminals of 60 and 80 columns show, with that width."""
+    for part in re.split(r"^=== ", screen, flags=re.MULTILINE)[1:]:
+        head, body = part.split("\n", 1)
+        if head in ("60 columns", "80 columns"):
+            yield int(head[:2]), body.rstrip("\n").split("\n")
+
+
+def complaints_of_a_screen(columns: int, lines: list[str], *, masked: bool = False, longer: bool = False) -> list[str]:
+    """Turns are looked for across the ends of lines, too."""
+    found = [*turns(1, " ".join(line.strip() for line in lines))]
+    for number, line in enumerate(lines, 1):
+        found += [f"line {number}: {said[0]}" for pattern in NOT_ON_A_SCREEN if (said := re.search(pattern, line))]
+        if len(line) > columns and not masked:
+            found.append(f"line {number}: {len(line)} columns: {line}")
+    if columns == COLUMNS_OF_A_SCREEN and len(lines) > LINES_OF_A_SCREEN and not longer:
+        found.append(f"{len(lines)} lines")
+    return found
+
+
+@pytest.mark.parametrize("screen", SCREENS, ids=lambda path: path.stem)
+def test_a_first_screen_is_in_plain_words(screen: Path) -> None:
+    seen = list(shown(screen.read_text()))
+    assert [columns for columns, _ in seen] == [60, 80]
+    for columns, lines in seen:
+        found = complaints_of_a_screen(columns, lines, masked=screen.stem in MASKED, longer=screen.stem in LONGER)
+        assert found == [], "\n".join([f"{screen.stem} at {columns} columns", *found])
+
+
+def test_a_bad_screen_is_found() -> None:
+    for line, complaint in [
+        ("27.5 ms is due\nonce in 1,600 steps", "due once"),
+        ("a trend (tau -0.26)", "tau"),
+        ("1 090 writes/s", "1 090"),
+        ("5 % slower", "5 %"),
+        ("x" * 81, "81 columns"),
+        ("x\n" * 24 + "x", "25 lines"),
+    ]:
+        (found,) = complaints_of_a_screen(80, line.split("\n"))
+        assert complaint in found
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -119,7 +119,7 @@ def test_a_launcher_that_does_not_say_how_many_ranks_there_are_leaves_it_to_the_
     assert "pass -n 2" in silent.stderr and silent.returncode == 2
     said = subprocess.run([*command, "-n", "2"], env=variables, capture_output=True, text=True, timeout=60)
     assert said.returncode == 0, said.stdout + said.stderr
-    assert "parallel_write · 2 ranks" in said.stdout
+    assert "parallel_write: 2 ranks" in said.stdout
 
 
 def test_a_rank_that_dies_while_mpi_starts_ends_the_others(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_who_is_killed_while_it_analyses_has_told_what_happened_and_keeps_it(las
     assert run.returncode == -deadly, told
     # No law was fitted yet, and no page is half written.
     head = told.decode()
-    assert "600,00" in head and " 0 errors" in head and "fread/s" in head and "Run:" not in head, head
+    assert "600,00" in head and " 0 errors" in head and "reads/s" in head and "Saved:" not in head, head
     assert sorted(path.name for path in lastrank.folder.glob("a.*")) == ["a.parquet"]
     assert reported(lastrank, "-o", "a.html").startswith(head)
     assert pyarrow.parquet.read_metadata(lastrank.folder / "a.parquet").num_rows >= 2 * MANY

@@ -11,8 +11,8 @@ from .screen import show
 @pytest.mark.parametrize(("word", "columns"), [("-h", 60), ("--help", 80)])
 def test_help_is_in_plain_words_and_fits(word: str, columns: int, program: Path, tmp_path: Path) -> None:
     top = show([program, word], columns, tmp_path, lines=600)
-    commands = re.findall(r"^  ([a-z][a-z0-9-]+) ", top.text, re.MULTILINE)
-    commands.remove("help")
+    rows = re.findall(r"^  ([a-z][a-z0-9-]+(?:, [a-z0-9-]+)*) ", top.text, re.MULTILINE)
+    commands = [name for row in rows for name in row.split(", ") if name not in ("help", "lastrank")]
     assert {"run", "io", "fit", "compare", "watch", "try", "record"} <= set(commands), top.text
     for command in [None, *commands]:
         words = [program, *([command] if command else []), word]

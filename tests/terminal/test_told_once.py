@@ -35,5 +35,5 @@ def test_ctrl_c_is_told_once(program: Path, tmp_path: Path) -> None:
     (tmp_path / "p.ppl").write_text('repeat 4000 { time["w"] create("f"); sleep(10ms); }\n')
     found = show([program, "run", "p.ppl", "--report", "none", "-o", "r.parquet"], 80, tmp_path, interrupt_after=1.5)
     assert found.status == 3, found.text
-    screen = found.text[found.text.index("p · 1 rank") :]
+    screen = found.text[found.text.index("p: 1 rank") :]
     assert screen.count("Ctrl-C") == 1 and "✖ incomplete: stopped by Ctrl-C after" in screen, found.text

@@ -190,10 +190,13 @@ pub fn check_many(binary: &Path, folder: &Path) -> Result<(), String> {
 fn unbroken(printed: &str) -> String {
     const LONG: usize = 120;
     let mut lines: Vec<String> = Vec::new();
-    for line in printed.lines().filter(|line| !line.starts_with("Report:")) {
-        match lines.last_mut().filter(|last| last.chars().count() > LONG && !last.contains(" · ")) {
+    for line in printed.lines() {
+        let line = line.split_once(".parquet, ").map_or(line.to_owned(), |(run, _)| format!("{run}.parquet"));
+        // The first line is as wide as the terminal, and ends with how long it took.
+        let is_title = lines.len() == 1;
+        match lines.last_mut().filter(|last| !is_title && last.chars().count() > LONG) {
             Some(last) => *last = format!("{last} {}", line.trim_start()),
-            None => lines.push(line.to_owned()),
+            None => lines.push(line),
         }
     }
     lines.iter().map(|line| format!("{line}\n")).collect()

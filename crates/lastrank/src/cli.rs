@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 mod choice;
 mod fit;
+mod overview;
 mod shell;
 mod statistics;
 mod tips;
@@ -41,7 +42,7 @@ const BUILD: &str = concat!(
 #[derive(Debug, Parser)]
 #[command(name = "lastrank", version, long_version = BUILD, max_term_width = 100, arg_required_else_help = true)]
 #[command(after_help = "Exit status: 0 ok · 1 the answer is no · 2 usage or program error · \
-                        3 incomplete or failed operations")]
+                        3 incomplete or failed operations", override_help = overview::text())]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,

@@ -97,7 +97,7 @@ fclose($f);
     }
     let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram"]);
     assert!(done.out.contains("of their scheduled start") && done.out.contains("0 errors"), "{}", done.out);
-    assert!(done.out.contains("Next:   lastrank report run.parquet -v"), "{}", done.out);
+    assert!(done.out.contains("Next:  lastrank report run.parquet -v"), "{}", done.out);
 }
 
 #[test]

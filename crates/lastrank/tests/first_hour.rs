@@ -44,7 +44,7 @@ fn what_a_killed_run_left_is_told_with_the_way_out_and_kept() {
     assert!(!refused.err.contains("another run that is under way"), "{}", refused.err);
     let told = words(&refused.out);
     assert!(told.contains("what a run that was killed left is in the way"), "{told}");
-    assert!(!told.contains("the program is at fault") && !told.contains("This run laid out"), "{told}");
+    assert!(!told.contains("the program is at fault") && !told.contains("This run filled"), "{told}");
     assert!(told.contains("Next: lastrank recover "), "{told}");
     std::fs::remove_file(here.join("killed.parquet")).unwrap();
     let recovered = common::of(command(here, &["recover", "."]).env("TMPDIR", here).output().unwrap());
@@ -74,11 +74,11 @@ fn a_file_that_was_not_there_is_said_to_be_laid_out_with_its_size() {
         done.out
     };
     let made = io(&["randread", "nofile", "--size", "2M"]);
-    assert!(made.contains("This run laid out nofile first (2 MiB) and removed it at its end."), "{made}");
+    assert!(made.contains("This run filled nofile first (2 MiB) and removed it at its end."), "{made}");
     let kept = io(&["randread", "nofile", "--size", "2M", "--keep"]);
-    assert!(kept.contains("This run laid out nofile first (2 MiB).\n"), "{kept}");
+    assert!(kept.contains("This run filled nofile first (2 MiB).\n"), "{kept}");
     let there = io(&["randread", "nofile"]);
-    assert!(!there.contains("laid out"), "{there}");
+    assert!(!there.contains("This run filled"), "{there}");
     // Ten of anything have one verdict, in one sentence without a hole.
     for screen in [made, kept, there] {
         let told = words(&screen);

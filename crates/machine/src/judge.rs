@@ -163,7 +163,7 @@ fn judge_competition(machine: &MachineFacts, online: u32, found: &mut Vec<Findin
             found.push(finding(
                 "processor-busy",
                 Severity::Warning,
-                format!("other processes compete for the {online} processors: load {load:.1}"),
+                format!("busy machine: more tasks run than the {online} CPUs hold, load {load:.1}"),
                 COMPETED,
             ));
         }
@@ -173,10 +173,10 @@ fn judge_competition(machine: &MachineFacts, online: u32, found: &mut Vec<Findin
     if before >= BUSY_PROCESSOR && share >= BUSY_PROCESSOR {
         let severity = if share >= 40.0 { Severity::Problem } else { Severity::Warning };
         let when = match machine.load.processor_pressure_now {
-            Some(_) => format!("some task waited for one during {share:.0}% of the moment before the start"),
-            None => format!("some task waited during {share:.0}% of the last 10 s"),
+            Some(_) => format!("for {share:.0}% of the moment before the start"),
+            None => format!("for {share:.0}% of the last 10 s"),
         };
-        let text = format!("other processes compete for the {online} processors: {when}, load {load:.1}");
+        let text = format!("busy machine: some task waited for one of {online} CPUs {when}, load {load:.1}");
         found.push(finding("processor-busy", severity, text, COMPETED));
     } else if before >= BUSY_PROCESSOR {
         found.push(finding(

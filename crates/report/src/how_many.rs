@@ -2,9 +2,9 @@
 
 use samples::units;
 
-use crate::Subject;
+use crate::{Subject, words};
 
-/// How many values there are, by what they are: `400 steps`, `1 000 fread`; `20 samples` of batches, and of several
+/// How many values there are, by what they are: `400 steps`, `1 000 reads`; `20 samples` of batches, and of several
 /// operations.
 pub(crate) fn how_many(subject: &Subject) -> String {
     let n = subject.steps.len() as u64;
@@ -13,7 +13,8 @@ pub(crate) fn how_many(subject: &Subject) -> String {
         _ => None,
     };
     match operation {
-        Some(operation) => format!("{} {operation}", units::count(n)),
+        Some(operation) if n == 1 => format!("1 {}", words::operation::noun(operation)),
+        Some(operation) => format!("{} {}", units::count(n), words::operation::plural(operation)),
         None => format!("{} {}{}", units::count(n), subject.value_name(), if n == 1 { "" } else { "s" }),
     }
 }

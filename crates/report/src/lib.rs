@@ -76,7 +76,7 @@ pub use replay_page::{ReplayPage, SideOverTime};
 pub use report::{RUN_FILE, Report};
 pub use screen::{
     AnswerSign, CompareAnswer, FitAnswer, RunsAnswer, ScreenOptions, WrittenFiles, answer_cells, answer_line,
-    are_shown, fit_line, fit_width,
+    are_shown, fit_line, fit_width, saved,
 };
 pub use shell::file_argument;
 pub use stretches::Stretch;

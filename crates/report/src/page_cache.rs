@@ -162,7 +162,7 @@ fn way_out(facts: &Facts, writes: bool) -> String {
                 .into()
         }
         _ if writes => {
-            "open the files with O_SYNC, or O_DIRECT, or write `fsync($file);` behind the writes".into()
+            "open the files with O_SYNC, or O_DIRECT, or write `fsync($file);` after the writes".into()
         }
         _ => "open the files with O_DIRECT, as in `fopen(\"FILE\", \"O_RDONLY|O_DIRECT\")`".into(),
     }

@@ -103,7 +103,7 @@ proptest! {
         let screen = report.first_screen(files, ScreenOptions { width: 120, colour: false });
         let lines: Vec<&str> = screen.lines().collect();
         let row = lines.iter().find(|line| line.contains("write / fwrite 64 KiB")).expect("its row");
-        let answer = lines.iter().find(|line| line.contains("fwrite/s")).expect("the answer");
+        let answer = lines.iter().find(|line| line.contains("writes/s")).expect("the answer");
         let in_short = report.one_line();
         let cells = answer_cells(&report.numbers, &report.judgements);
         let page = report.terminal_text();
@@ -113,10 +113,10 @@ proptest! {
             prop_assert!(has(&bytes(text), 65_536.0 * rate), "{}: {} of {}", name, text, 65_536.0 * rate);
         }
         for (name, text) in [("screen", *answer), ("-q", in_short.as_str())] {
-            prop_assert!(has(&with_units(text, &[("fwrite/s", 1.0)]), rate), "{}: {} of {}", name, text, rate);
+            prop_assert!(has(&with_units(text, &[("writes/s", 1.0)]), rate), "{}: {} of {}", name, text, rate);
         }
-        let in_list = format!("{} fwrite/s", cells[0]);
-        prop_assert!(has(&with_units(&in_list, &[("fwrite/s", 1.0)]), rate), "ls: {} of {}", in_list, rate);
+        let in_list = format!("{} writes/s", cells[0]);
+        prop_assert!(has(&with_units(&in_list, &[("writes/s", 1.0)]), rate), "ls: {} of {}", in_list, rate);
         for (name, text) in [("row", *row), ("table", page_row), ("-q", in_short.as_str())] {
             let found = times(text);
             prop_assert!(has(&found, p50) && has(&found, p99), "{}: {} of {} {}", name, text, p50, p99);

@@ -10,20 +10,32 @@ const RARITY: f64 = 10.0;
 /// A number of values that others are worth is false where it is off by more than this factor.
 const WORTH: f64 = 2.0;
 
-/// The longest of the values is due once in so many.
+/// Once in how many values there is one like the longest, where so many of 100 series of as many have one.
+fn once_in(of_100: f64, asked: &Asked) -> f64 {
+    asked.values.len() as f64 / -(1.0 - of_100.min(99.0) / 100.0).ln()
+}
+
+/// So many of 100 series have a value like the longest.
 fn rarity(read: &Read, asked: &Asked) -> Judged {
     let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let truth = 1.0 / asked.survival(longest);
     // The longest of n independent values is on average due once in n: what is far off that is luck, and not to be known.
-    let said = read.value(2);
+    let said = once_in(read.value(0), asked);
     Sentence(!asked.is_gev() || (1.0 / RARITY..RARITY).contains(&(said / truth)))
 }
 
-/// The longest is due once in so many or more.
+/// So many or fewer of 100 series have a value like the longest.
 fn rarity_at_least(read: &Read, asked: &Asked) -> Judged {
     let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let truth = 1.0 / asked.survival(longest);
-    Sentence(!asked.is_gev() || read.value(2) < RARITY * truth)
+    Sentence(!asked.is_gev() || once_in(read.value(0), asked) < RARITY * truth)
+}
+
+/// More of 100 series have one.
+fn rarity_at_most(read: &Read, asked: &Asked) -> Judged {
+    let longest = asked.values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let truth = 1.0 / asked.survival(longest);
+    Sentence(!asked.is_gev() || truth < RARITY * once_in(read.value(0), asked))
 }
 
 /// An interval of a quantile between two slots; without an end, the number of the other.
@@ -110,12 +122,17 @@ fn verdicts() -> Vec<Clause> {
         }),
         sentence(
             "natural",
-            "The slow {what} look natural: {}, the longest of {}, is due once in {} {what}",
+            "The slow {what} look natural: about {} of 100 {*} like this one have a {what} over {}, the slowest here",
             rarity,
         ),
         sentence(
             "natural",
-            "The slow {what} look natural: {}, the longest of {}, is due once in {} {what} or more",
+            "The slow {what} look natural: more than {} of 100 {*} like this one have a {what} over {}, the slowest here",
+            rarity_at_most,
+        ),
+        sentence(
+            "natural",
+            "The slow {what} look natural: about {} or fewer of 100 {*} like this one have a {what} over {}, the slowest here",
             rarity_at_least,
         ),
         sentence(

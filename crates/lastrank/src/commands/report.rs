@@ -71,11 +71,9 @@ impl Told {
         match self {
             Told { one_line: true, .. } => samples::visible(&report.one_line()).into_owned(),
             Told { verbose: true, .. } => {
-                let line = |name: &str, path: Option<String>| {
-                    path.map_or(String::new(), |path| format!("{name:<8}{path}\n"))
-                };
-                let (run, page) = (line("Run:", run), line("Report:", page));
-                samples::visible(&format!("{}\n{run}{page}", report.terminal_text())).into_owned()
+                let files = WrittenFiles { run: run.as_deref(), page: page.as_deref() };
+                let saved = report::saved(files, output::screen_options().width);
+                samples::visible(&format!("{}\n{saved}", report.terminal_text())).into_owned()
             }
             Told { .. } => {
                 let files = WrittenFiles { run: run.as_deref(), page: page.as_deref() };

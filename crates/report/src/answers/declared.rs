@@ -37,12 +37,12 @@ impl<'a> Measured<'a> {
     }
 }
 
-/// `A load` of a name that the program gives, `One chase` of an operation.
+/// `A load` of a name that the program gives, `One stat` of an operation.
 pub(super) fn one(given: Option<&str>, operation: &str) -> String {
     match given {
         Some(name) if name.starts_with(['a', 'e', 'i', 'o', 'u']) => format!("An {name}"),
         Some(name) => format!("A {name}"),
-        None => format!("One {operation}"),
+        None => crate::words::operation::one(operation),
     }
 }
 

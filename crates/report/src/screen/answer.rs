@@ -5,6 +5,7 @@ use samples::{JudgementKind, Judgements, SiteKind, UntilFacts, units};
 
 use super::AnswerSign;
 use super::number::{bandwidth, in_doubt, three, time, two_digits};
+use crate::words::operation::{noun, plural};
 use crate::{Analysis, Report, percent, words};
 
 /// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
@@ -32,7 +33,7 @@ pub(crate) fn judged(report: &Report) -> Option<&Analysis> {
 /// The operation of a mix that the verdict is of.
 pub(crate) fn judged_name(report: &Report) -> Option<String> {
     let name = &judged(report).filter(|_| report.numbers.parts.len() > 1)?.subject.name;
-    Some(name.rsplit(" / ").next().unwrap_or(name).to_owned())
+    Some(plural(name.rsplit(" / ").next().unwrap_or(name)))
 }
 
 /// The operation that the first part of the answer is about: of steps the one with the most of their time.
@@ -56,7 +57,7 @@ fn did_nothing(report: &Report) -> bool {
     report.numbers.attempts() == 0 && report.judgements.are_well() && report.facts.steady.is_none()
 }
 
-/// `This run laid out nofile first (64 MiB) and removed it at its end.`, as the program says of itself.
+/// `This run filled nofile first (64 MiB) and removed it at its end.`, as the program says of itself.
 pub(super) fn laid_out(report: &Report) -> Option<String> {
     let said = report.facts.report.get("laid_out").filter(|_| report.facts.complete)?;
     let is_done = |row: &ResultRow| row.bytes > 0 && row.label.as_deref() == Some("lay out");
@@ -65,7 +66,7 @@ pub(super) fn laid_out(report: &Report) -> Option<String> {
     let number =
         said.split_once('(').map_or("", |(_, rest)| rest.split([')', ' ']).next().unwrap_or_default());
     let size = number.parse().map_or(number.to_owned(), units::bytes);
-    Some(format!("This run laid out {}.", said.replacen(&format!("({number}"), &format!("({size}"), 1)))
+    Some(format!("This run filled {}.", said.replacen(&format!("({number}"), &format!("({size}"), 1)))
 }
 
 /// What came of reads that the program verifies; none where it asked in vain, which the outcome says.
@@ -210,8 +211,14 @@ pub(crate) fn sentences(report: &Report) -> String {
 /// The sentences of an answer of one part.
 fn of_one(report: &Report, part: &AnswerPart) -> String {
     let mut text = Vec::new();
-    text.extend(throughput(part));
-    text.extend(typical_and_slow(part));
+    // Of steps their time is the answer, of a load its rate.
+    if part.value == AnswerValue::Step {
+        text.extend(typical_and_slow(part));
+        text.extend(throughput(part));
+    } else {
+        text.extend(throughput(part));
+        text.extend(typical_and_slow(part));
+    }
     let subject = report.main.as_ref().map(|main| &main.subject);
     let share = subject.and_then(|subject| Some((subject, subject.share?, subject.runner_up.as_ref()?)));
     if let Some((subject, share, (next, of_next))) = share {
@@ -229,7 +236,7 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
     text.join(" ")
 }
 
-/// `1 000/s total: fread 510/s, 1.99 MiB/s; fwrite 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
+/// `1 000/s total: reads 510/s, 1.99 MiB/s; writes 490/s, 1.91 MiB/s.` and how long each takes; of phases each by its name.
 fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     let rates = |part: &AnswerPart| {
         let rate = part.operations_per_second.map(|rate| format!("{}/s", three(rate)));
@@ -243,7 +250,8 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
         });
         return format!("{}.", each.collect::<Vec<_>>().join("; "));
     };
-    let each: Vec<String> = parts.iter().map(|part| format!("{} {}", part.operation, rates(part))).collect();
+    let each: Vec<String> =
+        parts.iter().map(|part| format!("{} {}", plural(&part.operation), rates(part))).collect();
     let asked: Option<f64> = parts.iter().map(|part| Some(part.rate?.asked_per_second)).sum();
     let keeps_up = parts.iter().all(|part| part.rate.is_some_and(|rate| rate.keeps_up));
     let asked = asked.map_or(String::new(), |asked| match keeps_up {
@@ -261,14 +269,14 @@ fn of_several(numbers: &AnswerNumbers, parts: &[AnswerPart]) -> String {
     text.join(" ")
 }
 
-/// `fread median 187 µs, p99 9.04 ms`.
+/// `read median 187 µs, p99 9.04 ms`.
 pub(crate) fn times_in_short(part: &AnswerPart) -> Option<String> {
     let found = part.quantiles_seconds.as_ref()?;
     let slow = found
         .p99
         .map_or(format!("slowest {}", time(found.max)), |p99| format!("p99 {}", doubted(part, 0.99, p99)));
     let safe = if part.value == AnswerValue::Safe { " until safe" } else { "" };
-    Some(format!("{}{safe} median {}, {slow}", part.operation, time(found.p50)))
+    Some(format!("{}{safe} median {}, {slow}", noun(&part.operation), time(found.p50)))
 }
 
 /// A block that fills a smaller share of the run is told with it: its rate is far from what a reader saw.
@@ -307,7 +315,7 @@ fn round(share: f64) -> f64 {
     (100.0 * share).round() / 100.0
 }
 
-/// `548 MiB/s, 37.2 fwrite/s over 16 ranks while writing.` Of a handful of operations bytes a second alone, if any.
+/// `548 MiB/s, 37.2 writes/s over 16 ranks while writing.` Of a handful of operations bytes a second alone, if any.
 fn throughput(part: &AnswerPart) -> Option<String> {
     let (rates, of) = rates(part);
     (!rates.is_empty()).then(|| format!("{}{of}.", rates.join(", ")))
@@ -315,7 +323,8 @@ fn throughput(part: &AnswerPart) -> Option<String> {
 
 /// Bytes and operations a second of a part, and what follows them: over how many ranks, in what time, of how many requested.
 pub(crate) fn rates(part: &AnswerPart) -> (Vec<String>, String) {
-    let rate = part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), part.operation));
+    let rate =
+        part.operations_per_second.map(|rate| format!("{} {}/s", three(rate), plural(&part.operation)));
     let rates: Vec<String> = part.bytes_per_second.map(bandwidth).into_iter().chain(rate).collect();
     let over = part.ranks.filter(|ranks| *ranks > 1);
     let over = over.map_or(String::new(), |ranks| format!(" over {ranks} ranks"));
@@ -340,7 +349,8 @@ fn typical_and_slow(part: &AnswerPart) -> Option<String> {
             format!("Of all {name} of {sizes} together half take up to {p50}")
         }
         (AnswerValue::Response | AnswerValue::Operation, _) => {
-            format!("One {name}{from} takes {p50} (median)")
+            let one = if part.is_block { format!("One {name}") } else { words::operation::one(name) };
+            format!("{one}{from} takes {p50} (median)")
         }
     };
     let slow = match (found.p99, part.interval(0.99)) {
@@ -367,7 +377,7 @@ pub(super) fn in_short(numbers: &AnswerNumbers) -> Vec<String> {
         let while_busy = if several { String::new() } else { busy(&numbers.parts) };
         found.extend(
             part.operations_per_second
-                .map(|rate| format!("{} {}/s{while_busy}", three(rate), part.operation)),
+                .map(|rate| format!("{} {}/s{while_busy}", three(rate), plural(&part.operation))),
         );
         if let Some(quantiles) = &part.quantiles_seconds {
             let until = match part.value {

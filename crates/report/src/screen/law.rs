@@ -6,7 +6,6 @@ use tail::assess::Assessment;
 use tail::independence::Question;
 use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
-use super::number::three;
 use super::paint::Tone;
 use crate::stretches::Stretch;
 use crate::unit::{Unit, fixed};
@@ -137,19 +136,21 @@ const MOST_INFLUENCE: f64 = 3.0;
 /// floods. Beyond, a single number would be off by more than ten times in 3% of natural series.
 const KNOWN_RARITY: f64 = 4.0;
 
-/// `The slow steps look natural: 214 ms, the longest of 400, is due once in 1 270 steps.`
+/// `The slow steps look natural: about 14 of 100 runs like this one have a step over 214 ms, the slowest here.`
 fn natural(found: &Assessment, what: &str, show: Show) -> String {
     let rarity = 1.0 / found.law().survival(found.summary.maximum);
     let known = KNOWN_RARITY * found.n as f64;
-    let due = if rarity <= known {
-        format!("is due once in {} {what}s", three(rarity))
-    } else {
-        format!("is due once in {} {what}s or more", units::count(known as u64))
+    // Of series as long as this one: 1 - (1 - 1/rarity)^n of them have a value like it.
+    let in_100 = -100.0 * (-(found.n as f64) / rarity.min(known)).exp_m1();
+    let chance = match (rarity > known, in_100) {
+        (true, _) => format!("about {} or fewer of 100", in_100.round()),
+        (false, in_100) if in_100 > 99.0 => "more than 99 of 100".to_owned(),
+        (false, _) => format!("about {} of 100", in_100.round()),
     };
+    let series = if matches!(what, "step" | "sample") { "runs" } else { "series" };
     format!(
-        "The slow {what}s look natural: {}, the longest of {}, {due}.",
+        "The slow {what}s look natural: {chance} {series} like this one have a {what} over {}, the slowest here.",
         show(found.summary.maximum),
-        units::count(found.n as u64)
     )
 }
 
@@ -280,6 +281,7 @@ pub(super) fn parameters(found: &Assessment, show: Show) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::number::three;
     use tail::Gev;
     use tail::assess::{AssessOptions, assess};
     use tail::independence::TestFinding;

@@ -35,6 +35,7 @@ pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 pub(crate) use rows::{Cells, laid_out, rate_in};
 
 use crate::page_cache::{OF_VERIFIED, PAGE_CACHE};
+use crate::table::width;
 use crate::{Report, words};
 
 /// Lines of a first screen.
@@ -56,6 +57,18 @@ pub struct WrittenFiles<'a> {
     pub run: Option<&'a str>,
     /// The page; none if none was written.
     pub page: Option<&'a str>,
+}
+
+/// `Saved: run.parquet, run.html (report)`; in two lines where one has no room, so that each name can be copied.
+pub fn saved(files: WrittenFiles, columns: usize) -> String {
+    let page = files.page.map(|page| format!("{page} (report)"));
+    let names: Vec<String> = files.run.map(str::to_owned).into_iter().chain(page).collect();
+    let one = format!("Saved: {}\n", names.join(", "));
+    match names.as_slice() {
+        [] => String::new(),
+        [run, page] if width(one.trim_end()) > columns => format!("Saved: {run}\n       {page}\n"),
+        _ => one,
+    }
 }
 
 /// What one line says where the slowest hundredth was slow for want of a processor.
@@ -148,9 +161,10 @@ impl Report {
                 canvas.said("", Tone::Strong, &sentences, most);
             }
         };
-        // Who runs an experiment that went well wants its numbers; trouble changes what they mean.
-        let answer_first = sign == AnswerSign::Good && self.answer.is_some();
+        // Trouble changes what the numbers mean: without it they come first.
+        let answer_first = sign == AnswerSign::Good;
         if answer_first {
+            self.warn_of_memory(canvas);
             says(canvas);
         }
         canvas.said(mark, tone, &text, if sign == AnswerSign::Good { 1 } else { 3 });
@@ -162,7 +176,9 @@ impl Report {
         if !answer_first {
             says(canvas);
         }
-        // Whoever reads one line more than the outcome reads the answer; what limits it follows.
+        if !answer_first {
+            self.warn_of_memory(canvas);
+        }
         self.warn(canvas);
         sign
     }
@@ -170,7 +186,9 @@ impl Report {
     /// What stands above the table; `in_table`: that has the interval of p99.
     fn head(&self, canvas: &mut Canvas, in_table: bool) {
         let sign = self.said_first(canvas);
-        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self)) {
+        // Where the machine is told to be busy, the line of causes says what that did.
+        let is_busy = self.warnings.iter().any(|one| one.code == "processor-busy");
+        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self) && !is_busy) {
             canvas.said("⚠", Tone::Caution, &text, 2);
         }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
@@ -179,11 +197,19 @@ impl Report {
                 (AnswerSign::Caution, Tone::Good) => (" ", Tone::Faint),
                 _ => (mark, tone),
             };
-            canvas.said(mark, tone, &text, 2);
+            canvas.said(mark, tone, &text, 3);
             trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
             if tone == Tone::Caution {
-                self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 2));
+                self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 3));
             }
+        }
+    }
+
+    /// That memory was measured, with the remedy, which is never cut: who reads two lines must not take it for the device.
+    fn warn_of_memory(&self, canvas: &mut Canvas) {
+        for warning in self.warnings.iter().filter(|one| one.code == PAGE_CACHE) {
+            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
+            canvas.said(" ", Tone::Faint, &format!("Fix: {}", warning.advice), 3);
         }
     }
 
@@ -193,18 +219,21 @@ impl Report {
         found.retain(|one| one.code != words::judgement::SHORT_TRANSFER);
         // What was not begun is told as what failed.
         let is_told = |one: &&Warning| found.contains(one) || one.code == "would-fill";
-        let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one)).collect();
-        let (told, named) = others.split_at(others.len().min(MOST_WARNINGS));
+        // What memory served is told above, with all that follows from it.
+        let told_above = self.warnings.iter().any(|one| one.code == PAGE_CACHE);
+        let is_memory =
+            |one: &&Warning| told_above && [PAGE_CACHE, "async-at-once"].contains(&one.code.as_str());
+        let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one) && !is_memory(one)).collect();
+        let most = MOST_WARNINGS - usize::from(told_above);
+        let (told, named) = others.split_at(others.len().min(most));
         for warning in told {
-            canvas.said("⚠", Tone::Caution, &words::capital(&warning.text), 3);
-            // What limits the numbers above stands with its remedy, which is never cut.
-            if warning.code == PAGE_CACHE {
-                canvas.said(" ", Tone::Faint, &format!("Fix: {}", warning.advice), 3);
-            }
+            let remedy =
+                if warning.code == "processor-busy" { ". Repeat when idle: lastrank machine" } else { "" };
+            canvas.said("⚠", Tone::Caution, &format!("{}{remedy}", words::capital(&warning.text)), 3);
         }
         let names: Vec<String> = named.iter().map(|warning| warning.code.replace('-', " ")).collect();
         if !names.is_empty() {
-            let text = format!("{} more: {} (-v says more)", names.len(), names.join(", "));
+            let text = format!("{} more: {}: -v", names.len(), names.join(", "));
             canvas.said("⚠", Tone::Caution, &text, 1);
         }
     }
@@ -234,15 +263,10 @@ impl Report {
                 canvas.said("", Tone::Faint, text, 3);
             }
         }
+        saved(files, canvas.width()).lines().for_each(|line| canvas.line(line));
         let next = files.run.map(|run| next::command(self, run)).filter(|next| !next.is_empty());
         if let Some(next) = next {
-            canvas.command("Next:  ", &next);
-        }
-        if let Some(run) = files.run {
-            canvas.line(format!("Run:    {run}"));
-        }
-        if let Some(page) = files.page {
-            canvas.line(format!("Report: {page}"));
+            canvas.command("Next: ", &next);
         }
     }
 }
@@ -250,7 +274,6 @@ impl Report {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::width;
     use crate::{ReportOptions, build};
 
     const FILES: WrittenFiles = WrittenFiles { run: Some("run.parquet"), page: Some("run.html") };
@@ -305,8 +328,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         let at = |part: &str| lines.iter().position(|line| line.contains(part)).expect(part);
         let order =
-            ["parallel_write · ", "✔ ", "step takes", "⚠ Other processes compete", "✔ The slow steps"]
-                .map(at);
+            ["parallel_write: ", "step takes", "✔ ", "⚠ Other processes compete", "✔ The slow steps"].map(at);
         assert!(order.is_sorted() && order[..2] == [0, 1], "{text}");
     }
 
@@ -352,7 +374,7 @@ mod tests {
             let text = report.first_screen(FILES, ScreenOptions { width: columns, colour: false });
             assert!(text.contains("Measured: median"), "{text}");
             assert_eq!(text.matches(&number).count(), 1, "{number}: {text}");
-            in_table += usize::from(text.contains("95% interval"));
+            in_table += usize::from(text.contains("95% CI"));
         }
         assert!((1..14).contains(&in_table), "some widths have room for the column, some not: {in_table}");
     }

@@ -5,8 +5,8 @@ use results::{AnswerValue, ResultRow};
 use super::answer;
 use super::number::{three, time};
 use super::{paint, trust};
-use crate::Report;
 use crate::table::width;
+use crate::{Report, words};
 
 /// Columns of a picture.
 const PICTURE: usize = 32;
@@ -52,7 +52,7 @@ impl Bars {
     }
 }
 
-/// The rate of the operation, `fwrite/s  ▁▂▅█▃▁  21 300 to 64 300 in bins of 50.0 ms`; where ranks meet or the program pauses
+/// The rate of the operation, `writes/s  ▁▂▅█▃▁  21 300 to 64 300 in bins of 50.0 ms`; where ranks meet or the program pauses
 /// the times that the headline is about, `write  ▂▂▃▂  12.9 ms to 15.1 ms, each of 13 steps`.
 pub(super) fn line(report: &Report, columns: usize) -> Option<String> {
     let row = answer::operation(report)?;
@@ -65,7 +65,7 @@ pub(super) fn line(report: &Report, columns: usize) -> Option<String> {
 
 fn rate(row: &ResultRow, columns: usize) -> Option<String> {
     let series = row.series.as_ref()?;
-    let name = format!("{}/s", row.operation);
+    let name = format!("{}/s", words::operation::plural(&row.operation));
     let trend = trust::trend(row.steady.as_ref());
     Some(drawn(&name, &series.rates_to_the_end(), columns, &|bars| {
         let range = bars.range(&three);

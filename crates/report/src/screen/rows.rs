@@ -11,7 +11,7 @@ use crate::table::width;
 const NAME: (usize, usize) = (44, 14);
 
 /// The head of the column of intervals.
-const INTERVAL: &str = "95% interval";
+const INTERVAL: &str = "95% CI";
 
 /// A row of the table before it is laid out.
 pub(crate) struct Shown {
@@ -167,7 +167,7 @@ fn all(rows: &[Shown]) -> Vec<Cells> {
         }
     };
     let optional = |value: Option<f64>, shown: &dyn Fn(f64) -> String| value.map_or("–".into(), shown);
-    push("/s", 0, rows.iter().map(|row| optional(row.per_second, &three)).collect());
+    push("ops/s", 0, rows.iter().map(|row| optional(row.per_second, &three)).collect());
     // The unit suits what the screen is about; a rate that does not read well in it has its own.
     let of_row = |row: &Shown| row.bytes_per_second;
     let main = rows.iter().filter(|row| row.strong).find_map(of_row);
@@ -178,7 +178,7 @@ fn all(rows: &[Shown]) -> Vec<Cells> {
     if rows.iter().any(|row| row.depth.is_some_and(|depth| depth > 1.05)) {
         push("depth", 3, rows.iter().map(|row| optional(row.depth, &three)).collect());
     }
-    push("p50", 0, rows.iter().map(|row| row.quantile(0.5, |found| Some(found.p50))).collect());
+    push("median", 0, rows.iter().map(|row| row.quantile(0.5, |found| Some(found.p50))).collect());
     push("p99", 0, rows.iter().map(|row| row.quantile(0.99, |found| found.p99)).collect());
     let ends = |row: &Shown| match (row.interval(0.99), &row.quantiles) {
         (Some(found), Some(_)) => between(found.seconds, found.lower_seconds, found.upper_seconds),

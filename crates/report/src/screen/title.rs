@@ -5,18 +5,18 @@ use samples::units;
 use crate::Report;
 use crate::how_many::how_many;
 
-/// `parallel_write · 16 ranks · 400 steps · ext4 on /dev/vda`.
+/// `parallel_write: 16 ranks, 400 steps, ext4 on /dev/vda`.
 pub(super) fn title(report: &Report) -> String {
     let facts = &report.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
-    let mut parts = vec![report.title.clone()];
+    let mut parts = Vec::new();
     let said = report.facts.report.get("title").filter(|said| !said.is_empty());
     // A program that says how it works leaves no room for a number that is 1.
     parts.extend(Some(ranks).filter(|_| facts.ranks != 1 || said.is_none()));
     parts.extend(said.into_iter().flat_map(|said| said.split(',')).map(|part| with_units(part.trim())));
     parts.extend(super::answer::subject(report).map(|main| how_many(&main.subject)));
     if facts.is_simulated() {
-        parts.push("simulated: no device was touched".into());
+        parts.push("simulated (no device)".into());
     } else {
         let on = facts.file_systems.iter().find_map(|on| {
             let kind = on.file_system.as_ref().filter(|kind| !kind.is_empty())?;
@@ -25,7 +25,7 @@ pub(super) fn title(report: &Report) -> String {
         });
         parts.extend(on);
     }
-    parts.join(" · ")
+    format!("{}: {}", report.title, parts.join(", "))
 }
 
 /// `reads of 4096 bytes` as `reads of 4 KiB`: a program knows its parameters as numbers.

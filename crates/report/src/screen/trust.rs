@@ -21,7 +21,7 @@ pub(super) fn verdict(report: &Report) -> Option<Verdict> {
     }
     let (mark, tone, text) = of_judged(report)?;
     let text = match answer::judged_name(report) {
-        Some(name) => format!("Of {name}: {}", uncapital(&text)),
+        Some(name) => format!("Of {}: {}", name, uncapital(&text)),
         None => text,
     };
     Some((mark, tone, text))
@@ -90,7 +90,7 @@ pub(super) fn waited(report: &Report) -> Option<String> {
     Some(format!(
         "CPU wait is {:.0}% of what made the slowest 1% of {} slow: p99 tells how busy the processors were.",
         100.0 * share,
-        one.operation
+        words::operation::plural(&one.operation)
     ))
 }
 
@@ -127,8 +127,11 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         .map(|(cause, share)| format!("{} {:.0}%", style_of(cause).words, 100.0 * share))
         .collect();
     let what = match of.is_some() || one.label.is_empty() {
-        true => one.operation.clone(),
-        false => format!("{} / {}", one.label, one.operation),
+        true => words::operation::plural(&one.operation),
+        false => {
+            let label = one.label.strip_prefix(". ").unwrap_or(&one.label);
+            format!("{} in \"{label}\"", words::operation::plural(&one.operation))
+        }
     };
     // What is said above is of responses there; a late start has the operations before it as its cause.
     let from = match of.is_some_and(|row| row.response_quantiles_seconds.is_some()) {
@@ -191,7 +194,7 @@ mod tests {
         let (screen, line) = said(&run);
         let lines: Vec<&str> = screen.lines().collect();
         let at = |part: &str| lines.iter().position(|line| line.contains(part)).expect(part);
-        assert!(at("⚠ CPU wait is ") < at("p50"), "{screen}");
+        assert!(at("⚠ CPU wait is ") < at("ops/s"), "{screen}");
         assert!(line.contains("slowest 1%: CPU wait"), "{line}");
     }
 

@@ -301,7 +301,7 @@ pub fn warnings(found: &Judgements) -> Vec<Warning> {
             JudgementKind::AssertionFailed => ("failed-assertion", ""),
             JudgementKind::AssertionNotEvaluated => (
                 "unevaluated-assertion",
-                "let the loop end by itself (`for 30s { … }`), so that what is behind it is executed",
+                "let the loop end by itself (`for 30s { … }`), so that what follows it is executed",
             ),
             JudgementKind::ShortWrite | JudgementKind::ShortRead | JudgementKind::FailedAsExpected => {
                 continue;

@@ -11,6 +11,7 @@ mod json;
 pub mod judgement;
 mod latency;
 mod number;
+pub(crate) mod operation;
 pub mod planning;
 pub mod prediction;
 pub(crate) mod rate;

@@ -329,7 +329,7 @@ pub fn deliver(
         let lost = if begins { std::mem::take(&mut report.unwritten) } else { Vec::new() };
         let mut whole = told.of(report, written);
         if written.run.is_none() && still_live && !args.one_line {
-            whole.push_str("Next:   lastrank recover   (when there is room)\n");
+            whole.push_str("Next:  lastrank recover   (when there is room)\n");
         }
         if !lost.is_empty() {
             whole.push_str(&format!("✖ {} could not be written\n", lost.join(" and ")));

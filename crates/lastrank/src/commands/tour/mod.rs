@@ -61,13 +61,14 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     // All rungs with what one operation is, and figures of their tails.
     let file = report::file_argument(&samples.display().to_string());
     let gap = if is_short { "" } else { "\n" };
-    let mut text = format!("{gap}Next:   lastrank report {file} -v\nRun:    {}\n", samples.display());
-    if let Some(page) = page {
-        write_page(&report::build(&run, &report::ReportOptions::default()), &page)?;
-        text += &format!("Report: {}\n", page.display());
+    if let Some(page) = &page {
+        write_page(&report::build(&run, &report::ReportOptions::default()), page)?;
     }
+    let (kept, page) = (samples.display().to_string(), page.map(|page| page.display().to_string()));
+    let files = report::WrittenFiles { run: Some(&kept), page: page.as_deref() };
+    let saved = report::saved(files, output::screen_options().width);
     if !args.json {
-        output::print(&text)?;
+        output::print(&format!("{gap}{saved}Next:  lastrank report {file} -v\n"))?;
     }
     Ok(Status::Ok)
 }
