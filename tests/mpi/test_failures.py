@@ -255,3 +255,20 @@ def test_a_library_that_does_not_end_is_left_and_the_run_is_whole(tmp_path: Path
     if not ("openmpi" in name and "dies" in stuck):
         assert "mpi-end" in [warning["code"] for warning in found["warnings"]], (found["warnings"], said.read_text())
     assert_nothing_left(tmp_path)
+
+
+@pytest.mark.parametrize("by", ["mpich", "openmpi"])
+def test_a_requeued_job_keeps_the_parts_of_its_first_attempt(by: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, run = tmp_path / "program.ppl", tmp_path / "run.parquet"
+    program.write_text('on_error stop;\nwrite("a-$$rank", 4k);\ndelete("a-$$rank");\nif $$rank == 1 read("missing", 4k);\nbarrier;\n')
+    words = (program, "--report", "none", "-o", run)
+    monkeypatch.chdir(tmp_path)
+    for attempt in ("first", "second", "third"):
+        if attempt != "first":
+            monkeypatch.setenv("SLURM_RESTART_COUNT", "1" if attempt == "second" else "2")
+        done = launcher(by).lastrank("run", 2, *words)
+        assert done.returncode != 0
+    kept = {path.name: {part.name for part in path.iterdir()} for path in tmp_path.glob("*.parts")}
+    parts = {"part-00000.parquet", "part-00001.parquet"}
+    assert kept == dict.fromkeys(["run.parts", "run-attempt-1.parts", "run-attempt-2.parts"], parts), done.stderr
+    assert "the samples of its attempt 2 are in" in done.stderr

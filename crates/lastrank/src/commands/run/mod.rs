@@ -5,6 +5,7 @@ mod dry_run;
 mod facts;
 mod places;
 mod progress;
+mod requeued;
 mod results;
 mod room;
 mod steady;

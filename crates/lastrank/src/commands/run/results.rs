@@ -11,7 +11,7 @@ use record::live::LiveFolder;
 use samples::{Facts, JudgementKind, units};
 use store::PartsFolder;
 
-use super::append;
+use super::{append, requeued};
 use crate::cli::RunArgs;
 use crate::commands::explain::things;
 use crate::commands::report::{Told, WrittenPaths, document, with, write_page};
@@ -95,6 +95,7 @@ impl OutputPaths {
     /// Claims the name for a job, and looks whether its ranks may write parts. Rank 0 does, for all.
     pub fn claim_for_job(&mut self) -> anyhow::Result<()> {
         self._claim = Some(Self::claim(&self.run)?);
+        requeued::keep_earlier_attempt(&self.run);
         let checked = PartsFolder::open(&self.run.with_extension("parts"))
             .and_then(|parts| parts.map_or(Ok(()), |parts| parts.check()));
         checked.map_err(|error| {
