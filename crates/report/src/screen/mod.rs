@@ -71,9 +71,6 @@ pub fn saved(files: WrittenFiles, columns: usize) -> String {
     }
 }
 
-/// What one line says where the slowest hundredth was slow for want of a processor.
-const OF_WAIT: &str = "slowest 1%: CPU wait";
-
 impl Report {
     /// The answer in at most 24 lines: what ran and how it went, throughput, typical and slow, whether to trust it, what
     /// slowed it, which rank stands out, what to do next, files.
@@ -138,9 +135,9 @@ impl Report {
                 let told = told.map_or("⚠".to_owned(), |told| format!("{told};"));
                 format!(" {told} {memory}")
             }
-            (AnswerSign::Good, None) => match (trust::in_short(self), trust::waited(self)) {
-                (Some(told), Some(_)) if told.starts_with('⚠') => format!(" {told}; {OF_WAIT}"),
-                (_, Some(_)) => format!(" ⚠ {OF_WAIT}"),
+            (AnswerSign::Good, None) => match (trust::in_short(self), trust::waited_in_short(self)) {
+                (Some(told), Some(wait)) if told.starts_with('⚠') => format!(" {told}; {wait}"),
+                (_, Some(wait)) => format!(" ⚠ {wait}"),
                 (told, None) => told.map_or(String::new(), |told| format!(" {told}")),
             },
             (other, _) => format!(" {}", other.mark()),
@@ -188,7 +185,9 @@ impl Report {
         let sign = self.said_first(canvas);
         // Where the machine is told to be busy, the line of causes says what that did.
         let is_busy = self.warnings.iter().any(|one| one.code == "processor-busy");
-        if let Some(text) = trust::waited(self).filter(|_| answer::is_shown(self) && !is_busy) {
+        let typical = trust::typical_wait(self);
+        let slow = trust::waited(self).filter(|_| typical.is_none() && !is_busy);
+        if let Some(text) = typical.or(slow).filter(|_| answer::is_shown(self)) {
             canvas.said("⚠", Tone::Caution, &text, 2);
         }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {

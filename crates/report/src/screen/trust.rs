@@ -94,6 +94,24 @@ pub(super) fn waited(report: &Report) -> Option<String> {
     ))
 }
 
+/// What is said above the table where the typical time itself is in good part a wait for a processor.
+pub(super) fn typical_wait(report: &Report) -> Option<String> {
+    /// So many times what it is without the wait.
+    const GOOD_PART: f64 = 1.5;
+    let main = answer::subject(report)?;
+    let (with, without) = (main.summary.as_ref()?.median, main.corrected.as_ref()?.median);
+    let what = if main.subject.gate { "median step" } else { "median" };
+    (with > GOOD_PART * without).then(|| {
+        format!("In good part that is a wait for a processor: without it the {what} is {}.", time(without))
+    })
+}
+
+/// The same in a few words.
+pub(super) fn waited_in_short(report: &Report) -> Option<&'static str> {
+    let slowest = waited(report).map(|_| "slowest 1%: CPU wait");
+    typical_wait(report).map(|_| "in good part CPU wait").or(slowest)
+}
+
 /// The operation whose slowest hundredth is told: that which the screen is about, or where it cost most.
 fn slowest(report: &Report) -> Option<&Slowness> {
     let of = answer::slow_operation(report);
@@ -139,7 +157,7 @@ pub(super) fn slow(report: &Report) -> Option<String> {
         false => "",
     };
     // Their least is the p99 of the operation, which the table has.
-    let without = without_wait(report).unwrap_or_default();
+    let without = without_wait(report).filter(|_| typical_wait(report).is_none()).unwrap_or_default();
     Some(format!("Slowest 1% of {what}{from}: {}.{without}", parts.join(", ")))
 }
 
@@ -217,5 +235,27 @@ mod tests {
         let less = report.main.as_ref().and_then(|main| main.corrected.as_ref()).expect("a correction");
         let told = format!("Without CPU wait the median step is {}.", time(less.median));
         assert!(text.contains(&told) && text.contains("Slowest 1% of"), "{text}");
+        // Most of it: that is told where the median is, and once.
+        for sample in run.samples.iter_mut().filter(|sample| sample.duration_ps > 0) {
+            sample.queue_ns = sample.duration_ps / 2_000;
+        }
+        // No step takes less without its wait than the quickest with it.
+        for sample in run.samples.iter_mut().filter(|sample| sample.duration_ps > 0).take(200) {
+            (sample.duration_ps, sample.queue_ns) = (sample.duration_ps / 4, 0);
+        }
+        let (text, report) = screen(&run);
+        let less = report.main.as_ref().and_then(|main| main.corrected.as_ref()).expect("a correction");
+        let told = format!(
+            "⚠ In good part that is a wait for a processor: without it the median step is {}.",
+            time(less.median)
+        );
+        assert!(
+            text.find(&told).is_some_and(|at| at < text.find("Slowest 1% of").expect("causes")),
+            "{text}"
+        );
+        assert!(
+            !text.contains("Without CPU wait") && report.one_line().contains("in good part CPU wait"),
+            "{text}"
+        );
     }
 }
