@@ -35,11 +35,13 @@ pub fn answered(rows: &[ResultRow], facts: &Facts, asked: &AskedAnswer) -> Resul
     let numbers = numbers(rows, facts, asked);
     let quantity = asked.quantity;
     if let (Compared::Value(Estimate::Count), [] | [_, _, ..]) = (quantity, numbers.parts.as_slice()) {
-        return Ok(Answered {
-            value: numbers.operations as f64,
-            part: String::new(),
-            values: numbers.operations,
-        });
+        // The operations of the whole run are no answer to how many there were of a name.
+        let count = match asked.scope {
+            Scope::Named if numbers.parts.is_empty() => return Err(not_one(&numbers, asked)),
+            Scope::Named => numbers.parts.iter().map(|part| part.operations).sum(),
+            Scope::Run | Scope::Block => numbers.operations,
+        };
+        return Ok(Answered { value: count as f64, part: String::new(), values: count });
     }
     if let (Compared::Value(Estimate::Iops), Some(sum)) = (quantity, numbers.operations_per_second) {
         let part = named(&numbers.parts, " + ");

@@ -380,3 +380,26 @@ fn the_row_of_what_is_compared_has_the_ratio_of_the_comparison() {
     assert_eq!(row["p50"]["lower"], median["interval"]["lower"], "{row}");
     assert_eq!(row["p99"], found["p99_ratio"], "{row}");
 }
+
+/// How many operations there were of a name that no run has is no number: not that of all operations.
+#[test]
+fn a_count_of_a_name_that_is_not_there_is_judged_by_nobody() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(
+        folder.path().join("p.ppl"),
+        "repeat 60 { time[\"w\"] write(\"f\", 4k, 0); stat(\"f\"); }\n",
+    )
+    .unwrap();
+    for name in ["a.parquet", "b.parquet"] {
+        let arguments =
+            ["run", "p.ppl", "--backend", "simulate:gev(10ms,1ms,0.1)", "-s", "--report", "none", "-o", name];
+        assert_eq!(lastrank(folder.path(), &arguments).status, Some(0));
+    }
+    for (condition, status) in
+        [("count of wriet < 1", 2), ("count of wriet > 1", 2), ("count of w < 61", 1), ("count of w > 60", 0)]
+    {
+        let arguments = ["compare", "a.parquet", "b.parquet", "--fail-if", condition];
+        let done = lastrank(folder.path(), &arguments);
+        assert_eq!(done.status, Some(status), "{condition}: {}{}", done.out, done.err);
+    }
+}

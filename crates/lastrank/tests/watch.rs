@@ -416,3 +416,28 @@ fn mistakes_name_the_thing_and_the_way_out() {
     }
     assert_snapshot!(said);
 }
+
+#[test]
+fn a_run_file_of_a_directory_that_cannot_be_read_is_told_and_the_watch_is_not_well() {
+    let folder = tempfile::tempdir().unwrap();
+    let made = |name: &str, seed: &str| {
+        let arguments = ["run", "parallel_write", "--backend", "simulate:gev(10ms,1ms,0.1)", "--seed", seed];
+        let done =
+            lastrank(folder.path(), &[&arguments[..], &["-s", "--report", "none", "-o", name]].concat());
+        assert_eq!(done.status, Some(0), "{}", done.err);
+    };
+    std::fs::create_dir(folder.path().join("stream")).unwrap();
+    made("healthy.parquet", "1");
+    made("stream/a.parquet", "2");
+    let watched = |more: &[&str]| {
+        lastrank(folder.path(), &[&["watch", "healthy.parquet", "stream"][..], more].concat())
+    };
+    assert_eq!(watched(&["--quiet"]).status, Some(0));
+    let whole = std::fs::read(folder.path().join("stream/a.parquet")).unwrap();
+    std::fs::write(folder.path().join("stream/b.parquet"), &whole[..5000]).unwrap();
+    for more in [&["--quiet"][..], &[], &["--json"]] {
+        let done = watched(more);
+        assert_eq!(done.status, Some(3), "{more:?}: {}", done.out);
+        assert!(done.out.contains("stream/b.parquet") && done.out.contains("cut short"), "{}", done.out);
+    }
+}

@@ -183,7 +183,7 @@ fn judge_competition(machine: &MachineFacts, online: u32, found: &mut Vec<Findin
             "processor-was-busy",
             Severity::Note,
             format!("some task waited for a processor during {before:.0}% of the last 10 s, but no longer"),
-            "nothing: what ran before has ended",
+            "what ran before has ended",
         ));
     }
 }
@@ -274,7 +274,7 @@ fn judge_load(machine: &MachineFacts, found: &mut Vec<Finding>) {
             "devices-were-busy",
             Severity::Note,
             format!("some task waited for a device during {before:.0}% of the last 10 s, but no longer"),
-            "nothing: what ran before has ended",
+            "what ran before has ended",
         ));
     } else if unwritten >= MUCH_UNWRITTEN {
         found.push(finding(

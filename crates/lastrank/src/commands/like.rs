@@ -52,6 +52,11 @@ impl LinesOf {
         }
         let within = || format!("--like: {}", self.kept.display());
         let (phases, ranks) = phases(&self.kept).with_context(within)?;
+        let Some(phases) = phases else {
+            // A script that reads the lines would take them for the rates of what was asked.
+            eprintln!("note: --like prints no lines of a run that did not go well: {}", self.kept.display());
+            return Ok(());
+        };
         output::print_whole(&lines(&phases, ranks)).map_err(Into::into)
     }
 }
@@ -86,13 +91,17 @@ impl OperationSum {
 /// Executions of a phase on a rank, as begin and end on its own clock.
 type Spans = Vec<(u64, u64)>;
 
-/// The phases of a run, each with its executions, and its ranks.
-fn phases(kept: &Path) -> anyhow::Result<(Vec<PhaseRuns>, u64)> {
+/// The phases of a run, each with its executions, and its ranks; no phases of a run that did not go well.
+fn phases(kept: &Path) -> anyhow::Result<(Option<Vec<PhaseRuns>>, u64)> {
     let scan = |each: &mut dyn FnMut(&[Sample])| {
         store::scan(kept, each).map_err(|error| anyhow!(explained(error, kept)))
     };
     let run = scan(&mut |_| {})?;
     let (sites, ranks) = (run.sites, u64::from(run.facts.ranks));
+    let is_well = run.facts.judgements.as_ref().is_none_or(|found| found.status() != 3);
+    if !run.facts.complete || !is_well {
+        return Ok((None, ranks));
+    }
     let is_phase = |site: &Site| site.kind == SiteKind::Phase && site.labels.len() == 1;
     let mut names: Vec<&str> = Vec::new();
     for site in sites.iter().filter(|site| is_phase(site)) {
@@ -144,7 +153,9 @@ fn phases(kept: &Path) -> anyhow::Result<(Vec<PhaseRuns>, u64)> {
         name: (*name).to_owned(),
         times: (0..times(phase)).map(|time| one(phase, time)).collect(),
     });
-    Ok((all.collect(), ranks))
+    // What moved nothing has no rate.
+    let did = |phase: &PhaseRuns| phase.times.iter().any(|one| one.operations > 0);
+    Ok((Some(all.filter(did).collect()), ranks))
 }
 
 /// One execution of a phase, of what each rank did of each operation.

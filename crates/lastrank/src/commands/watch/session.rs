@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use anyhow::{Context, anyhow, bail};
 use report::words::unsound::{Unsound, headline};
 use report::{AnswerSign, Unit, answer_line, significant};
+use samples::JudgementKind;
 use serde_json::{Value, json};
 use tail::alarm::{Event, Level, Watch};
 
@@ -258,6 +259,14 @@ impl<'a> Session<'a> {
             _ => {}
         }
         Ok(())
+    }
+
+    /// A run file of a directory that cannot be read: it is named, and the watch is not well.
+    pub fn corrupt(&mut self, file: &str, what: &str) -> anyhow::Result<()> {
+        // The words of the error begin with the name.
+        let what = what.strip_prefix(file).map_or(what, |rest| rest.trim_start_matches(':').trim_start());
+        let (run, found) = (file.to_owned(), what.strip_prefix("is ").unwrap_or(what).to_owned());
+        self.look_at_soundness(&[Unsound { run, found, status: 3, kind: JudgementKind::RankLost }])
     }
 
     /// A run file of the stream with what makes it unsound, once. Its values count, so that a slow one is not missed.

@@ -280,7 +280,7 @@ fn directory(path: &Path, args: &WatchArgs, session: &mut Session) -> anyhow::Re
         session.position().files.insert(name);
         match store::read(&file) {
             Ok(run) => runs.push((run.facts.started.clone(), file, run)),
-            Err(error) => session.bad(&file.display().to_string(), &error.to_string())?,
+            Err(error) => session.corrupt(&file.display().to_string(), &error.to_string())?,
         }
     }
     runs.sort_by(|a, b| a.0.cmp(&b.0));
