@@ -98,9 +98,7 @@ pub(super) fn waited(report: &Report) -> Option<String> {
 pub(super) fn typical_wait(report: &Report) -> Option<String> {
     /// So many times what it is without the wait.
     const GOOD_PART: f64 = 1.5;
-    let main = answer::subject(report)?;
-    let (with, without) = (main.summary.as_ref()?.median, main.corrected.as_ref()?.median);
-    let what = if main.subject.gate { "median step" } else { "median" };
+    let (what, [with, without]) = medians(report)?;
     (with > GOOD_PART * without).then(|| {
         format!("In good part that is a wait for a processor: without it the {what} is {}.", time(without))
     })
@@ -161,13 +159,18 @@ pub(super) fn slow(report: &Report) -> Option<String> {
     Some(format!("Slowest 1% of {what}{from}: {}.{without}", parts.join(", ")))
 }
 
-/// What the median of the answer is less its wait for a processor, as the tables and the JSON have it; none where that is
-/// the same to the digits of a screen.
-fn without_wait(report: &Report) -> Option<String> {
+/// What the median of the answer is called, and what it is with its wait for a processor and less it, as the tables and the
+/// JSON have it.
+fn medians(report: &Report) -> Option<(&'static str, [f64; 2])> {
     let main = answer::subject(report)?;
-    let (with, without) = (main.summary.as_ref()?.median, main.corrected.as_ref()?.median);
-    // The line is about one operation, and the median that of a step.
+    // The causes are about one operation, and the median may be that of a step.
     let what = if main.subject.gate { "median step" } else { "median" };
+    Some((what, [main.summary.as_ref()?.median, main.corrected.as_ref()?.median]))
+}
+
+/// The median without the wait; none where that is the same to the digits of a screen.
+fn without_wait(report: &Report) -> Option<String> {
+    let (what, [with, without]) = medians(report)?;
     (time(with) != time(without)).then(|| format!(" Without CPU wait the {what} is {}.", time(without)))
 }
 
@@ -188,15 +191,17 @@ mod tests {
     use super::*;
     use crate::{ReportOptions, ScreenOptions, WrittenFiles, build};
 
+    fn screen_of(run: &samples::Run, width: usize) -> (String, Report) {
+        let report = build(run, &ReportOptions::default());
+        let files = WrittenFiles { run: Some("run.parquet"), page: None };
+        (report.first_screen(files, ScreenOptions { width, colour: false }), report)
+    }
+
     #[test]
     fn a_tail_of_waits_for_a_processor_is_told_above_the_table() {
         let mut run = samples::example::parallel_write(1, 400, 7);
         let said = |run: &samples::Run| {
-            let report = build(run, &ReportOptions::default());
-            let screen = report.first_screen(
-                WrittenFiles { run: Some("run.parquet"), page: None },
-                ScreenOptions { width: 120, colour: false },
-            );
+            let (screen, report) = screen_of(run, 120);
             (screen, report.one_line())
         };
         // Each waited a little: nothing that makes the slow ones slow.
@@ -220,11 +225,7 @@ mod tests {
     fn the_median_without_the_wait_for_a_processor_stands_beside_the_causes() {
         let mut run = samples::example::parallel_write(1, 400, 7);
         let screen = |run: &samples::Run| {
-            let report = build(run, &ReportOptions::default());
-            let text = report.first_screen(
-                WrittenFiles { run: Some("run.parquet"), page: None },
-                ScreenOptions { width: 100, colour: false },
-            );
+            let (text, report) = screen_of(run, 100);
             (text.split_whitespace().collect::<Vec<_>>().join(" "), report)
         };
         assert!(!screen(&run).0.contains("Without CPU wait"));
