@@ -178,6 +178,8 @@ def test_a_program_without_an_operation_measured_nothing(text: str, program: Pat
          2, "earlier-run-verified", "that this run wrote it"),
         ('write("g-$$rank", 64k); write("k-$$rank", 4k); spawn("truncate -s 0 g-$$rank"); verify { read("g-$$rank"); read("k-$$rank"); }',
          2, "length-not-verified", "that no file ended early"),
+        ('spawn("truncate -s 4k k-$$rank"); verify read("k-$$rank");', 2, "ends-not-verified", "how long files should be"),
+        ('spawn("mv k-$$rank m-$$rank"); verify read("m-$$rank", 4k);', 2, "names-not-verified", "that it is of the right file"),
     ],
 )
 def test_what_was_not_checked_stands_where_content_is_called_right(
@@ -196,6 +198,18 @@ def test_what_was_not_checked_stands_where_content_is_called_right(
     assert code in [warning["code"] for warning in document["warnings"]]
     for told in (screen, quick, (tmp_path / "p.html").read_text()):
         assert f"right, but not {what}" in " ".join(told.split()), told
+    if code == "names-not-verified":
+        named = {warning["text"] for warning in document["warnings"] if warning["code"] == code}
+        assert len(named) == 1 and re.search(r'm-[01]" holds what was written to ".*k-[01]"', named.pop()), document
+
+
+def test_what_a_run_wrote_and_reads_as_a_whole_has_its_length(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "p.ppl").write_text(
+        'write("f", 64k); append("f", 4k); verify read("f"); $f = fopen("g", "w+"); fwrite($f, 8k, 4k); fclose($f);\n'
+        'verify read("g"); async 4 { verify repeat 4 read("f"); }'
+    )
+    screen = call(program, tmp_path, "run", "p.ppl", "-o", "p.parquet")
+    assert "was checked: right." in screen and "but not" not in screen, screen
 
 
 def test_what_was_appended_once_is_not_there_twice(program: Path, tmp_path: Path) -> None:

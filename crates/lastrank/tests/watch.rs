@@ -203,6 +203,36 @@ fn one_value_a_call_with_a_state_finds_what_one_long_stream_finds() {
 }
 
 #[test]
+fn two_at_once_with_one_state_lose_nothing_silently() {
+    let folder = folder();
+    let state = folder.path().join("s.json");
+    let arguments = ["watch", "quiet.txt", "-", "--unit", "ms", "--state", "s.json", "--quiet"];
+    let mut first = std::process::Command::new(env!("CARGO_BIN_EXE_lastrank"))
+        .args(arguments)
+        .current_dir(folder.path())
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    while !state.exists() {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let second = piped(folder.path(), &arguments, &values(8, 1.0, 11));
+    assert_eq!((second.status, second.err.as_str()), (Some(0), ""));
+    let kept = std::fs::read(&state).unwrap();
+    first.stdin.take().unwrap().write_all(values(5, 1.0, 12).as_bytes()).unwrap();
+    let first = first.wait_with_output().unwrap();
+    let said = String::from_utf8(first.stderr).unwrap();
+    assert!(
+        first.status.code() == Some(3) && said.contains("another one uses it"),
+        "{:?} {said}",
+        first.status
+    );
+    assert_eq!(std::fs::read(&state).unwrap(), kept, "what the second one saw stays");
+}
+
+#[test]
 fn runs_are_matched_with_the_baseline_by_label_and_operation_and_the_rest_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let run = |name: &str, blocks: &[(&str, u32)]| {

@@ -7,6 +7,7 @@ pub use tail::congestion::QuantileRatio;
 use crate::answer::LAYING_OUT;
 use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
+use crate::safe::Safe;
 
 /// Depths whose ratio is larger are not the same work.
 const SAME_DEPTH: f64 = 1.1;
@@ -30,6 +31,12 @@ pub struct RowRatio {
     pub rate: Option<f64>,
     /// Bytes a second of the old and of the new run; `None` of operations that move none.
     pub bytes_per_second: Option<[f64; 2]>,
+    /// Whether the quantiles are of the time from the begin of a write until its data are safe.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub until_safe: bool,
+    /// Whether it makes what was written safe.
+    #[serde(skip)]
+    pub makes_safe: bool,
     /// Whether it makes the files that the load is on, which nobody asked to compare.
     #[serde(skip)]
     pub is_aside: bool,
@@ -143,7 +150,11 @@ pub fn compare_rows(old: &[ResultRow], new: &[ResultRow]) -> RowRatios {
     let busy = |row: &ResultRow| row.busy_seconds.unwrap_or(0.0);
     pairs.sort_by(|a, b| busy(b.0).total_cmp(&busy(a.0)));
     RowRatios {
-        rows: pairs.into_iter().filter_map(|(a, b)| RowRatio::of(a, b)).collect(),
+        rows: pairs
+            .into_iter()
+            .flat_map(|(a, b)| [RowRatio::until_safe(a, b), RowRatio::of(a, b)])
+            .flatten()
+            .collect(),
         only_old: without(old, new),
         only_new: without(new, old),
         subject: None,
@@ -163,8 +174,26 @@ impl RowRatio {
             operations_per_second: rate.map(|(old, new)| [old, new]),
             rate: rate.filter(|(old, _)| *old > 0.0).map(|(old, new)| new / old),
             bytes_per_second: old.bytes_per_second.zip(new.bytes_per_second).map(|(old, new)| [old, new]),
+            until_safe: false,
+            makes_safe: old.is_sync(),
             is_aside: old.label.as_deref() == Some(LAYING_OUT),
             other_work: other_work(old, new),
+        })
+    }
+
+    /// The same writes until their data are safe, where both runs make them so.
+    fn until_safe(old: &ResultRow, new: &ResultRow) -> Option<RowRatio> {
+        let (a, b) = old.safe.as_ref().zip(new.safe.as_ref())?;
+        let of = |safe: &Safe, p: f64| safe.intervals.iter().find(|one| one.probability == p).cloned();
+        let ratio = |p: f64| QuantileRatio::of(&of(a, p)?.ends(), &of(b, p)?.ends());
+        let medians = a.quantiles_seconds.as_ref().zip(b.quantiles_seconds.as_ref())?;
+        Some(RowRatio {
+            name: format!("{}, until safe", old.name()),
+            p50_seconds: [medians.0.p50, medians.1.p50],
+            p50: ratio(0.5)?,
+            p99: ratio(0.99),
+            until_safe: true,
+            ..RowRatio::of(old, new)?
         })
     }
 }
@@ -247,6 +276,8 @@ mod tests {
             operations_per_second: None,
             rate: None,
             bytes_per_second: None,
+            until_safe: false,
+            makes_safe: false,
             is_aside: false,
             other_work: Vec::new(),
         };

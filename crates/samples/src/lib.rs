@@ -29,7 +29,7 @@ pub use cause::{Cause, Causes, ExcessPart};
 pub use clocks::CommonClock;
 pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
-    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, Facts, FileLayout, HintsOfFile, Interface, Judgement,
+    Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, FIRST, Facts, FileLayout, HintsOfFile, Interface, Judgement,
     JudgementExample, JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory,
     MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead,
     PathFacts, Processor, Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts,

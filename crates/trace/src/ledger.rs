@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::flags::{EXECUTABLE, O_DIRECTORY};
 use crate::import::DoneCalls;
 use crate::maps::HashSet;
-use crate::model::{AGAIN, Call, DEPTH_SHIFT, NEAREST, NONE, Op, Trace};
+use crate::model::{AGAIN, CUT_CALLS, Call, DEPTH_SHIFT, NEAREST, NO_CALLS, NONE, Op, Trace};
 use crate::recording::About;
 use crate::select::{Choice, repeatable};
 
@@ -90,6 +90,11 @@ impl Ledger {
                 if (recorded as f64) < ENOUGH * counted as f64 { Missing::Changes } else { Missing::Nothing };
             let what = "reads or writes that Linux counted and the recorder did not see";
             maker.add((Fate::NotRepeated, missing, what.to_owned()), counted - recorded, 0);
+        }
+        for what in [CUT_CALLS, NO_CALLS] {
+            if let Some(lines) = trace.left_out.get(what) {
+                maker.add((Fate::NotRepeated, Missing::Nothing, what.to_owned()), *lines, 0);
+            }
         }
         let line = |((fate, missing, what), (calls, bytes))| LedgerLine { fate, missing, what, calls, bytes };
         let mut lines: Vec<LedgerLine> = maker.sums.into_iter().map(line).collect();

@@ -6,6 +6,11 @@ pub use crate::call::*;
 pub use crate::calls::{CallReader, Calls, column};
 pub use crate::name_table::NameTable;
 
+/// Why calls are left out: the ends of their lines are missing.
+pub const CUT_CALLS: &str = "calls whose line is cut";
+/// Why lines are left out: they cannot be read.
+pub const NO_CALLS: &str = "lines that are no calls";
+
 /// A thread of the application.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Thread {

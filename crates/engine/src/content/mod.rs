@@ -22,7 +22,7 @@ pub use known::{FileName, Known};
 pub use place::{Destined, LastRead};
 pub use sector::{ContentKind, ContentStream, Dials, Lying, REPEAT, SECTOR, Writer};
 pub use verify::{Reader, last_own, verify};
-pub use wrong::{Described, Found, Wrong};
+pub use wrong::{Described, Found, Wrong, shown};
 
 /// Who writes in which run, and how.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -24,4 +24,6 @@ pub struct LastRead {
     pub length: u64,
     /// Where the file ended, if it ended in this read and should not have.
     pub ended: Option<u64>,
+    /// It was to read up to the end, wherever that is.
+    pub all: bool,
 }

@@ -73,10 +73,7 @@ impl std::fmt::Display for Described {
         write!(f, "there is offset {} of ", self.offset)?;
         match &self.name {
             None => f.write_str("this file")?,
-            Some(name) => {
-                let begin = name.iter().position(|byte| *byte != 0).unwrap_or(name.len());
-                write!(f, "\"{}\"", String::from_utf8_lossy(&name[begin..]))?;
-            }
+            Some(name) => write!(f, "\"{}\"", shown(name))?,
         }
         if let Some(rank) = self.rank {
             write!(f, ", written by rank {rank}")?;
@@ -86,6 +83,12 @@ impl std::fmt::Display for Described {
             None => Ok(()),
         }
     }
+}
+
+/// The end of a path, without the zeros in front of a short one.
+pub fn shown(name: &[u8]) -> std::borrow::Cow<'_, str> {
+    let begin = name.iter().position(|byte| *byte != 0).unwrap_or(name.len());
+    String::from_utf8_lossy(&name[begin..])
 }
 
 /// When a run of this number began, in words: `2026-11-22 07:15 UTC`.

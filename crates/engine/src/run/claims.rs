@@ -41,8 +41,8 @@ struct Considered<'a> {
     counts: &'a dyn Fn(&Sample) -> bool,
     /// Durations that were asked for, by name.
     known: HashMap<(String, Times), Vec<f64>>,
-    /// Whether all samples of one of them failed.
-    all_failed: bool,
+    /// Whether one of them has no sample that succeeded.
+    none_succeeded: bool,
     answers: Option<&'a Answers>,
     /// The answer of the whole run, for all assertions that count each sample.
     of_all: &'a OnceCell<AnswerOf>,
@@ -60,8 +60,7 @@ impl Measured for Considered<'_> {
         });
         let found = statistic.of(durations);
         if durations.is_empty() {
-            let sites = self.run.sites.iter().zip(self.by_site).filter(|(site, _)| site.matches(name));
-            self.all_failed |= sites.flat_map(|(_, list)| list).any(|sample| (self.counts)(sample));
+            self.none_succeeded = true;
         }
         found
     }
@@ -123,7 +122,7 @@ pub(super) fn judge(plan: &Plan, answers: Option<&Answers>, outcome: &mut RunOut
             by_site: &by_site,
             counts: &counts,
             known: HashMap::new(),
-            all_failed: false,
+            none_succeeded: false,
             answers,
             of_all: &of_all,
             alone: OnceCell::new(),
@@ -143,8 +142,8 @@ pub(super) fn judge(plan: &Plan, answers: Option<&Answers>, outcome: &mut RunOut
                 JudgementKind::AssertionNotEvaluated,
                 format!("{at}: the assertion was not evaluated: the run was ended before it; {why}"),
             ),
-            // It is no fault of the program that nothing succeeded.
-            Err(why) if counted.all_failed => (
+            // It is no fault of the program that nothing succeeded, or was done at all.
+            Err(why) if counted.none_succeeded => (
                 JudgementKind::AssertionNotEvaluated,
                 format!("{at}: the assertion was not evaluated: {why}"),
             ),

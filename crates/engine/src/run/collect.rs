@@ -254,7 +254,7 @@ impl Together {
                 }
                 Entry::Host(host) => self.judge.host(rank, host),
                 Entry::Warning(warning) => {
-                    if !self.noted.contains(&warning) {
+                    if !self.noted.iter().any(|one| one.says(&warning)) {
                         self.noted.push(warning);
                     }
                 }

@@ -63,7 +63,8 @@ impl CompareAnswer<'_> {
             let text = format!("{}{tail}.", words::comparison::headline(found));
             answer(&mut canvas, words::comparison::outcome(found), judged, &text);
             canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
-            if let Some(text) = words::comparison::medians_apart(found) {
+            let safe = words::comparison::until_safe_apart(self.rows, found);
+            for text in words::comparison::medians_apart(found).into_iter().chain(safe) {
                 canvas.said(" ", Tone::Strong, &text, 2);
             }
         }
@@ -248,8 +249,15 @@ fn rated(rows: &[&RowRatio]) -> Vec<usize> {
 
 fn cells(row: &RowRatio) -> [String; 5] {
     let mark = if row.other_work.is_empty() { "" } else { OTHER_WORK };
+    // The operation is that of another row.
+    let label = row.name.rsplit_once(" / ").map_or("", |(label, _)| label);
+    let name = match (row.until_safe, label) {
+        (false, _) => &row.name,
+        (true, "") => "until safe",
+        (true, label) => &format!("{label} / until safe"),
+    };
     [
-        format!("{}{mark}", row.name),
+        format!("{name}{mark}"),
         time(row.p50_seconds[0]),
         time(row.p50_seconds[1]),
         ratio(&row.p50),

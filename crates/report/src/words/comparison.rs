@@ -285,6 +285,21 @@ pub(crate) fn medians_apart(found: &Comparison) -> Option<String> {
     })
 }
 
+/// What is said where the calls that make data safe are compared, and the time until data are safe differs otherwise.
+pub(crate) fn until_safe_apart(rows: Option<&RowRatios>, found: &Comparison) -> Option<String> {
+    let rows = rows?;
+    let is_sync = rows.of_subject().is_some_and(|row| row.makes_safe);
+    let safe = rows.rows.iter().find(|row| row.until_safe).filter(|_| is_sync && !found.identical)?;
+    let Headline { value, interval, .. } = found.headline();
+    let has_both_sides = interval.contains(1.0);
+    let agrees = safe.p50.is_shown() && (safe.p50.value - 1.0) * (value - 1.0) > 0.0;
+    let within = interval.contains(safe.p50.value);
+    (!has_both_sides && !agrees || has_both_sides && safe.p50.is_shown() && !within).then(|| {
+        let does = if agrees || safe.p50.is_shown() { "differs otherwise" } else { "is not shown to differ" };
+        format!("The time until data are safe {does}: p50 {}.", ratio(&safe.p50))
+    })
+}
+
 /// Advice, one sentence each.
 pub fn advice(found: &Comparison) -> Vec<String> {
     let sentence = |advice: &ComparisonAdvice| {

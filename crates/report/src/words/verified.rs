@@ -32,11 +32,12 @@ pub(crate) fn told(numbers: &AnswerNumbers, facts: &Facts, found: &Judgements) -
 
 /// What was not checked of content that is right: of the run's warnings, so that it stands wherever the content is called so.
 fn but_not(facts: &Facts) -> String {
-    const DOUBTS: [(&str, &str); 5] = [
+    const DOUBTS: [(&str, &str); 6] = [
         ("nothing-read", "whether a file should be empty"),
         ("earlier-run-verified", "that this run wrote it"),
         ("names-not-verified", "that it is of the right file"),
         ("length-not-verified", "that no file ended early"),
+        ("ends-not-verified", "how long files should be"),
         ("holes-not-verified", "zeros in holes"),
     ];
     let is_warned = |code: &str| facts.warnings.iter().any(|one| one.code == code);

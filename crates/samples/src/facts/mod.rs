@@ -176,6 +176,9 @@ impl Facts {
     }
 }
 
+/// Begins, in the text of a [`Warning`], which thing it was the first time. Several ranks may name several.
+pub const FIRST: &str = " (first: ";
+
 /// Something that makes a result less trustworthy, and what to do about it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Warning {
@@ -185,6 +188,17 @@ pub struct Warning {
     pub text: String,
     /// What the reader can do.
     pub advice: String,
+}
+
+impl Warning {
+    fn stem(&self) -> Option<&str> {
+        self.text.split(FIRST).next()
+    }
+
+    /// Does this one say the same, whichever it names first?
+    pub fn says(&self, other: &Self) -> bool {
+        self.code == other.code && self.advice == other.advice && self.stem() == other.stem()
+    }
 }
 
 #[cfg(test)]

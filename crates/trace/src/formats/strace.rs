@@ -15,7 +15,7 @@ use crate::follow::Follower;
 use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
 use crate::maps::HashMap;
-use crate::model::Trace;
+use crate::model::{CUT_CALLS, NO_CALLS, Trace};
 use cut::{CutLine, Cutting, each_line};
 use line::{Head, Line, LineParts};
 
@@ -48,6 +48,10 @@ struct Reader {
     now: u64,
     without_times: bool,
     restarted: u64,
+    /// Calls whose end was cut off.
+    cut_off: u64,
+    /// Calls say how long they took: one that does not was cut.
+    has_durations: bool,
 }
 
 fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> {
@@ -64,6 +68,8 @@ fn parse_by(input: &mut Input<'_>, reading: &Reading, cutting: Cutting) -> Resul
         now: 0,
         without_times: false,
         restarted: 0,
+        cut_off: 0,
+        has_durations: false,
     };
     let (mut lines, mut calls) = (0_u64, 0_u64);
     each_line(input, cutting, &mut |line| match line {
@@ -90,8 +96,11 @@ fn parse_by(input: &mut Input<'_>, reading: &Reading, cutting: Cutting) -> Resul
             .notes
             .push("lines without times: only their order is known (strace -ttt -T gives times)".to_owned());
     }
-    if lines > calls.saturating_mul(2) + 10 {
-        trace.notes.push(format!("{} of {lines} lines are no calls", lines - calls));
+    if lines > calls + reader.cut_off {
+        trace.left_out.insert(NO_CALLS.to_owned(), lines - calls - reader.cut_off);
+    }
+    if reader.cut_off > 0 {
+        trace.left_out.insert(CUT_CALLS.to_owned(), reader.cut_off);
     }
     Ok(trace)
 }
@@ -106,7 +115,7 @@ impl Reader {
             }
             Some(time) => time,
             None => {
-                self.without_times = true;
+                self.without_times |= call.is_some();
                 self.now += 1000;
                 self.now
             }
@@ -157,7 +166,13 @@ impl Reader {
                 true
             }
             Line::Signal => true,
-            Line::Call => call.is_some_and(|call| self.call((thread, time), rest, call)),
+            Line::Call => match call {
+                Some(call) => self.call((thread, time), rest, call),
+                None => {
+                    self.cut_off += u64::from(line::begins_call(rest));
+                    false
+                }
+            },
         }
     }
 
@@ -166,6 +181,11 @@ impl Reader {
             self.restarted += u64::from(call.broken_off);
             return true;
         };
+        self.has_durations |= call.has_duration;
+        if self.has_durations && !call.has_duration {
+            self.cut_off += 1;
+            return false;
+        }
         calls::take(&mut self.follower, (thread, start), call, result);
         if result > 0 && starts(text) {
             self.release(result as u32);

@@ -5,6 +5,10 @@ use std::sync::Arc;
 
 use samples::{Outcome, VerifiedFacts, Warning};
 
+use super::doubts::{
+    APPENDED, COPIED, END_UNKNOWN, HOLES, MAY_BE_CUT, NOTHING_READ, OF_EARLIER_RUN, RENAMED_BEFORE,
+    RENAMED_BY_OTHERS, TOO_SHORT, of_other_name,
+};
 use super::layer::Layer;
 use crate::buffers::SCRATCH_LIMIT;
 use crate::content::{
@@ -12,72 +16,6 @@ use crate::content::{
     verify,
 };
 use crate::driver::{Driver, Handle};
-
-/// Why something that was read was not verified, or not in all.
-#[derive(Clone, Copy)]
-struct Unverified {
-    code: &'static str,
-    text: &'static str,
-    advice: &'static str,
-}
-
-impl From<Unverified> for Warning {
-    fn from(Unverified { code, text, advice }: Unverified) -> Self {
-        Self { code: code.into(), text: text.into(), advice: advice.into() }
-    }
-}
-
-const HOLES: Unverified = Unverified {
-    code: "holes-not-verified",
-    text: "zeros in holes that ftruncate left were not verified: another rank or worker may have written there",
-    advice: "verify on the rank that wrote, or by a program of one rank",
-};
-const RENAMED_BY_OTHERS: Unverified = Unverified {
-    code: "names-not-verified",
-    text: "whether reads were of the right file was not verified: they found the content of a file of another name, \
-           and other ranks or workers rename or link files",
-    advice: "verify on the rank that renamed it; places and bytes were verified",
-};
-const RENAMED_BEFORE: Unverified = Unverified {
-    code: "names-not-verified",
-    text: "whether reads were of the right file was not verified: they found the content of a file of another name, \
-           which an earlier run wrote; it may have been renamed or linked since",
-    advice: "verify in the run that renames; places and bytes were verified, and that all of a file is of one file",
-};
-const OF_EARLIER_RUN: Unverified = Unverified {
-    code: "earlier-run-verified",
-    text: "verified reads found what an earlier run wrote, and this program writes too: whether it should have been \
-           there was not verified",
-    advice: "verify on the rank that wrote, without workers, or read files in a program of their own",
-};
-const TOO_SHORT: Unverified = Unverified {
-    code: "not-verified",
-    text: "a read was too short to tell what it read: the 512 bytes around it say who wrote them, and what was read \
-           does not hold their beginning",
-    advice: "read from a multiple of 512 on, or a KiB at a time, to verify what another run wrote",
-};
-const APPENDED: Unverified = Unverified {
-    code: "not-verified",
-    text: "what several ranks or workers appended was verified in part: shorter pieces than 592 bytes do not hold who \
-           appended which of them",
-    advice: "append a KiB at a time, or write to offsets of each rank's own",
-};
-const NOTHING_READ: Unverified = Unverified {
-    code: "nothing-read",
-    text: "a verified read found an empty file: whether something was to be in it was not verified",
-    advice: "read with a length: less is then an error",
-};
-const MAY_BE_CUT: Unverified = Unverified {
-    code: "length-not-verified",
-    text: "a file ended before what was written to it, and another rank or worker may have cut it",
-    advice: "write to files of each rank's own, or from one rank, to know",
-};
-const COPIED: Unverified = Unverified {
-    code: "copies-not-verified",
-    text: "what fcopy, memory of alloc that was not filled, or a range that was collapsed or inserted may have put there \
-           was not verified: such content does not name the place at which it lies",
-    advice: "verify what is copied where it comes from, or write it by fread and fwrite",
-};
 
 /// What the content of a write of `length` bytes is counted by.
 #[inline(always)]
@@ -370,6 +308,7 @@ impl Layer {
                 break;
             }
         }
+        let written_as = known.written_as.map(|written| written.name);
         let renamed = std::mem::take(&mut known.renamed_by_others);
         let renamed_before = std::mem::take(&mut known.renamed_before);
         let of_earlier_run = std::mem::take(&mut known.of_earlier_run);
@@ -393,7 +332,12 @@ impl Layer {
             (unverified && others_append, APPENDED),
             (copied, COPIED),
         ];
-        unsure.into_iter().filter(|(is_so, _)| *is_so).for_each(|(_, why)| self.note_once(why.into()));
+        for (_, why) in unsure.into_iter().filter(|(is_so, _)| *is_so) {
+            self.note_once(match written_as {
+                Some(written) => of_other_name(why, &file.name, &written),
+                None => why.into(),
+            });
+        }
         wrong
     }
 
@@ -415,7 +359,7 @@ impl Layer {
             return None;
         }
         self.compared = VerifiedFacts::default();
-        let LastRead { file, offset, length, ended } = std::mem::take(&mut self.last_read);
+        let LastRead { file, offset, length, ended, all } = std::mem::take(&mut self.last_read);
         if length == 0 && offset == 0 && ended.is_none() && !self.catalogue.of(file).emptied {
             self.note_once(NOTHING_READ.into());
         }
@@ -444,7 +388,19 @@ impl Layer {
         };
         let wrong = wrong.or_else(|| self.was_cut(file, (found, offset), ended));
         self.scratch.give_incoming(back);
+        if all {
+            self.ends_there(file, offset.saturating_add(length));
+        }
         self.concluded(wrong)
+    }
+
+    /// A read without a length took what is there, up to `end`: is it known that the file was to end there?
+    pub(super) fn ends_there(&mut self, file: FileName, end: u64) {
+        let is_known = self.catalogue.least(file) >= end
+            || (self.alone && self.catalogue.of(file).emptied && !self.catalogue.of(file).unsteady);
+        if !is_known {
+            self.note_once(END_UNKNOWN.into());
+        }
     }
 
     /// A read from `offset` found these bytes, and that the file had `ended`: does it lack what this rank wrote?

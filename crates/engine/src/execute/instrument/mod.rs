@@ -10,6 +10,7 @@ mod content;
 mod copy;
 #[cfg(test)]
 mod counted;
+mod doubts;
 mod guard;
 mod jobs;
 mod judge;

@@ -151,7 +151,7 @@ impl Layer {
             let (offset, moved) = (offset.unwrap_or(position), timed.outcome.value);
             let ends = all || moved < length;
             let ended = self.ended(file, (offset.saturating_add(moved), ends), || driver.size(handle));
-            self.last_read = LastRead { file, offset, length: moved, ended };
+            self.last_read = LastRead { file, offset, length: moved, ended, all };
             // That of a read by pattern which nobody asked about.
             self.wrong = None;
         }
@@ -268,7 +268,7 @@ impl Layer {
         let moved = timed.outcome.value;
         let ends = length.is_none() || moved < expected;
         let ended = self.ended(file, (offset.saturating_add(moved), ends), || driver.stat(path));
-        self.last_read = LastRead { file, offset, length: moved, ended };
+        self.last_read = LastRead { file, offset, length: moved, ended, all: length.is_none() };
         self.wrong = None;
         Ok(timed)
     }

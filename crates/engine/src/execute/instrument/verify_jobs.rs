@@ -25,6 +25,9 @@ impl Layer {
         let ended = goes_on && (all || outcome.errno == libc::ENODATA);
         let differs = self.differs(file, (found, offset), None);
         let differs = differs.or_else(|| self.was_cut(file, (found, offset), ended.then_some(end)));
+        if all {
+            self.ends_there(file, end);
+        }
         self.concluded(differs)
     }
 }

@@ -39,6 +39,8 @@ pub struct Session<'a> {
     last: Option<f64>,
     header: Option<String>,
     saved: Instant,
+    /// What the state file holds, once it was written.
+    written: Option<String>,
     changed: bool,
 }
 
@@ -70,6 +72,7 @@ impl<'a> Session<'a> {
             last: None,
             header: None,
             saved: Instant::now(),
+            written: None,
             changed: true,
         };
         // Find a directory that cannot be written before the first value, not after the last.
@@ -311,7 +314,7 @@ impl<'a> Session<'a> {
 
     fn save(&mut self) -> anyhow::Result<()> {
         if let Some(path) = &self.args.state {
-            self.state.save(path)?;
+            self.written = Some(self.state.save(path, self.written.as_deref())?);
         }
         if let Some(path) = &self.args.prometheus {
             let name = |path: &Path| match path == Path::new("-") {

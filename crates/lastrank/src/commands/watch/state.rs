@@ -189,9 +189,19 @@ impl State {
         Ok(Some(state))
     }
 
-    /// Replace the file.
-    pub fn save(&self, path: &Path) -> anyhow::Result<()> {
-        store::replace(path, serde_json::to_string(self)?.as_bytes())
-            .with_context(|| format!("cannot write the state {}", path.display()))
+    /// Replaces the file, which holds what was `saved` last, or nothing; gives what it holds now.
+    pub fn save(&self, path: &Path, saved: Option<&str>) -> anyhow::Result<String> {
+        let there = store::read_ordinary(path, LONGEST).ok();
+        if saved.is_some_and(|saved| there.as_deref() != Some(saved.as_bytes())) {
+            bail!(BrokenInput(format!(
+                "{} was changed since this `watch` wrote it: another one uses it, and its values would be lost; give each a \
+                 --state of its own",
+                path.display()
+            )));
+        }
+        let text = serde_json::to_string(self)?;
+        store::replace(path, text.as_bytes())
+            .with_context(|| format!("cannot write the state {}", path.display()))?;
+        Ok(text)
     }
 }

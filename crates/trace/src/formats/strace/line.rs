@@ -60,6 +60,8 @@ pub struct LineParts<'a> {
     pub broken_off: bool,
     /// How long it took, in nanoseconds.
     pub duration: u64,
+    /// The line says so.
+    pub has_duration: bool,
 }
 
 fn trim(bytes: &[u8]) -> &[u8] {
@@ -236,9 +238,10 @@ pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
     let (arguments, rest) = arguments(&text[open + 1..])?;
     let rest = trim(trim(rest).strip_prefix(b"=")?);
     let duration = match (rest.iter().rposition(|byte| *byte == b'<'), rest.strip_suffix(b">")) {
-        (Some(at), Some(whole)) => nanoseconds(&whole[at + 1..]).unwrap_or(0),
-        _ => 0,
+        (Some(at), Some(whole)) => nanoseconds(&whole[at + 1..]),
+        _ => None,
     };
+    let (duration, has_duration) = (duration.unwrap_or(0), duration.is_some());
     let number_end = rest.iter().position(|byte| matches!(byte, b' ' | b'<')).unwrap_or(rest.len());
     let number = &rest[..number_end];
     let after = &rest[number_end..];
@@ -262,7 +265,16 @@ pub fn call(text: &[u8]) -> Option<LineParts<'_>> {
     };
     // An errno that is not in the table still is a failure.
     let errno = if result.is_some_and(|result| result < 0) && errno == 0 { 5 } else { errno };
-    Some(LineParts { name, arguments, result, leads_to, errno, broken_off, duration })
+    Some(LineParts { name, arguments, result, leads_to, errno, broken_off, duration, has_duration })
+}
+
+/// Whether the text, which is no whole call, begins as one.
+pub fn begins_call(text: &[u8]) -> bool {
+    let name = text.iter().position(|byte| *byte == b'(').map(|open| &text[..open]);
+    name.is_some_and(|name| {
+        !name.is_empty()
+            && name.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
+    })
 }
 
 /// The descriptor that a call which has only begun closes.

@@ -183,6 +183,21 @@ fn files_of_strace_ff_are_merged_by_time() {
 }
 
 #[test]
+fn lines_that_are_cut_or_no_calls_are_told_and_not_taken_as_whole() {
+    let trace = read(
+        b"1 1.000001 openat(AT_FDCWD, \"f\", O_RDWR|O_CREAT, 0644) = 3 <0.000010>\n\
+          1 1.000101 write(3, \"abc\"..., 4096) = 4096 <0.000010>\n\
+          1 1.000201 write(3, \"abc\"..., 40\n\
+          1 1.000301 this is no call\n\
+          1 1.000401 write(3, \"abc\"..., 4096) = 40",
+    );
+    let left: Vec<(&str, u64)> = trace.left_out.iter().map(|(what, count)| (what.as_str(), *count)).collect();
+    assert_eq!(left, [(crate::model::CUT_CALLS, 2), (crate::model::NO_CALLS, 1)]);
+    assert_eq!(calls(&trace).iter().filter(|call| call.2 == 4096 || call.3 == 4096).count(), 1);
+    assert!(trace.notes.iter().all(|note| !note.contains("without times")), "{:?}", trace.notes);
+}
+
+#[test]
 fn what_is_no_call_is_an_error_and_odd_lines_do_no_harm() {
     let mut text: &[u8] = b"hello\nworld\n";
     let error = parse(&mut Input::new(&mut text), &Reading::default()).unwrap_err();
