@@ -105,11 +105,7 @@ fn a_mix_has_its_table_for_an_answer() {
     let folder = tempfile::tempdir().unwrap();
     let text = "$f = fopen(\"x\", \"w+\"); repeat 2000 { fwrite($f, 1k, 0); fread($f, 1k, 0); fsync($f); }\n";
     let done = program(folder.path(), text, &["--backend", LAW, "--record", "histogram"]);
-    assert!(
-        done.out.contains("The table is the answer.") && !done.out.contains("Nothing was"),
-        "{}",
-        done.out
-    );
+    assert!(done.out.contains("6,001 operations in ") && !done.out.contains("Nothing was"), "{}", done.out);
 }
 
 #[test]

@@ -432,29 +432,31 @@ fn rounded_up(number: u64) -> u64 {
     number.div_ceil(unit) * unit
 }
 
-/// What to say where the table is the answer.
+/// What to say where no operation stands for the run: how much was done in what time, and what took most of it.
 fn no_subject(report: &Report) -> String {
     let share = report.main.as_ref().and_then(|main| Some((&main.subject, main.subject.share?)));
-    match (share, report.numbers.operations) {
+    let operations = report.numbers.operations;
+    let done = |rest: String| {
+        let plural = if operations == 1 { "" } else { "s" };
+        let elapsed = report.facts.elapsed_s;
+        let within = if elapsed > 0.0 { format!(" in {}", time(elapsed)) } else { String::new() };
+        format!("{} operation{plural}{within}{rest}.", samples::units::count(operations))
+    };
+    match (share, operations) {
         (_, 0) if report.numbers.errors > 0 => "Every operation failed.".into(),
         (_, 0) if report.numbers.failed_as_expected > 0 => "Every operation failed, as expected.".into(),
         (Some((subject, share)), _) => {
-            let own = format!("{} {}", subject.name, percent(round(share)));
-            match &subject.runner_up {
-                Some((name, of_it)) if *of_it > share => format!(
-                    "{} takes {} of the time, in too few calls to say more; {own}. The table is the answer.",
-                    name,
-                    percent(round(*of_it))
-                ),
-                next => {
-                    let next =
-                        next.as_ref().map(|(name, of_it)| format!(", {name} {}", percent(round(*of_it))));
-                    let next = next.unwrap_or_default();
-                    format!("No operation takes half of the time: {own}{next}. The table is the answer.")
+            let of = |name: &str, share: f64| format!("{name} {}", percent(round(share)));
+            let own = of(&subject.name, share);
+            done(match &subject.runner_up {
+                Some((name, of_it)) if *of_it > share => {
+                    format!("; of their time {}, in too few calls to say more, {own}", of(name, *of_it))
                 }
-            }
+                Some((name, of_it)) => format!("; of their time {own}, {}", of(name, *of_it)),
+                None => format!("; of their time {own}"),
+            })
         }
-        (None, _) if report.results.iter().any(|row| row.timings > 0) => "The table is the answer.".into(),
+        (None, _) if report.results.iter().any(|row| row.timings > 0) => done(String::new()),
         (None, _) => "Nothing was measured that could be analysed.".into(),
     }
 }
