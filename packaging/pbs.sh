@@ -22,5 +22,9 @@ mpirun -n "$ranks" lastrank run "${PROGRAM:-parallel_write}" --set dir="$target"
 
 # A large or incomplete run is a folder of parts.
 [ -e "$run" ] || run=${run%.parquet}.parts
+if [ ! -e "$run" ]; then
+    echo "nothing was measured: what lastrank or the launcher said is above" >&2
+    exit $((status > 0 ? status : 1))
+fi
 lastrank report "$run" -o "${run%.*}.html"
 exit $status

@@ -45,6 +45,21 @@ def test_a_batch_script_measures_and_reports(script: Path, tmp_path: Path) -> No
     assert (tmp_path / "run-17.parquet").exists() and (tmp_path / "run-17.html").exists()
 
 
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda script: script.stem)
+def test_a_batch_script_without_a_measurement_ends_with_the_status_of_the_launcher(script: Path, tmp_path: Path) -> None:
+    tools, nodes = tmp_path / "bin", tmp_path / "nodes"
+    tools.mkdir()
+    nodes.write_text("node1\n")
+    for name in ("srun", "mpirun", "lastrank"):
+        (tools / name).write_text('#!/bin/bash\n[[ $1 == report ]] && echo "a report of nothing"\nexit 7\n')
+        (tools / name).chmod(0o755)
+    named = {"SLURM_SUBMIT_DIR": str(tmp_path), "SLURM_JOB_ID": "17", "PBS_O_WORKDIR": str(tmp_path), "PBS_JOBID": "17.server"}
+    variables = os.environ | named | {"PATH": f"{tools}:{os.environ['PATH']}", "PBS_NODEFILE": str(nodes)}
+    done = subprocess.run(["bash", script], cwd=tmp_path, env=variables, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 7 and "nothing was measured" in done.stderr, done.stderr
+    assert "a report of nothing" not in done.stdout
+
+
 def test_slurm_would_accept_the_batch_script() -> None:
     if not shutil.which("sbatch") or subprocess.run(["sinfo"], capture_output=True).returncode != 0:
         pytest.skip("no Slurm runs here")

@@ -137,6 +137,15 @@ rw=write / bs=64k / size=256k / time_based / runtime=1 / rate=640k
 rw=read / bs=4k / size=1m / thinktime=50000 / thinktime_blocks=4 / number_ios=16
 rw=write / bs=64k / size=256k / exec_prerun=true
 rw=randread / bs=16k / size=256k / zonemode=strided
+rw=read / bs=64k / size=50% / filesize=1m
+rw=randread / bs=16k / size=30% / filesize=1000k
+rw=write / bs=64k / size=25% / filesize=1m / nrfiles=2 / end_fsync=1
+rw=randwrite / bs=4k / size=100% / filesize=512k / numjobs=2
+rw=randrw / bssplit=4k/50:16k/50 / size=33% / filesize=4m
+rw=read / bs=64k / size=50% / filesize=1m / offset=128k
+rw=read / bs=64k / size=50%
+rw=read / bs=64k / filesize=64k-1m / nrfiles=4 / size=2m
+rw=randread / bs=4k / size=256k / ioengine=null
 rw=trim / bs=16k / size=256k
 rw=randread / bs=16k / size=256k / ioengine=mmap
 rw=randread / bs=16k / size=256k / cpus_allowed=0

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use common::{command, lastrank};
 
-/// Starts a load that keeps a file open, and kills the process that was started when it has written it.
+/// Starts a load that keeps a file open, of a name that is the same in each run (`--keep`), and kills the process that was started when it has written it.
 fn killed(folder: &Path, output: &str) {
-    let words = ["io", "randwrite", ".", "--size", "8M", "--time", "60s", "-o", output, "--report", "none"];
+    let words = ["io", "randwrite", ".", "--size", "8M", "--time", "60s", "--keep", "-o", output];
     let mut child = command(folder, &words)
         .env("TMPDIR", folder)
         .stdout(std::process::Stdio::null())
@@ -35,7 +35,7 @@ fn what_a_killed_run_left_is_told_with_the_way_out_and_kept() {
     let folder = tempfile::tempdir().unwrap();
     let here = folder.path();
     let again = |output: &str| {
-        let words = ["io", "randread", ".", "--size", "8M", "--ops", "10", "-o", output, "--report", "none"];
+        let words = ["io", "randread", ".", "--size", "8M", "--ops", "10", "-o", output, "--keep"];
         common::of(command(here, &words).env("TMPDIR", here).output().unwrap())
     };
     killed(here, "killed.parquet");
@@ -60,6 +60,13 @@ fn what_a_killed_run_left_is_told_with_the_way_out_and_kept() {
     );
     assert_eq!(std::fs::read(here.join("killed.parquet")).unwrap(), kept);
     assert_eq!(again("other.parquet").status, Some(0));
+    // A name that lastrank makes up for one run is nobody else's.
+    let own = ["io", "randread", ".", "--size", "8M", "--ops", "10", "-o", "own.parquet"];
+    let own = common::of(command(here, &own).env("TMPDIR", here).output().unwrap());
+    assert_eq!(own.status, Some(0), "{}", own.err);
+    let names = std::fs::read_dir(here).unwrap().map(|entry| entry.unwrap().file_name());
+    let files: Vec<_> = names.filter(|name| name.to_string_lossy().starts_with("lastrank-io")).collect();
+    assert_eq!(files, ["lastrank-io-0"]);
 }
 
 #[test]

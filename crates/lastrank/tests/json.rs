@@ -152,6 +152,20 @@ fn rows_of_many_runs_gather_in_one_table() {
     }
     assert_eq!(number("p50_seconds"), part["quantiles_seconds"]["p50"]);
 
+    // Of an answer that is a table of phases, each operation of a phase has a row.
+    let phases = "define report {\"answer\": \"phases\"}\n\
+        phase \"fill\" repeat 30 append(\"f\", 4k);\nphase \"use\" { read(\"f\"); delete(\"f\"); }\n";
+    std::fs::write(folder.path().join("phases.ppl"), phases).expect("written");
+    assert_eq!(run(&["run", "phases.ppl", "--append", "p.csv", "-o", "5.parquet"]).status, Some(0));
+    let mut table = csv::Reader::from_path(folder.path().join("p.csv")).expect("a table");
+    let rows: Vec<_> = table.records().map(|row| row.expect("as many fields")).collect();
+    let told = |row: &csv::StringRecord| {
+        ["phase", "operation", "operations"].map(|name| row[column(name)].to_owned())
+    };
+    let told: Vec<_> = rows.iter().map(told).collect();
+    assert_eq!(told, [["fill", "append", "30"], ["use", "read", "1"], ["use", "delete", "1"]]);
+    assert!(rows.iter().all(|row| row[column("seconds")].parse::<f64>().is_ok_and(|seconds| seconds > 0.0)));
+
     // JSON lines; a table of another kind is refused before anything runs.
     assert_eq!(run(&["run", "parallel_write", "--append", "all.jsonl", "-o", "3.parquet"]).status, Some(0));
     let line = std::fs::read_to_string(folder.path().join("all.jsonl")).expect("lines");

@@ -2,6 +2,7 @@
 
 mod common;
 
+use common::{plan_with, printed};
 use ppl::plan::Settings;
 use ppl::{Source, compile};
 
@@ -72,9 +73,12 @@ fn a_striped_file_is_made_where_the_stripes_are_chosen_for_reads_as_for_writes()
     for access in ["write", "read"] {
         let trace = trace_of(text, &[("access", access), ("striped", "yes"), ("repeat", "2"), ("dir", "d")]);
         let first = |what: &str| trace.iter().position(|line| line.starts_with(what));
-        let made = first("fopen(d/lastrank-striped/0.dat").unwrap_or_else(|| panic!("{trace:#?}"));
-        assert!(first("stripe(d/lastrank-striped, 16, 1048576").is_some_and(|at| at < made), "{trace:#?}");
-        assert_eq!(trace.last().map(String::as_str), Some("rmdir(d/lastrank-striped)"), "{access}");
+        let made = first("fopen(d/lastrank-striped-$$run/0.dat").unwrap_or_else(|| panic!("{trace:#?}"));
+        assert!(
+            first("stripe(d/lastrank-striped-$$run, 16, 1048576").is_some_and(|at| at < made),
+            "{trace:#?}"
+        );
+        assert_eq!(trace.last().map(String::as_str), Some("rmdir(d/lastrank-striped-$$run)"), "{access}");
     }
 }
 
@@ -92,4 +96,13 @@ fn the_stripes_of_one_target_are_written_by_one_rank() {
     let read = [("by", "async"), ("access", "read"), ("size", "8MiB"), ("targets", "4"), ("repeat", "1")];
     let trace = trace_of(text, &read);
     assert_eq!(trace.iter().filter(|line| line.starts_with("fread(")).count(), 4, "{trace:#?}");
+}
+
+#[test]
+fn the_name_of_a_run_is_text_that_stands_for_itself_where_nothing_runs() {
+    assert_eq!(printed("print(\"x-$$run-$$rank\", $$run); delete(\"x-$$run\");"), ["[0] x-$$run-0 $$run"]);
+    // It is the same on all ranks, so those that ask for it decide alike.
+    let settings = Settings { ranks: Some(2), ..Settings::default() };
+    let found = plan_with("if $$run == \"x\" barrier;", &settings).unwrap().1;
+    assert!(found.is_empty(), "{found:?}");
 }

@@ -29,6 +29,8 @@ pub use wrong::{Described, Found, Wrong, shown};
 pub struct Author {
     /// The run, by a number that nobody can guess, the same on all ranks.
     pub run: u64,
+    /// What names of files carry that the run makes up: another number, since names are read by anybody.
+    pub name: u32,
     /// The rank.
     pub rank: u32,
     /// Ranks in the run.

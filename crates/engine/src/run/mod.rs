@@ -414,8 +414,11 @@ fn work<T: Body>(
     // The number of the run, in everything that it writes, is the largest that a rank drew.
     let number = if is_virtual { 0 } else { run_number().map_err(no_random_numbers)? };
     let number = world.barrier(number).map_err(|error| error.to_string())?;
+    let name = if is_virtual { 0 } else { ranks::random_number().map_err(no_random_numbers)? >> 32 };
+    let name = world.barrier(name).map_err(|error| error.to_string())?;
     let author = Author {
         run: number,
+        name: name as u32,
         rank: world.rank(),
         ranks: world.size(),
         dials: options.dials,

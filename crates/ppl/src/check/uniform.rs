@@ -225,7 +225,12 @@ impl Dependences {
     fn builtin(&mut self, builtin: Builtin) {
         if !matches!(
             builtin,
-            Builtin::Rank | Builtin::Size | Builtin::Group | Builtin::GroupRank | Builtin::Worker
+            Builtin::Rank
+                | Builtin::Size
+                | Builtin::Group
+                | Builtin::GroupRank
+                | Builtin::Worker
+                | Builtin::Run
         ) {
             self.varies = true;
         }

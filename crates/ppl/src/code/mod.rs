@@ -117,6 +117,8 @@ pub enum Builtin {
     CommonRand,
     /// The number of the worker of `parallel`, from 0.
     Worker,
+    /// What the names of files carry that this run makes and removes.
+    Run,
 }
 
 impl Builtin {
@@ -132,6 +134,11 @@ impl Builtin {
         (Builtin::Rand, "rand", "A random integer from 0 to 2⁶³-1, from this rank's own seeded sequence."),
         (Builtin::CommonRand, "crand", "A random integer that is the same on all ranks."),
         (Builtin::Worker, "worker", "The number of the worker of `parallel`, from 0."),
+        (
+            Builtin::Run,
+            "run",
+            "A name of this run, the same on all ranks and of no other run: eight letters and digits.",
+        ),
     ];
 
     /// The built-in with this name, in any case.

@@ -76,7 +76,7 @@ codes! {
     UnknownVariable = "E0201", "a variable that is not defined here",
         "A variable exists after it was assigned (`$x = 1;`), inside the loop that counts with it, or after `define param`. In a string the longest defined beginning of the name counts: `\"$ia\"` is `$i` followed by `a` where only `$i` exists.";
     UnknownBuiltin = "E0202", "a built-in value that does not exist",
-        "Built-in values begin with `$$`: `$$rank $$size $$group $$grank $$time $$errno $$bytes $$rand $$crand $$env(NAME)`.";
+        "Built-in values begin with `$$`: `$$rank $$size $$group $$grank $$time $$errno $$bytes $$rand $$crand $$worker $$run $$env(NAME)`.";
     UnknownGroup = "E0203", "a group that is not defined",
         "A group must be named in `define groups {…}`. `\"world\"` always exists.";
     UnknownPattern = "E0204", "a pattern that is not defined",

@@ -247,6 +247,7 @@ impl<M: Machine> Interpreter<'_, M> {
             Builtin::Rand => Value::Int((self.random.bits() >> 1) as i64),
             Builtin::CommonRand => Value::Int((self.common.bits() >> 1) as i64),
             Builtin::Worker => Value::Int(i64::from(self.worker)),
+            Builtin::Run => Value::Text(self.machine.run_name().as_str().into()),
         }
     }
 

@@ -216,6 +216,11 @@ pub trait Machine: Sized {
         }
     }
 
+    /// A name of the run, the same on all ranks. Where nothing runs it is what stands in the program.
+    fn run_name(&mut self) -> String {
+        "$$run".into()
+    }
+
     /// Nanoseconds since the start of the run.
     fn now_ns(&mut self) -> u64 {
         0

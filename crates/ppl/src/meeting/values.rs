@@ -180,6 +180,8 @@ fn builtin_value(builtin: Builtin, state: &mut State, here: Control) -> Taint {
         Builtin::Size => Taint::default(),
         Builtin::Group if here.group.is_some() => Taint::default(),
         Builtin::Group | Builtin::Rank | Builtin::GroupRank | Builtin::Worker => Taint::DIFFERS,
+        // All ranks have the same, which only a run shows.
+        Builtin::Run => Taint { open: true, ..Taint::default() },
         Builtin::Errno | Builtin::Bytes | Builtin::Time | Builtin::Rand => Taint::RESULT,
         Builtin::CommonRand => {
             // After ranks drew a different number of times, their numbers differ.

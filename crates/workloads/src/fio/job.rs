@@ -101,6 +101,8 @@ pub struct Job {
     pub align: Option<u64>,
     /// Bytes that it moves in one pass over its files; `None`: all of them.
     pub size: Option<u64>,
+    /// The share of its file or device that it works on, in percent.
+    pub size_share: Option<u64>,
     /// Bytes of one file, where that is not its part of `size`.
     pub file_size: Option<u64>,
     /// Where in the file it begins,
@@ -197,6 +199,7 @@ impl Job {
             write_sizes: None,
             align: None,
             size: None,
+            size_share: None,
             file_size: None,
             offset: 0,
             offset_increment: 0,

@@ -3,6 +3,7 @@
 use std::io::{Seek, SeekFrom};
 use std::os::unix::fs::FileTypeExt;
 
+use super::access::BlockSizes;
 use super::job::{Extent, Job};
 use super::option;
 use super::several;
@@ -118,7 +119,7 @@ impl Reading {
         for job in &mut self.jobs {
             let mut found = vec![job.of_direction().err(), job.names.check_format(job.jobs).err()];
             // A device that is not here is told in any case; what goes together is judged where all of it was understood.
-            found.push(take_size_of_device(job).err());
+            found.push(take_size_of_device(job).and_then(|()| take_share_of_file(job)).err());
             if was_read {
                 stop_at_size(job);
                 found.push(job.check().err());
@@ -170,8 +171,38 @@ fn take_size_of_device(job: &mut Job) -> Result<(), Refusal> {
     }
     let end = std::fs::File::open(&device).and_then(|mut file| file.seek(SeekFrom::End(0)));
     let end = end.map_err(|error| unknown(error.to_string()))?;
-    let size = end.saturating_sub(job.offset) / job.sizes.least() * job.sizes.least();
+    let rest = end.saturating_sub(job.offset);
+    let bytes = job.size_share.take().map_or(rest, |share| share_of(end, share).min(rest));
+    let size = bytes / job.sizes.least() * job.sizes.least();
     job.size = (size > 0).then_some(size);
+    Ok(())
+}
+
+fn share_of(bytes: u64, percent: u64) -> u64 {
+    u64::try_from(u128::from(bytes) * u128::from(percent) / 100).unwrap_or(u64::MAX)
+}
+
+/// A job on a share of files of a given size: fio makes each only as large as what it works on, in whole blocks.
+fn take_share_of_file(job: &mut Job) -> Result<(), Refusal> {
+    let Some(share) = job.size_share.take() else { return Ok(()) };
+    let told = |why: &str| Refusal::Together(format!("size={share}%: {why}"));
+    let Some(size) = job.file_size else {
+        return Err(told(
+            "the size of which it is a share is not known: give filesize too, or size in bytes",
+        ));
+    };
+    if share == 100 {
+        return Ok(());
+    }
+    if job.offset > 0 || job.offset_increment > 0 {
+        return Err(told("with an offset, give size in bytes"));
+    }
+    let least = job.write_sizes.as_ref().map_or(u64::MAX, BlockSizes::least).min(job.sizes.least());
+    let bytes = share_of(size, share) / least * least;
+    if bytes == 0 {
+        return Err(told("that is less than one operation: give more, or size in bytes"));
+    }
+    job.file_size = Some(bytes);
     Ok(())
 }
 

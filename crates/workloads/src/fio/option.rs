@@ -221,10 +221,22 @@ impl Setting<'_> {
             bytes.ok_or_else(|| self.bad("a number of bytes, such as 1GiB"))
         };
         match name {
-            "size" if self.value.ends_with('%') => {
+            "size" if self.value.ends_with('%') && !job.is_imported => {
                 return Err(self.unsupported("give the size in bytes, such as 1GiB"));
             }
-            "size" => job.size = Some(positive(self.written, self.value, self.prefixes)?),
+            "size" if self.value.ends_with('%') => {
+                let share = percent(self.written, self.value)?;
+                (job.size, job.size_share) = (None, Some(share));
+            }
+            "size" => {
+                let size = positive(self.written, self.value, self.prefixes)?;
+                (job.size, job.size_share) = (Some(size), None);
+            }
+            "filesize" if self.value.contains(['-', ',', ':']) => {
+                return Err(self.unsupported(
+                    "files of a job have one size: give one, or let a program `choose` among sizes (mixed-files)",
+                ));
+            }
             "filesize" => job.file_size = Some(positive(self.written, self.value, self.prefixes)?),
             "offset" => job.offset = offset()?,
             _ => job.offset_increment = offset()?,

@@ -44,8 +44,11 @@ impl Place {
     }
 }
 
-/// The file that a process of a job without a name for it has.
-const OWN_FILE: &str = "\"$dir/lastrank-io-$$rank\"";
+/// The file that a process of a job without a name for it has. One that is removed carries the run: two may work in one
+/// directory. One that stays has the same name in each run.
+fn own_file(job: &Job) -> String {
+    format!("\"$dir/lastrank-io-{}$$rank\"", if job.keep { "" } else { "$$run-" })
+}
 
 /// The program of `job` with its file at `place`; `command` is told in its first line. The job's own directories and given
 /// names are not looked at.
@@ -87,7 +90,7 @@ pub fn program(job: &Job, place: &Place, command: &str) -> Result<String, Refusa
         Place::Directory(_) if job.is_imported => {
             format!("\"$dir/{}\"", job.names.own_file(&job.name, "$$rank", "0")?)
         }
-        Place::Directory(_) => OWN_FILE.to_owned(),
+        Place::Directory(_) => own_file(job),
         Place::NewFile { name, .. } | Place::OldFile { name, .. } => format!("\"$dir/{}\"", escaped(name)?),
     };
     text.line(format!("$file = {file};"));

@@ -182,6 +182,11 @@ impl Instrument {
         self.layer.guard.sifted(found)
     }
 
+    /// A name of the run, the same on all ranks.
+    pub fn run_name(&self) -> String {
+        format!("{:08x}", self.layer.author.name)
+    }
+
     /// Is time virtual? Then ranks see nothing of each other but at barriers, and workers take turns.
     pub fn is_virtual(&self) -> bool {
         self.layer.bracket.is_virtual()

@@ -195,6 +195,10 @@ impl Machine for Rank<'_, '_> {
         self.note(waited);
     }
 
+    fn run_name(&mut self) -> String {
+        self.session.instrument.run_name()
+    }
+
     fn now_ns(&mut self) -> u64 {
         let now = self.session.instrument.now();
         self.session.instrument.since_epoch_ns(now)

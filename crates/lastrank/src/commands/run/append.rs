@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, bail};
 use report::Report;
-use results::{AnswerNumbers, AnswerPart, AnswerValue};
+use results::{AnswerNumbers, AnswerPart, AnswerValue, ResultRow, phases, quantity};
 use samples::{field, visible_json};
 use serde::Serialize;
 
@@ -161,7 +161,7 @@ fn csv(rows: &[Row], file: &mut File, path: &Path) -> anyhow::Result<String> {
     }
 }
 
-/// A row for each part; one with the sums where the answer has no parts.
+/// A row for each part; where the answer is a table of labels, for each operation of a label; else one with the sums.
 fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
     let (facts, numbers) = (&report.facts, &report.numbers);
     let tags: Vec<String> = facts.tags.iter().map(|(name, value)| format!("{name}={value}")).collect();
@@ -184,9 +184,36 @@ fn rows(report: &Report, run_file: &Path) -> Vec<Row> {
         ..Row::default()
     };
     if numbers.parts.is_empty() {
-        return vec![common(numbers)];
+        let rows = phases(&report.results).into_iter().flat_map(|phase| phase.operations);
+        let rows: Vec<Row> = rows.map(|row| of_phase(row, report, common(numbers))).collect();
+        return if rows.is_empty() { vec![common(numbers)] } else { rows };
     }
     numbers.parts.iter().map(|part| of_part(part, report, common(numbers))).collect()
+}
+
+fn of_phase(row: &ResultRow, report: &Report, common: Row) -> Row {
+    let common = Row {
+        phase: row.label.clone().unwrap_or_default(),
+        operation: row.operation.clone(),
+        operations: quantity(row),
+        bytes: row.bytes,
+        ..common
+    };
+    if !report::are_shown(&report.judgements) {
+        return common;
+    }
+    let quantiles = row.quantiles_seconds.as_ref();
+    Row {
+        value: quantiles.map(|_| AnswerValue::Operation),
+        seconds: row.wall_seconds,
+        operations_per_second: row.operations_per_second,
+        bytes_per_second: row.bytes_per_second,
+        p50_seconds: quantiles.map(|quantiles| quantiles.p50),
+        p99_seconds: quantiles.and_then(|quantiles| quantiles.p99),
+        p999_seconds: quantiles.and_then(|quantiles| quantiles.p999),
+        max_seconds: quantiles.map(|quantiles| quantiles.max),
+        ..common
+    }
 }
 
 fn of_part(part: &AnswerPart, report: &Report, common: Row) -> Row {
