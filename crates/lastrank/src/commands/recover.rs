@@ -111,7 +111,10 @@ fn text(recovered: &[Recovered]) -> String {
 
 fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
     let outcome = run.outcome();
-    let path = free_name(into, &run.manifest.run_file);
+    let path = match claimed(into, &run.manifest.run_file) {
+        Some(path) if run.is_ours() => path,
+        _ => free_name(into, &run.manifest.run_file),
+    };
     if let Err(error) = store::write(&path, &outcome.run) {
         return Err(Misplaced(format!(
             "{error}; the samples stay where they are ({}): recover into another folder",
@@ -149,6 +152,14 @@ fn plain(name: &str) -> String {
     plain
 }
 
+/// The empty file in this folder by which the killed run claimed the name of its run file, if it lies there.
+fn claimed(into: &Path, run_file: &Path) -> Option<PathBuf> {
+    let name = run_file.file_name()?.to_str().filter(|name| plain(name) == *name)?;
+    let path = into.join(name);
+    let is_empty = path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0);
+    is_empty.then_some(path)
+}
+
 /// The name that the run file was to have, in this folder, with a number where it is taken. The rest of the path that a
 /// manifest names is not believed.
 fn free_name(into: &Path, run_file: &Path) -> PathBuf {
@@ -164,6 +175,19 @@ fn free_name(into: &Path, run_file: &Path) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_claim_of_a_name_and_nothing_else_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let name = Path::new("/elsewhere/r.parquet");
+        assert_eq!(claimed(folder.path(), name), None);
+        let path = folder.path().join("r.parquet");
+        std::fs::write(&path, "").unwrap();
+        assert_eq!(claimed(folder.path(), name), Some(path.clone()));
+        std::fs::write(&path, "kept").unwrap();
+        assert_eq!(claimed(folder.path(), name), None);
+        assert_eq!(free_name(folder.path(), name), folder.path().join("r-2.parquet"));
+    }
 
     #[test]
     fn names_that_others_chose_are_plain_names_of_files() {
