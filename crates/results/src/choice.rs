@@ -3,6 +3,7 @@
 use samples::SiteKind;
 use serde::Serialize;
 
+use crate::answer::LAYING_OUT;
 use crate::row::ResultRow;
 
 /// Fewest timings of a row that can be what a run is about.
@@ -75,8 +76,15 @@ impl Choice {
 /// only in place of the operations inside. `None` of a run without an operation that succeeded.
 pub fn choose(rows: &[ResultRow]) -> Option<Choice> {
     let timed = |row: &ResultRow| row.timings > 0 && row.time_at_work() > 0.0;
-    let operations: Vec<usize> =
+    let every: Vec<usize> =
         (0..rows.len()).filter(|&at| rows[at].kind == SiteKind::Operation && timed(&rows[at])).collect();
+    // Files that were made for the load are no part of it.
+    let asked: Vec<usize> = every
+        .iter()
+        .copied()
+        .filter(|at| rows[*at].labels.first().is_none_or(|one| one != LAYING_OUT))
+        .collect();
+    let operations = if asked.is_empty() { every } else { asked };
     let is = |list: &[&str], at: usize| list.contains(&rows[at].operation.as_str());
     let waits = |at: usize| is(&PAUSES, at);
     let works = |at: usize| !waits(at) && !is(&SET_UP, at);
@@ -177,6 +185,14 @@ mod tests {
         assert_eq!((found.row, found.runner_up), (0, Some((1, 0.4))));
         assert!(found.dominates() && (found.share - 0.6).abs() < 1e-12);
         assert!(!choose(&[row("a", 50, 1.0), row("b", 50, 1.1), row("c", 50, 1.0)]).unwrap().dominates());
+    }
+
+    #[test]
+    fn files_that_were_made_for_a_load_are_what_it_is_about_only_where_there_is_nothing_else() {
+        let laid = ResultRow { labels: vec![LAYING_OUT.into()], ..row("write", 80, 9.0) };
+        let found = choose(&[laid.clone(), row("fread", 50, 1.0), row("stat", 50, 0.5)]).unwrap();
+        assert_eq!((found.row, found.runner_up), (1, Some((2, 1.0 / 3.0))));
+        assert_eq!(choose(&[laid]).map(|found| found.row), Some(0));
     }
 
     #[test]
