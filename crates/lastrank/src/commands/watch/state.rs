@@ -192,7 +192,8 @@ impl State {
     /// Replaces the file, which holds what was `saved` last, or nothing; gives what it holds now.
     pub fn save(&self, path: &Path, saved: Option<&str>) -> anyhow::Result<String> {
         let there = store::read_ordinary(path, LONGEST).ok();
-        if saved.is_some_and(|saved| there.as_deref() != Some(saved.as_bytes())) {
+        // Without a file somebody wants to begin again.
+        if there.zip(saved).is_some_and(|(there, saved)| there != saved.as_bytes()) {
             bail!(BrokenInput(format!(
                 "{} was changed since this `watch` wrote it: another one uses it, and its values would be lost; give each a \
                  --state of its own",
