@@ -155,7 +155,7 @@ impl Document<'_> {
     fn main(&self) -> Markup {
         let main = html! {
             (self.opening())
-            div #chapters { @for chapter in self.chapters { (of_chapter(chapter)) } }
+            div #chapters { @for chapter in self.chapters { (of_chapter(chapter, has_many(self.chapters))) } }
             noscript { p.note { "The figures need JavaScript; the tables do not." } }
             @if let Some(facts) = self.facts { (parts::facts(facts, self.timed_lines, self.details)) }
         };
@@ -237,11 +237,11 @@ impl Tile {
     }
 }
 
-fn of_chapter(chapter: &Chapter) -> Markup {
+fn of_chapter(chapter: &Chapter, many: bool) -> Markup {
     let inside = html! {
         @if !chapter.lead.is_empty() { p.lead { (prose(&chapter.lead)) } }
         @if chapter.tables_first { (parts::tables(&chapter.tables)) }
-        (figures(&chapter.figures))
+        (figures(&chapter.figures, many))
         @if !chapter.tables_first { (parts::tables(&chapter.tables)) }
     };
     html! {
@@ -253,11 +253,30 @@ fn of_chapter(chapter: &Chapter) -> Markup {
     }
 }
 
-/// Figures that tell what others of their chapter tell too: they are not printed.
-const REPEATS: [&str; 2] = ["scale-stability", "spread"];
+/// Figures that stand open on a page, at most: of more those that support what others tell are folded.
+const MOST_OPEN: usize = 10;
 
-fn is_repeated(figure: &Figure) -> bool {
-    REPEATS.iter().any(|id| figure.id.ends_with(id))
+/// Figures that support what others of their chapter tell.
+const SUPPORTING: [&str; 9] = [
+    "autocorrelation",
+    "shared",
+    "spread",
+    "quantiles",
+    "density",
+    "mean-excess",
+    "shape-stability",
+    "scale-stability",
+    "distributions",
+];
+
+fn is_supporting(figure: &Figure) -> bool {
+    SUPPORTING.iter().any(|id| figure.id.ends_with(id))
+}
+
+/// Whether these chapters have more figures than a reader looks at.
+fn has_many(chapters: &[Chapter]) -> bool {
+    chapters.iter().filter(|chapter| !chapter.folded).map(|chapter| chapter.figures.len()).sum::<usize>()
+        > MOST_OPEN
 }
 
 /// Whether its legend, or what stands at the ends of its curves, is too long for half of a printed page.
@@ -273,9 +292,9 @@ fn is_rich(figure: &Figure) -> bool {
 }
 
 /// Which figures take a whole row: wide ones, and one that would stand alone in a row of two.
-fn whole_rows(figures: &[Figure]) -> Vec<bool> {
+fn whole_rows(figures: &[&Figure]) -> Vec<bool> {
     let mut in_row = 0;
-    let is_whole = |(index, figure): (usize, &Figure)| {
+    let is_whole = |(index, figure): (usize, &&Figure)| {
         let alone = figures.get(index + 1).is_none_or(|next| next.wide);
         let whole = figure.wide || (alone && in_row % 2 == 0);
         in_row = if whole { 0 } else { in_row + 1 };
@@ -284,14 +303,33 @@ fn whole_rows(figures: &[Figure]) -> Vec<bool> {
     figures.iter().enumerate().map(is_whole).collect()
 }
 
-fn figures(figures: &[Figure]) -> Markup {
+/// The figures of a chapter, of `many` those that support others behind a fold, which is not printed.
+fn figures(figures: &[Figure], many: bool) -> Markup {
+    let (behind, open): (Vec<&Figure>, Vec<&Figure>) =
+        figures.iter().partition(|figure| many && is_supporting(figure));
+    html! {
+        (side_by_side(&open))
+        @if let Some(titles) = titles(&behind) {
+            details.more { summary { (titles) } (side_by_side(&behind)) }
+        }
+    }
+}
+
+/// `2 more figures: Quantile plot, Histogram and fitted density`.
+fn titles(figures: &[&Figure]) -> Option<String> {
+    let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
+    let plural = if titles.len() == 1 { "" } else { "s" };
+    (!titles.is_empty()).then(|| format!("{} more figure{plural}: {}", titles.len(), titles.join(", ")))
+}
+
+fn side_by_side(figures: &[&Figure]) -> Markup {
     let height =
         |figure: &Figure| figure.plot["layout"]["height"].as_u64().map(|pixels| format!("height:{pixels}px"));
     html! {
         @if !figures.is_empty() {
             div.figures {
                 @for (figure, whole) in figures.iter().zip(whole_rows(figures)) {
-                    figure.card.wide[whole].repeats[is_repeated(figure)].rich[is_rich(figure)] {
+                    figure.card.wide[whole].rich[is_rich(figure)] {
                         h3 { (figure.title) }
                         div.plot style=[height(figure)] id={ "plot-" (figure.id) } role="img"
                             aria-label=(figure.alternative) {}
@@ -300,5 +338,29 @@ fn figures(figures: &[Figure]) -> Markup {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use samples::Run;
+
+    use super::MOST_OPEN;
+    use crate::{ReportOptions, build};
+
+    #[test]
+    fn a_page_has_ten_open_figures_at_most_and_loses_none() {
+        let run: Run = samples::example::parallel_write(8, 400, 1);
+        let page = build(&run, &ReportOptions::default()).html();
+        let all = page.matches("<figure ").count();
+        let folded: usize = page
+            .split("<details")
+            .skip(1)
+            .map(|part| {
+                part.split("</details>").next().map_or(0, |inside| inside.matches("<figure ").count())
+            })
+            .sum();
+        assert!(all > MOST_OPEN && all - folded <= MOST_OPEN, "{all} figures, {folded} of them folded");
+        assert_eq!(page.matches("id=\"plot-").count(), all);
     }
 }
