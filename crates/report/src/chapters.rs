@@ -73,6 +73,10 @@ impl Analysis {
         });
         let mut chapter = chapter.with(self.figures(prefix, RANKS), tables);
         // A terminal shows it where a rank is slow.
+        if let Some(found) = &self.targets {
+            let [_, shared] = words::targets::in_two_parts(found);
+            chapter.lead = [vec![chapter.lead], shared].concat().join(" ");
+        }
         chapter.on_page_only = self.targets.as_ref().is_none_or(|found| !words::targets::stands_out(found));
         chapter
     }

@@ -131,7 +131,7 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
     };
     Figure {
         id: format!("{prefix}last"),
-        caption: format!("Equal ranks are last equally often (dashed). {most}{test}"),
+        caption: format!("Dashed: ranks that are alike. {most}{test}"),
         alternative: format!("Bars: how often each of {} ranks was the last one. {most}", numbers.rank.len()),
         wide: false,
         plot: draw::figure(

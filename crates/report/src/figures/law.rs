@@ -269,9 +269,8 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     Some(Figure {
         id: format!("{prefix}return-levels"),
         caption: format!(
-            "How slow the slowest of so many is. Up to {n} the points test the line; beyond, it extrapolates. The band \
-             is the uncertainty of the line, so single points next to it are no alarm; a run of them at the right end \
-             is. {found}"
+            "Up to {n} the points test the line; beyond, it extrapolates. Single points next to its band are no alarm; a \
+             run of them at the right end is. {found}"
         ),
         alternative: format!(
             "Return levels of the fitted distribution with a 95% band and {n} values. {found}"

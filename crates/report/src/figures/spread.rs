@@ -77,8 +77,7 @@ fn figure(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     Figure {
         id: format!("{prefix}spread"),
         caption: format!(
-            "Each point is one rank in one step. A cloud that stays level while T grows: single ranks are late. \
-             A cloud that rises with T: the whole step was slow, the ranks share a cause. In the middle step the \
+            "Level while T grows: single ranks are late. Rising with T: the ranks share a cause. In the middle step the \
              typical rank took {} of T.{thinned}",
             percent(numbers.typical_share)
         ),

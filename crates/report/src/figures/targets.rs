@@ -106,12 +106,11 @@ fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
     if ranks.len() <= 32 {
         x["dtick"] = json!(1);
     }
-    let said = words::targets::findings(found).join(" ");
+    let said = words::targets::in_two_parts(found)[0].join(" ");
     Figure {
         id: format!("{prefix}targets"),
         caption: format!(
-            "A bar that stays above the dotted line belongs to a rank that is slower than the rest whatever the \
-             step. {said}"
+            "A bar above the dotted line: a rank that is slower than the others in the median step. {said}"
         ),
         alternative: format!("Typical duration of each of {} ranks against the others. {said}", ranks.len()),
         wide: false,

@@ -29,6 +29,16 @@ fn findings_with(found: &Targets, name: NameOfRank) -> Vec<String> {
     sentences
 }
 
+/// The same in two parts: of single ranks, and of what all of them share.
+pub(crate) fn in_two_parts(found: &Targets) -> [Vec<String>; 2] {
+    let is_shared =
+        |one: &TargetFinding| matches!(one, TargetFinding::Variation | TargetFinding::EffectiveTargets);
+    let shared = found.findings.iter().rev().take_while(|one| is_shared(one)).count();
+    let mut all = findings(found);
+    let behind = all.split_off(all.len().saturating_sub(shared));
+    [all, behind]
+}
+
 /// What to tell first: which rank differs, if any does; one sentence.
 pub fn first(found: &Targets, name: NameOfRank) -> String {
     match found.findings.iter().find(|one| tells(one)) {
