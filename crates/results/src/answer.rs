@@ -3,7 +3,7 @@
 use samples::{Facts, SiteKind, VerifiedFacts};
 use serde::{Deserialize, Serialize};
 
-use crate::choice::{READS, WRITES, choose, is_pause, is_set_up};
+use crate::choice::{LAYING_OUT, READS, WRITES, choose, is_pause, is_set_up};
 use crate::interval::QuantileInterval;
 use crate::quantiles::Quantiles;
 use crate::rate::KeptRate;
@@ -11,9 +11,6 @@ use crate::row::ResultRow;
 
 /// Most parts of an answer.
 const MOST_PARTS: usize = 8;
-
-/// The label of what fills files before they are measured, in programs that this project makes.
-pub(crate) const LAYING_OUT: &str = "lay out";
 
 /// A block that fills less of the elapsed time is said to be what its rate is of.
 const FILLED: f64 = 0.9;

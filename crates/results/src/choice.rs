@@ -3,8 +3,10 @@
 use samples::SiteKind;
 use serde::Serialize;
 
-use crate::answer::LAYING_OUT;
 use crate::row::ResultRow;
+
+/// The label of what fills files before they are measured, in programs that this project makes.
+pub(crate) const LAYING_OUT: &str = "lay out";
 
 /// Fewest timings of a row that can be what a run is about.
 const FEWEST: u64 = 30;

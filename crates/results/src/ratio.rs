@@ -4,7 +4,7 @@ use samples::SiteKind;
 use serde::Serialize;
 pub use tail::congestion::QuantileRatio;
 
-use crate::answer::LAYING_OUT;
+use crate::choice::LAYING_OUT;
 use crate::interval::QuantileInterval;
 use crate::row::ResultRow;
 use crate::safe::Safe;
