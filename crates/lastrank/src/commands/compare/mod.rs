@@ -218,7 +218,7 @@ fn samples(
         let report = ComparisonReport::of(&quiet, &new, &found, unit);
         write_html(&report.with_unsound(unsound).with_other_work(other_work).html(), page)?;
         if !args.json && !args.one_line && !args.markdown {
-            output::print(&format!("\nReport: {}\n", page.display()))?;
+            output::print(&format!("\nSaved: {}\n", page.display()))?;
         }
     }
     let other_work = words::comparison::of_other_work(rows.as_ref());

@@ -94,7 +94,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     if let Some(page) = &args.output {
         write_html(&found.html(), page)?;
         if !args.json {
-            output::print(&format!("\nReport: {}\n", page.display()))?;
+            output::print(&format!("\nSaved: {}\n", page.display()))?;
         }
     }
     Ok(Status::Ok.unless(&found.unsound))
