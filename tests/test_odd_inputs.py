@@ -171,5 +171,7 @@ def test_one_line_is_one_line_whatever_the_program_is_called(program: Path, tmp_
 def test_signs_of_a_shell_are_told_to_be_arguments(program: Path, tmp_path: Path) -> None:
     told = call(program, tmp_path, "ab", "true | cat", "true", "--time", "1s").stderr
     assert "note: `|` is an argument of `true`: no shell reads it; sh -c 'true | cat' does" in told, told
+    refused = call(program, tmp_path, "ab", "true", "true", "-n", "2", status=2).stderr
+    assert "-n is for programs" in refused, refused
     told = call(program, tmp_path, "ab", "sh -c 'true | cat'", "true", "--time", "1s").stderr
     assert "is an argument" not in told, told

@@ -183,6 +183,11 @@ impl Arms {
                 if args.keep.is_some() || args.of.is_some() || args.value != "median" {
                     bail!("--keep, --of and --value are for programs; commands are timed as a whole");
                 }
+                if args.ranks.is_some() {
+                    bail!(
+                        "-n is for programs; commands are run as they are: say in each how many ranks it has"
+                    );
+                }
                 Ok(Self::Commands([line(&args.a)?, line(&args.b)?]))
             }
             [a, _] => {
