@@ -162,10 +162,10 @@ mod tests {
         assert!(sites.len() >= found.facts.rungs.len());
         assert!(samples.iter().all(|sample| (sample.site as usize) < sites.len()));
         // A load from L1 is shorter than a clock step, so single operations are recorded in addition to
-        // batches.
+        // batches; on a machine that is busy throughout it can look longer than many steps.
         let at = codes.iter().position(|code| *code == "l1").expect("a rung");
         let l1 = &found.facts.rungs[at];
-        assert!(l1.batch > 1, "{l1:?}");
+        assert!(l1.batch > 1 || l1.headline_ps > 50_000.0, "{l1:?}");
         assert_eq!(l1.n, found.observed[at].observations.len());
         // A busy machine may leave no time for them.
         let has_single = sites.iter().any(|site| site.labels == ["L1 cache", "single"]);
