@@ -127,7 +127,9 @@ impl RowRatios {
 
     /// The operations with the same work whose medians are shown to differ among so many.
     pub fn shown(&self) -> impl Iterator<Item = &RowRatio> {
-        let same = |row: &&RowRatio| row.kind == SiteKind::Operation && row.other_work.is_empty();
+        // Until safe, writes are none of the operations that are counted.
+        let same =
+            |row: &&RowRatio| row.kind == SiteKind::Operation && !row.until_safe && row.other_work.is_empty();
         let many = self.rows.iter().filter(same).count();
         self.rows.iter().filter(same).filter(move |row| row.p50.is_shown_among(many))
     }

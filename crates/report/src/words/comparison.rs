@@ -318,7 +318,8 @@ pub fn advice(found: &Comparison) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use tail::congestion::{CompareOptions, Estimate, compare};
+    use results::RowRatio;
+    use tail::congestion::{CompareOptions, Comparison, Estimate, QuantileRatio, compare};
     use tail::{Gev, Interval, Xoshiro};
 
     #[test]
@@ -340,6 +341,44 @@ mod tests {
         );
         assert_eq!(with(0.9, 0.85, 0.95), "The medians alone point the other way: 0.900 (0.850–0.950).");
         assert_eq!(with(1.02, 0.95, 1.1), "");
+    }
+
+    #[test]
+    fn a_time_until_safe_that_differs_otherwise_than_the_calls_is_told() {
+        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let values = |seed, factor: f64| {
+            let mut random = Xoshiro::new(seed);
+            (0..200).map(|_| factor * law.sample(&mut random)).collect::<Vec<_>>()
+        };
+        let compared =
+            |factor| compare(&values(1, 1.0), &values(2, factor), &CompareOptions::default()).unwrap();
+        let mut run = samples::example::parallel_write(1, 40, 1);
+        run.sites.iter_mut().filter(|site| site.operation == "fclose").for_each(|site| {
+            site.operation = "fsync".into();
+        });
+        let own = results::of_run(&run);
+        let mut rows = results::compare_rows(&own, &own);
+        let name = |row: &RowRatio| row.name.clone();
+        rows.subject = rows.rows.iter().find(|row| row.makes_safe).map(name);
+        assert!(rows.subject.is_some(), "{rows:?}");
+        let safe = rows.rows.iter().position(|row| row.until_safe);
+        let at = safe.unwrap_or_else(|| {
+            let one = RowRatio { until_safe: true, makes_safe: false, ..rows.rows[0].clone() };
+            rows.rows.push(one);
+            rows.rows.len() - 1
+        });
+        let mut said = |found: &Comparison, value: f64, lower: f64, upper: f64| {
+            rows.rows[at].p50 = QuantileRatio { value, lower: Some(lower), upper: Some(upper) };
+            super::until_safe_apart(Some(&rows), found).unwrap_or_default()
+        };
+        let (faster, alike) = (compared(0.8), compared(1.0));
+        assert_eq!(said(&faster, 0.81, 0.79, 0.83), "");
+        let otherwise = "The time until data are safe differs otherwise: p50 1.10 (1.05–1.15).";
+        assert_eq!(said(&faster, 1.1, 1.05, 1.15), otherwise);
+        let unshown = "The time until data are safe is not shown to differ: p50 1.02 (0.970–1.07).";
+        assert_eq!(said(&faster, 1.02, 0.97, 1.07), unshown);
+        assert_eq!(said(&alike, 1.1, 1.05, 1.15), otherwise);
+        assert_eq!(said(&alike, 1.02, 0.97, 1.07), "");
     }
 
     #[test]
