@@ -430,6 +430,9 @@ fn assertions_about_samples_are_judged_over_all_ranks_or_over_each() {
             assert $$rank < 2;
             group "two" { assert count("stat") == 4; }
             repeat 2 { time["block"] think 5ms; assert p50("block") < 1ms; }
+            time["getpid"] { getpid(); getpid(); }
+            assert count("getpid") == 3 * 2;
+            assert each p50("getpid") < 0s;
             assert count("stat") < 1 || mean("block") < $$size * 1ms;
             assert each count("stat") == $$rank + 1;
         "#;
@@ -442,10 +445,15 @@ fn assertions_about_samples_are_judged_over_all_ranks_or_over_each() {
         let lines: Vec<String> = outcome
             .assertions()
             .iter()
-            .map(|line| match (line.find("(\"block\") is "), line.find(" over ")) {
+            .map(|line| {
                 // Times are the machine's matter.
-                (Some(from), Some(to)) => format!("{} … {}", &line[..from + 12], &line[to + 1..]),
-                _ => line.clone(),
+                let from = ["(\"block\") is ", "p50(\"getpid\") is "]
+                    .iter()
+                    .find_map(|words| Some(line.find(words)? + words.len() - 1));
+                match (from, line.find(" over ")) {
+                    (Some(from), Some(to)) => format!("{} … {}", &line[..from], &line[to + 1..]),
+                    _ => line.clone(),
+                }
             })
             .collect();
         format!("exit {}\n{}", outcome.exit_status(), lines.join("\n"))

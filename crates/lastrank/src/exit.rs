@@ -130,7 +130,8 @@ fn in_words(text: &str) -> String {
     }
 }
 
-fn is_broken_pipe(error: &anyhow::Error) -> bool {
+/// Did whoever read standard output go away?
+pub fn is_broken_pipe(error: &anyhow::Error) -> bool {
     is_of(error, io::ErrorKind::BrokenPipe)
 }
 

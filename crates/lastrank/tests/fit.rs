@@ -300,7 +300,7 @@ fn only_values_of_a_run_are_known_to_be_single() {
         done.out.split_whitespace().collect::<Vec<_>>().join(" ")
     };
     let plain = said(&["plain.txt", "--unit", "ms"]);
-    assert!(plain.contains("If each is one measurement, not the largest of several: --model gpd"), "{plain}");
+    assert!(plain.contains("If each is one measurement, not the largest of several: `lastrank fit plain.txt --unit=ms --model gpd`"), "{plain}");
     std::fs::write(folder.path().join("p.ppl"), "define ranks 1;\nrepeat 400 create_delete(\"f\");\n")
         .unwrap();
     let law = "simulate:uniform(1ms,2ms)";
@@ -308,7 +308,10 @@ fn only_values_of_a_run_are_known_to_be_single() {
     let done = lastrank(folder.path(), &run);
     assert_eq!(done.status, Some(0), "{}", all(&done));
     let own = said(&["run.parquet"]);
-    assert!(own.contains("These are single values, not maxima: --model gpd"), "{own}");
+    assert!(
+        own.contains("These are single values, not maxima: `lastrank fit run.parquet --model gpd`"),
+        "{own}"
+    );
 }
 
 #[test]

@@ -391,15 +391,68 @@ fn following_a_file_ends_with_ctrl_c_and_everything_stored() {
 }
 
 #[test]
-fn a_reader_that_goes_away_is_no_error_and_the_state_is_kept() {
+fn a_reader_that_goes_away_is_no_error_and_the_status_is_that_of_all_values() {
     let folder = folder();
-    std::fs::write(folder.path().join("stream.txt"), values(40, 1.3, 16)).unwrap();
-    let arguments = ["watch", "quiet.txt", "stream.txt", "--state", "s.json", "--json"];
-    let mut child =
-        command(folder.path(), &arguments).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    drop(child.stdout.take());
-    let done = of(child.wait_with_output().unwrap());
-    assert_eq!((done.status, done.err.as_str()), (Some(0), ""));
+    std::fs::write(folder.path().join("slow.txt"), values(40, 1.3, 16)).unwrap();
+    std::fs::write(folder.path().join("healthy.txt"), values(40, 1.0, 16)).unwrap();
+    for (stream, status) in [("slow.txt", 1), ("healthy.txt", 0)] {
+        for form in [&["--json"][..], &[]] {
+            let state = format!("{stream}{}.json", form.len());
+            let arguments = [&["watch", "quiet.txt", stream, "--state", &state], form].concat();
+            let mut child = command(folder.path(), &arguments)
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped())
+                .spawn()
+                .unwrap();
+            drop(child.stdout.take());
+            let done = of(child.wait_with_output().unwrap());
+            assert_eq!((done.status, done.err.as_str()), (Some(status), ""), "{arguments:?}");
+            let kept: Value =
+                serde_json::from_str(&std::fs::read_to_string(folder.path().join(&state)).unwrap()).unwrap();
+            assert_eq!(kept["watch"]["runs"], 40, "{arguments:?}");
+        }
+    }
+}
+
+/// An endless stream ends when nobody reads the events; the alarm that was told is the status.
+#[test]
+fn a_pipe_whose_reader_goes_away_after_an_alarm_ends_with_1() {
+    let folder = folder();
+    let mut child = command(folder.path(), &["watch", "quiet.txt", "-", "--json"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    let mut events = BufReader::new(child.stdout.take().unwrap()).lines();
+    events.next().unwrap().unwrap();
+    input.write_all(b"40\n").unwrap();
+    assert!(events.next().unwrap().unwrap().contains("spike"));
+    drop(events);
+    // Until the next event nothing shows that nobody reads.
+    input.write_all(b"11\n40\n").unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(1));
+    drop(input);
+}
+
+/// A slow-down is a factor: what is below zero is no duration, in a baseline and in a stream.
+#[test]
+fn negative_numbers_are_neither_slow_nor_a_baseline() {
+    let folder = folder();
+    let below = |text: String| text.lines().map(|line| format!("-{line}\n")).collect::<String>();
+    std::fs::write(folder.path().join("negative.txt"), below(values(100, 1.0, 3))).unwrap();
+    std::fs::write(folder.path().join("mixed.txt"), format!("11.2\n-40\n{}", values(30, 1.0, 4))).unwrap();
+    let mut said = String::new();
+    for arguments in
+        [["quiet.txt", "negative.txt"], ["quiet.txt", "mixed.txt"], ["negative.txt", "quiet.txt"]]
+    {
+        let all_arguments = [&["watch"][..], &arguments].concat();
+        let done = lastrank(folder.path(), &all_arguments);
+        assert!(!all(&done).contains("SLOW"), "{}", all(&done));
+        said += &format!("$ lastrank {}\n{}\n", all_arguments.join(" "), all(&done));
+    }
+    assert_snapshot!(said);
 }
 
 #[test]
@@ -414,6 +467,7 @@ fn mistakes_name_the_thing_and_the_way_out() {
     std::fs::write(path("broken.json"), "{").unwrap();
     std::fs::write(path("other.json"), "{\"schema\": \"lastrank.watch-state/7\"}").unwrap();
     std::fs::write(path("half.parquet"), b"PAR1 and no more").unwrap();
+    std::fs::write(path("good.txt"), values(400, 1.0, 2)).unwrap();
     lastrank(folder.path(), &["watch", "quiet.txt", "stream.txt", "--state", "good.json", "-q"]);
     let mut said = String::new();
     for arguments in [
@@ -437,6 +491,8 @@ fn mistakes_name_the_thing_and_the_way_out() {
         &["quiet.txt", "stream.txt", "--state", "other.json"],
         &["quiet.txt", "stream.txt", "--state", "good.json", "--shift", "10%"],
         &["stream.txt", "stream.txt", "--state", "good.json"],
+        &["good.txt", "stream.txt", "--state", "good.json"],
+        &["quiet.txt", "stream.txt", "--state", "good.json", "--unit", "ms"],
         &["quiet.txt", "stream.txt", "--gate"],
         &["quiet.txt", "stream.txt", "--unit", "min"],
     ] {

@@ -101,7 +101,7 @@ pub(crate) fn of(
 
 #[cfg(test)]
 mod tests {
-    use tail::assess::quantile_interval;
+    use tail::enclosed::quantile_interval;
 
     use super::*;
 

@@ -63,9 +63,19 @@ mod tests {
             let values: Vec<f64> = (0..n).map(|_| (1e9 * random.uniform()).round() * 1e-9).collect();
             let mut sorted = values.clone();
             sorted.sort_by(f64::total_cmp);
-            let fitted = tail::assess::summarise(&sorted, 0.95);
-            let found = super::of_values(&values).0.expect("values");
+            let fitted = tail::assess::summarise(&tail::Series::clean(&values), 0.95);
+            let (found, intervals) = super::of_values(&values);
+            let found = found.expect("values");
             assert_eq!(fitted.quantile(0.5), Some(found.p50), "{n}");
+            for interval in intervals {
+                let of_fit = fitted.quantiles.iter().find(|one| one.probability == interval.probability);
+                let Some(of_fit) = of_fit else { continue };
+                assert_eq!(
+                    (of_fit.lower, of_fit.upper),
+                    (interval.lower_seconds, interval.upper_seconds),
+                    "{n}"
+                );
+            }
             for (p, found) in [(0.9, found.p90), (0.99, found.p99)] {
                 assert!(found.is_none_or(|found| fitted.quantile(p) == Some(found)), "{n} {p}");
             }

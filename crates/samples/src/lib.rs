@@ -42,7 +42,7 @@ pub use outcome::Outcome;
 pub use quantile::quantile_rank;
 pub use reduced::{Reduced, ReducedSite};
 pub use sample::Sample;
-pub use site::{Site, SiteKind};
+pub use site::{Site, SiteKind, sites_called};
 pub use time_use::{RankSpan, TimeUse, time_use};
 pub use visible::{commands_a_terminal, field, visible, visible_in_colour, visible_json};
 pub use warm_up::WarmUp;

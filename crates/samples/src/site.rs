@@ -64,3 +64,10 @@ impl Site {
         }
     }
 }
+/// Which of these sites `wanted` names, and whether they are blocks. A label of the program's own goes before an operation of
+/// the same name: `time["fwrite"] fwrite(…)` is the block, not block and operation together.
+pub fn sites_called(sites: &[Site], wanted: &str) -> (Vec<bool>, bool) {
+    let is_block = |site: &Site| !matches!(site.kind, SiteKind::Operation | SiteKind::Barrier);
+    let has_block = sites.iter().any(|site| is_block(site) && site.matches(wanted));
+    (sites.iter().map(|site| site.matches(wanted) && is_block(site) == has_block).collect(), has_block)
+}

@@ -2,8 +2,8 @@
 
 use crate::Takers;
 use crate::alike::{Alike, alike};
-use crate::assess::quantile_interval;
 use crate::independence::{self, exceedances, is_sorted};
+use crate::special;
 
 /// Fewest values beyond a quantile, counted as independent ones, that an upper end needs.
 pub const FEWEST_BEYOND: f64 = 3.7;
@@ -71,4 +71,56 @@ impl<'a, T: PartialOrd + Copy> InOrder<'a, T> {
 
 fn is_above<T: PartialOrd>(values: &[T], quantile: T) -> Vec<bool> {
     values.iter().map(|value| *value > quantile).collect()
+}
+
+/// Indices, from 0, of the order statistics that enclose the `p`-quantile of `n` independent values with at
+/// least the coverage `level`, half of the error on each side (binomial; David, Nagaraja 2003, 7.1). `None`
+/// if even the extreme value does not reach it.
+pub fn quantile_interval(n: usize, p: f64, level: f64) -> (Option<usize>, Option<usize>) {
+    let tail = 0.5 * (1.0 - level);
+    // P(X_(r) > quantile) = P(Binomial(n, p) < r) = P(B <= r - 1), r from 1.
+    let at_most = |k: usize| -> f64 {
+        if k >= n { 1.0 } else { special::incomplete_beta((n - k) as f64, k as f64 + 1.0, 1.0 - p).0 }
+    };
+    // Largest r with P(B <= r - 1) <= tail.
+    let lower = if n == 0 || at_most(0) > tail {
+        None
+    } else {
+        let (mut good, mut bad) = (0usize, n);
+        while bad - good > 1 {
+            let middle = good + (bad - good) / 2;
+            if at_most(middle) <= tail { good = middle } else { bad = middle }
+        }
+        Some(good)
+    };
+    // Smallest s with P(B >= s) <= tail, that is P(B <= s - 1) >= 1 - tail.
+    let upper = if n == 0 || at_most(n - 1) < 1.0 - tail {
+        None
+    } else {
+        let (mut good, mut bad) = (n - 1, -1isize);
+        while good as isize - bad > 1 {
+            let middle = (bad + (good as isize - bad) / 2) as usize;
+            if at_most(middle) >= 1.0 - tail { good = middle } else { bad = middle as isize }
+        }
+        Some(good)
+    };
+    (lower, upper)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_ten_lies_between_the_second_and_the_ninth() {
+        // Textbook: coverage of (X(2), X(9)) is 0.978.
+        assert_eq!(quantile_interval(10, 0.5, 0.95), (Some(1), Some(8)));
+    }
+
+    #[test]
+    fn a_far_quantile_of_few_values_has_no_upper_end() {
+        let (lower, upper) = quantile_interval(50, 0.99, 0.95);
+        assert!(lower.is_some() && upper.is_none());
+        assert_eq!(quantile_interval(0, 0.5, 0.95), (None, None));
+    }
 }

@@ -8,7 +8,7 @@ use ppl::condition::AskedAnswer;
 use ppl::interpret::{Statistic, Times};
 use ppl::plan::Plan;
 use ranks::RankEnd;
-use samples::{Judgement, JudgementExample, JudgementKind, Run, Sample};
+use samples::{Judgement, JudgementExample, JudgementKind, Run, Sample, sites_called};
 
 use super::RunOutcome;
 
@@ -53,8 +53,9 @@ struct Considered<'a> {
 impl Measured for Considered<'_> {
     fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
         let durations = self.known.entry((name.to_owned(), times)).or_insert_with(|| {
-            let sites = self.run.sites.iter().zip(self.by_site);
-            let wanted = sites.filter(|(site, _)| site.matches(name)).flat_map(|(_, list)| list);
+            let (called, _) = sites_called(&self.run.sites, name);
+            let wanted =
+                called.iter().zip(self.by_site).filter(|(called, _)| **called).flat_map(|(_, list)| list);
             let wanted = wanted.filter(|sample| !sample.failed() && (self.counts)(sample));
             wanted.map(|sample| times.seconds(sample)).collect()
         });
@@ -63,6 +64,10 @@ impl Measured for Considered<'_> {
             self.none_succeeded = true;
         }
         found
+    }
+
+    fn is_block(&self, name: &str) -> bool {
+        sites_called(&self.run.sites, name).1
     }
 
     fn answer(&mut self, asked: &AskedAnswer) -> Result<Answered, String> {

@@ -103,6 +103,8 @@ pub enum EvidenceOf {
     Counted,
     /// So many samples.
     Samples(u64),
+    /// So many samples of a block, with all that is done in it.
+    Blocks(u64),
     /// The answer of a run.
     Answer {
         /// The quantity.
@@ -131,6 +133,11 @@ pub struct Answered {
 pub trait Measured {
     /// A statistic of the samples with a label or of an operation, times in seconds; `None` if there are none.
     fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64>;
+
+    /// Whether that label is one of a block: its samples are of all that is done in it.
+    fn is_block(&self, _name: &str) -> bool {
+        false
+    }
 
     /// A quantity of the answer.
     ///
@@ -385,6 +392,7 @@ impl Judge<'_> {
         };
         let of = match statistic {
             Statistic::Count => EvidenceOf::Counted,
+            _ if self.measured.is_block(name) => EvidenceOf::Blocks(samples),
             _ => EvidenceOf::Samples(samples),
         };
         self.keep(index, &value, service, of);

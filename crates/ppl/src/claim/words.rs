@@ -7,12 +7,13 @@ use crate::value::Value;
 /// The evidence of the claim in words: `p99("read") is 6.1ms over 4,000 samples`.
 pub fn words(evidence: &[ClaimEvidence]) -> String {
     let one = |evidence: &ClaimEvidence| {
-        let number = match &evidence.of {
+        let (number, whose) = match &evidence.of {
             EvidenceOf::Counted => return format!("{} is {}", evidence.words, evidence.value),
             EvidenceOf::Answer { quantity, share, part, values } => {
                 return of_answer(evidence, (*quantity, *share), part, *values);
             }
-            EvidenceOf::Samples(number) => *number,
+            EvidenceOf::Samples(number) => (*number, ""),
+            EvidenceOf::Blocks(number) => (*number, " of the whole block"),
         };
         let samples = samples::units::count(number);
         let shown = |value: &Value| match value {
@@ -24,7 +25,7 @@ pub fn words(evidence: &[ClaimEvidence]) -> String {
         let service = evidence.service.as_ref().map(shown);
         let how = service
             .map_or(String::new(), |service| format!(" in response times ({service} in service times)"));
-        format!("{} is {value}{how} over {samples} sample{plural}", evidence.words)
+        format!("{} is {value}{how} over {samples} sample{plural}{whose}", evidence.words)
     };
     evidence.iter().map(one).collect::<Vec<_>>().join(", ")
 }

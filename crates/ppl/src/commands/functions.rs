@@ -99,8 +99,8 @@ functions! {
     Pareto "pareto" "pareto(a, m)" (2 2) Draws "Pareto with shape a and least value m: P(X > x) = (m/x)^a." example "think pareto(2.5, 1us);";
     Gev "gev" "gev(location, scale, shape)" (3 3) Draws "Generalised extreme value; a shape above 0 is heavy (Jenkinson 1955)." example "print(gev(10.0, 1.0, 0.1));";
     Empirical "empirical" "empirical([…])" (1 1) Draws "One of the listed values, each equally likely." example "write(\"a.dat\", empirical([4k, 64k])); delete(\"a.dat\");";
-    Quantile "quantile" "quantile(q, \"label\"[, times])" (2 3) Samples "The q-quantile (0 to 1) of this rank's samples with that label or operation so far. Times: `\"response\"` (the default) counts from the intended start of an operation (`rate`, `at`), `\"service\"` from its actual start." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
-    P50 "p50" "p50(\"label\"[, times])" (1 2) Samples "The median of this rank's samples with that label or operation so far. Times: see `quantile`." example "repeat 10 getpid(); print(p50(\"getpid\"));";
+    Quantile "quantile" "quantile(q, \"label\"[, times])" (2 3) Samples "The q-quantile (0 to 1) of this rank's samples so far, of the `time` block with that label and all that is in it, or of the operation with that name where no block has it. Times: `\"response\"` (the default) counts from the intended start of an operation (`rate`, `at`), `\"service\"` from its actual start." example "repeat 10 getpid(); print(quantile(0.9, \"getpid\"));";
+    P50 "p50" "p50(\"label\"[, times])" (1 2) Samples "The median of this rank's samples of that block or operation so far. Times: see `quantile`." example "repeat 10 getpid(); print(p50(\"getpid\"));";
     P90 "p90" "p90(\"label\"[, times])" (1 2) Samples "Their 0.9 quantile." example "repeat 10 getpid(); print(p90(\"getpid\"));";
     P99 "p99" "p99(\"label\"[, times])" (1 2) Samples "Their 0.99 quantile." example "repeat 10 getpid(); assert p99(\"getpid\") < 1s;";
     P999 "p999" "p999(\"label\"[, times])" (1 2) Samples "Their 0.999 quantile." example "repeat 10 getpid(); print(p999(\"getpid\"));";

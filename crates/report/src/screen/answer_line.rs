@@ -18,7 +18,7 @@ pub enum AnswerSign {
 
 impl AnswerSign {
     /// The sign itself.
-    pub(crate) fn mark(self) -> &'static str {
+    pub fn mark(self) -> &'static str {
         self.shown().0
     }
 

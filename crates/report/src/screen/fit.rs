@@ -13,7 +13,7 @@ use crate::unit::{Unit, confidence, percent};
 use crate::{Subject, words};
 
 /// Sentences of advice that a screen has room for.
-const MOST_ADVICE: usize = 3;
+const MOST_ADVICE: usize = 4;
 
 /// Stretches that a screen has room for.
 const MOST_STRETCHES: usize = 6;
@@ -80,6 +80,7 @@ impl FitAnswer<'_> {
             canvas.said("", Tone::Faint, &text, 2);
         }
         let (sign, tone, text) = law::verdict(found, self.what, show);
+        let text = self.of_this_file(&text);
         match self.is_sound {
             true => canvas.said(sign, tone, &text, 3),
             false => canvas.said(" ", Tone::Faint, &format!("Fitted all the same. {text}"), 3),
@@ -95,8 +96,14 @@ impl FitAnswer<'_> {
         }
         if !found.verdict.is_law_shown() {
             let stretches = Stretch::all(found, (self.values, self.takers), self.options);
-            for line in &law::stretches(&stretches, MOST_STRETCHES, self.what, show) {
+            let lines = law::stretches(&stretches, MOST_STRETCHES, self.what, show);
+            for line in &lines {
                 canvas.said(" ", Tone::Faint, line, 2);
+            }
+            if lines.is_empty()
+                && let Some(parts) = law::parts(&stretches, self.what, show)
+            {
+                canvas.said(" ", Tone::Faint, &parts, 2);
             }
             self.parts(&mut canvas, &stretches);
             if found.verdict.code == VerdictCode::Rounded {
@@ -108,20 +115,32 @@ impl FitAnswer<'_> {
         }
         let is_unfit = found.verdict.usability == Usability::NotUsable
             && !matches!(found.verdict.code, VerdictCode::Rounded);
-        if self.single && is_unfit && self.values.len() >= FEWEST_FOR_VERDICT {
+        let goes_beyond = self.single && is_unfit && self.values.len() >= FEWEST_FOR_VERDICT;
+        if goes_beyond {
             // What plain numbers are, only who made them knows.
             let are_they = match self.subject {
                 Some(_) => "These are single values, not maxima:",
                 None => "If each is one measurement, not the largest of several:",
             };
-            let text = format!("{are_they} --model gpd fits those beyond a threshold.");
-            canvas.said("→", Tone::Caution, &text, 2);
+            let text = format!("{are_they} `lastrank fit --model gpd` fits those beyond a threshold.");
+            canvas.said("→", Tone::Caution, &self.of_this_file(&text), 2);
         }
-        for advice in words::verdict::advice(found, self.what).iter().take(MOST_ADVICE) {
-            canvas.said("→", Tone::Caution, advice, 2);
+        let mut advice = words::verdict::advice(found, self.what);
+        // It was said just now.
+        advice.retain(|one| !(goes_beyond && one.contains("--model gpd")));
+        for one in advice.iter().take(MOST_ADVICE) {
+            canvas.said("→", Tone::Caution, &self.of_this_file(one), 2);
         }
         canvas.line("All tables: -v");
         canvas.text()
+    }
+
+    /// A sentence whose `lastrank fit` names what was fitted here, so that it can be pasted.
+    fn of_this_file(&self, text: &str) -> String {
+        match self.again.is_empty() {
+            true => text.to_owned(),
+            false => text.replace("`lastrank fit -", &format!("`{} -", self.again.join(" "))),
+        }
     }
 
     /// The parts between changes of the level, each as a command that fits it by itself, newest first as they are told.

@@ -213,11 +213,16 @@ pub(super) fn stretches(found: &[Stretch], most: usize, what: &str, show: Show) 
     lines
 }
 
-/// `Parts: steps 1-88, 89-400; lastrank fit lists them as commands.` None where nothing changed.
-pub(super) fn parts(found: &[Stretch], what: &str) -> Option<String> {
+/// `Parts: steps 1-88 (median 13.2 ms), 89-400 (median 14.1 ms); lastrank fit lists them as commands.` None where nothing
+/// changed.
+pub(super) fn parts(found: &[Stretch], what: &str, show: Show) -> Option<String> {
     /// Parts that a line has room for.
     const MOST: usize = 4;
-    let ends = |one: &Stretch| format!("{}-{}", count(one.from), count(one.from + one.n - 1));
+    let ends = |one: &Stretch| {
+        let median =
+            one.quantiles.as_ref().map_or(String::new(), |found| format!(" (median {})", show(found.p50)));
+        format!("{}-{}{median}", count(one.from), count(one.from + one.n - 1))
+    };
     let (told, more) = found.split_at(found.len().min(MOST));
     let listed: Vec<String> = told.iter().rev().map(ends).collect();
     let earlier = if more.is_empty() { String::new() } else { format!(" and {} earlier parts", more.len()) };

@@ -248,7 +248,7 @@ impl Report {
             let intervals: Vec<QuantileInterval> = main.intervals.iter().filter(is_told).cloned().collect();
             let held = law::holds(main.quantiles.as_ref(), &intervals, of, &time);
             lines.extend(held.map(|text| format!("Measured: {text}.")));
-            lines.extend(law::parts(&main.stretches, what));
+            lines.extend(law::parts(&main.stretches, what, &time));
         }
         lines
     }

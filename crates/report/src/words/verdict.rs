@@ -291,8 +291,7 @@ fn one_advice(advice: &Advice, what: &str) -> String {
             "Look at the time series, find what changed, and fit each stretch on its own.".into()
         }
         Advice::FitEachMode => {
-            "Look at the density; separate the kinds of run (cache or disk, path, time of day) and fit each on \
-             its own."
+            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit -o fit.html` draws the density."
                 .into()
         }
         Advice::ExplainSlowValues { period: Some(period) } => format!(
@@ -312,7 +311,10 @@ fn one_advice(advice: &Advice, what: &str) -> String {
                 .into()
         }
         Advice::DoNotExtrapolate => {
-            "Rarer values cannot be predicted from these; `--model gpd` fits the tail alone.".into()
+            format!(
+                "Do not predict rarer {what}s with this fit; if each is one measurement, not the largest of several, \
+                 `lastrank fit --model gpd` fits the tail alone."
+            )
         }
         Advice::RecordMoreDigits => "Record the values with more digits, then fit again.".into(),
         Advice::KeepTheOrder => {

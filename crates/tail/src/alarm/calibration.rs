@@ -113,6 +113,10 @@ impl Baseline {
     /// As [`Baseline::new`].
     pub fn of_series(series: &Series, options: &AlarmOptions) -> Result<Baseline, BaselineError> {
         series.require(50, 4)?;
+        // A change of the level is a factor, which has no meaning on both sides of 0.
+        if series.sorted()[0] < 0.0 {
+            return Err(Error::Support { model: "a slow-down", needs: "durations, none below 0" }.into());
+        }
         let n = series.len();
         let alpha = options.false_alarms;
         if !(alpha >= 0.1 / n as f64 && alpha < 0.5) {

@@ -30,7 +30,7 @@ pub use options::{AssessOptions, NonFinite};
 pub use panels::{Band, Panels, Point};
 pub use result::{Assessment, GevResult, ParameterIntervals, ReturnLevel};
 use shown::Shown;
-pub use summarise::{QuantileEstimate, SampleSummary, quantile_interval, summarise};
+pub use summarise::{QuantileEstimate, SampleSummary, summarise};
 
 use rayon::prelude::*;
 
@@ -201,7 +201,7 @@ impl<'a> FittedSeries<'a> {
                     shape: profile(gev::GevTarget::Shape),
                 },
                 gumbel: if fit.tick.is_some() { None } else { gumbel_test(&likelihood, &points) },
-                summary: summarise(series.sorted(), options.level),
+                summary: summarise(series, options.level),
             })
         };
         let comparisons = || Comparisons::of(series, (&likelihood, &points), &fit.found, options);

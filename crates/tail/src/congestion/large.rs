@@ -2,7 +2,7 @@
 
 use super::sorted::{Moments, Sorted, hodges_lehmann_at};
 use crate::Interval;
-use crate::assess::quantile_interval;
+use crate::enclosed::quantile_interval;
 use crate::special::normal_quantile;
 
 /// Logarithms of the two samples, with their effective sample sizes.

@@ -180,7 +180,7 @@ impl Tail<'_> {
             let index = ((p * n as f64).ceil() as usize).clamp(1, n) - 1;
             // The number of independent values to which the clustered ones are equivalent.
             let worth = ((self.theta * n as f64).round() as usize).clamp(1, n);
-            let (low, high) = crate::assess::quantile_interval(worth, p, self.level);
+            let (low, high) = crate::enclosed::quantile_interval(worth, p, self.level);
             let of_all = |i: usize| sorted[(i * n / worth).min(n - 1)];
             let interval = low.zip(high).map(|(l, h)| Interval::new(of_all(l), of_all(h), self.level));
             return Some((sorted[index], interval, false));

@@ -1,6 +1,6 @@
 //! What a program may ask of a rank.
 
-use ppl::claim::Claim;
+use ppl::claim::{Claim, Measured};
 use ppl::commands::Command;
 use ppl::interpret::{
     Arguments, Failure, Halt, Machine, Reply, StatementReply, Statistic, Times, Wait, Work,
@@ -8,7 +8,7 @@ use ppl::interpret::{
 use ppl::plan::{GroupId, SiteId};
 use ppl::source::Position;
 use record::FailedAssertion;
-use samples::Warning;
+use samples::{Site, Warning, sites_called};
 
 use super::answer::Answer;
 use super::rank::{Rank, Stonewall};
@@ -23,6 +23,22 @@ fn unevaluated(claim: &str, place: &Position, why: &str) -> FailedAssertion {
     let Position { file, line, column } = place;
     let text = format!("{file}:{line}:{column}: the assertion was not evaluated: {why}");
     FailedAssertion { line: *line, claim: claim.to_owned(), text }
+}
+
+/// What one rank measured.
+struct OfRank<F> {
+    sites: Vec<Site>,
+    statistic: F,
+}
+
+impl<F: FnMut(&str, Statistic, Times) -> Option<f64>> Measured for OfRank<F> {
+    fn statistic(&mut self, name: &str, statistic: Statistic, times: Times) -> Option<f64> {
+        (self.statistic)(name, statistic, times)
+    }
+
+    fn is_block(&self, name: &str) -> bool {
+        sites_called(&self.sites, name).1
+    }
 }
 
 /// An assertion in the program that does not hold.
@@ -256,16 +272,18 @@ impl Machine for Rank<'_, '_> {
             let rank = self.session.rank();
             let plan = self.plan;
             let mut without = None;
-            let judged = ppl::claim::judge(plan, &claim, &mut |name: &str, statistic, times| {
+            let sites = self.session.sites();
+            let statistic = |name: &str, statistic, times| {
                 let found = self.statistic(name, statistic, times);
                 if found.is_none() {
                     without = Some(name.to_owned());
                 }
                 found
-            });
+            };
+            let judged = ppl::claim::judge(plan, &claim, &mut OfRank { sites, statistic });
             let evidence = match judged {
                 Ok((true, _)) => return,
-                Ok((false, evidence)) => format!(": {} of rank {rank}", ppl::claim::words(&evidence)),
+                Ok((false, evidence)) => format!(": {}, of rank {rank}", ppl::claim::words(&evidence)),
                 // It is no fault of the program that nothing succeeded.
                 Err(why) if without.is_some_and(|name| self.session.has_failed(&name)) => {
                     let claim = ppl::claim::text(plan, &claim);

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use ppl::interpret::Times;
-use samples::{Warning, units, visible};
+use samples::{Site, Warning, sites_called, units, visible};
 
 use super::stop::Stop;
 use super::work::Session;
@@ -62,7 +62,7 @@ impl Session<'_> {
                  kept: run it with --record samples"
             )));
         }
-        let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
+        let (wanted, _) = sites_called(&self.recorder.sites(), name);
         let mut found = Vec::new();
         self.recorder.each(|sample| {
             // As in the rows of results: how long something that failed took is not how long it takes.
@@ -74,9 +74,14 @@ impl Session<'_> {
         Ok(found)
     }
 
+    /// The sites of this rank's samples so far.
+    pub fn sites(&self) -> Vec<Site> {
+        self.recorder.sites()
+    }
+
     /// Whether this rank has a sample with that label or operation that failed.
     pub fn has_failed(&self, name: &str) -> bool {
-        let wanted: Vec<bool> = self.recorder.sites().iter().map(|site| site.matches(name)).collect();
+        let (wanted, _) = sites_called(&self.recorder.sites(), name);
         let mut failed = false;
         let read = self.recorder.each(|sample| {
             failed |= sample.failed() && wanted.get(sample.site as usize).is_some_and(|wanted| *wanted);

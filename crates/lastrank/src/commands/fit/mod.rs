@@ -11,6 +11,7 @@ mod groups;
 mod histogram;
 mod models;
 mod page;
+mod pareto;
 pub mod part;
 mod sample;
 mod text;
@@ -69,7 +70,7 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
     if args.json {
         output::json(&object(args, &found)?)?;
     } else if args.one_line {
-        output::print_whole(&format!("{}\n", one_line(&found)?))?;
+        output::print_whole(&format!("{}\n", one_line(args, &found)?))?;
     } else {
         output::print_screen(&told(args, &found))?;
     }
@@ -78,14 +79,24 @@ pub fn run(args: &FitArgs) -> anyhow::Result<Status> {
 }
 
 /// What may be done with the values, or why nothing may: in a line.
-fn one_line(found: &FitResult) -> anyhow::Result<String> {
+fn one_line(args: &FitArgs, found: &FitResult) -> anyhow::Result<String> {
     if let Some(wrong) = unsound::headline(&found.values.unsound) {
         return Ok(format!("{wrong} ✖"));
     }
-    let (Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _)) = &found.fitted else {
-        bail!("-q is for distributions that have a verdict, gev and gumbel; leave it out to see the fit");
+    let line = match &found.fitted {
+        Fitted::Gev(assessed) | Fitted::Gumbel(assessed, _) => {
+            report::fit_line(assessed, text::what(found), found.values.seconds)
+        }
+        Fitted::Gpd(pareto) => {
+            let (sign, said) = pareto::answer(pareto, found, text::unit(found), args.level);
+            format!("{said} {}", sign.mark())
+        }
+        Fitted::Maxima(_) => {
+            bail!(
+                "-q is for distributions that have a verdict, gev, gumbel and gpd; leave it out to see the fit"
+            )
+        }
     };
-    let line = report::fit_line(assessed, text::what(found), found.values.seconds);
     Ok(match &found.values.limit {
         Some(cut) => format!("⚠ {}. Fitted all the same: {line}", words::capital(cut)),
         None => line,
@@ -106,7 +117,15 @@ fn told(args: &FitArgs, found: &FitResult) -> String {
 
 fn told_law(args: &FitArgs, found: &FitResult) -> String {
     let (Fitted::Gev(assessed), None, false) = (&found.fitted, &found.covariates, args.verbose) else {
-        return samples::visible(&text::of(args, found)).into_owned();
+        let tables = samples::visible(&text::of(args, found)).into_owned();
+        return match &found.fitted {
+            // Times that are not those of the work get no good sign.
+            Fitted::Gpd(pareto) if is_sound(found) => {
+                let (sign, said) = pareto::answer(pareto, found, text::unit(found), args.level);
+                answer_line(sign, &said, output::screen_options()) + &tables
+            }
+            _ => tables,
+        };
     };
     let answer = FitAnswer {
         name: &found.values.name,
@@ -119,11 +138,16 @@ fn told_law(args: &FitArgs, found: &FitResult) -> String {
         again: &part::again(args),
         found: assessed,
         options: &options(args),
-        is_sound: found.values.unsound.is_empty() && found.values.limit.is_none(),
+        is_sound: is_sound(found),
     };
     let warnings = found.values.cautions();
     let warnings: String = warnings.iter().map(|warning| sentence("warning: ", warning)).collect();
     samples::visible(&warnings).into_owned() + &answer.screen(output::screen_options())
+}
+
+/// Whether the values are those of the work that was to be done, all of it.
+fn is_sound(found: &FitResult) -> bool {
+    found.values.unsound.is_empty() && found.values.limit.is_none()
 }
 
 fn options(args: &FitArgs) -> AssessOptions {

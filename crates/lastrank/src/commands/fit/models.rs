@@ -55,8 +55,6 @@ pub struct Pareto {
     pub clusters: Option<latency::Clusters>,
     #[serde(skip)]
     pub return_levels: Vec<ReturnLevel>,
-    #[serde(skip)]
-    pub values: Vec<f64>,
 }
 
 /// The test whether a Pareto law fits above the threshold.
@@ -90,8 +88,6 @@ pub struct Maxima {
     pub by_r: Vec<ByR>,
     #[serde(skip)]
     pub return_levels: Vec<ReturnLevel>,
-    #[serde(skip)]
-    pub series: Vec<f64>,
 }
 
 /// The fit from the r largest.
@@ -177,7 +173,6 @@ pub fn gpd(
             .map(|candidate| AndersonDarling { a2: candidate.a2, p: candidate.p }),
         clusters: found.clusters,
         return_levels,
-        values: values.to_vec(),
     })
 }
 
@@ -201,7 +196,7 @@ pub fn r_largest(args: &FitArgs, sample: &FittedSample, periods: &[f64]) -> anyh
     }
     let model = Extremes::largest(&sample.members, r)?;
     let found = maxima("r_largest", &model, sample.members.len() as f64, periods, args.level)?;
-    Ok(Maxima { r: Some(r), values: r * sample.members.len(), by_r, series: sample.numbers.clone(), ..found })
+    Ok(Maxima { r: Some(r), values: r * sample.members.len(), by_r, ..found })
 }
 
 /// Fit the law of block maxima to all values above a threshold.
@@ -221,7 +216,6 @@ pub fn point_process(
     Ok(Maxima {
         threshold: Some(threshold),
         values: values.iter().filter(|x| **x > threshold.value).count(),
-        series: sample.numbers.clone(),
         ..found
     })
 }
@@ -263,7 +257,6 @@ fn maxima(
         ],
         by_r: Vec::new(),
         return_levels,
-        series: Vec::new(),
     })
 }
 
@@ -326,7 +319,7 @@ impl Fitted {
                     found.standard_errors.map(|errors| json!({"scale": errors[0], "shape": errors[1]}))
                 );
                 law["intervals"] = named(&found.intervals, &["scale", "shape"]);
-                let mut object = of_series(&found.values, found.status, level)?;
+                let mut object = of_series(&sample.series(), found.status, level)?;
                 object["return_levels"] = serde_json::to_value(&found.return_levels)?;
                 object["gpd"] = law;
                 object
@@ -341,7 +334,7 @@ impl Fitted {
                 if let Some(law) = law.as_object_mut() {
                     law.retain(|key, _| !absent.contains(&key.as_str()));
                 }
-                let mut object = of_series(&sample.numbers, found.status, level)?;
+                let mut object = of_series(&sample.series(), found.status, level)?;
                 object["return_levels"] = serde_json::to_value(&found.return_levels)?;
                 object[found.code] = law;
                 object
@@ -351,9 +344,8 @@ impl Fitted {
 }
 
 /// What is said of any series: its size, its summary, whether its values are independent draws of one law.
-fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value> {
-    let series = Series::clean(values);
-    let checked = independence::check_series(&series, 0.05)?;
+fn of_series(series: &Series, status: Status, level: f64) -> anyhow::Result<Value> {
+    let checked = independence::check_series(series, 0.05)?;
     Ok(json!({
         "status": status,
         "n": series.len(),
@@ -361,7 +353,7 @@ fn of_series(values: &[f64], status: Status, level: f64) -> anyhow::Result<Value
         "distinct": series.distinct(),
         "tick": series.tick(),
         "n_eff": checked.effective_size,
-        "summary": summarise(series.sorted(), level),
+        "summary": summarise(series, level),
         "diagnostics": {"independence": words::json(&checked)?},
     }))
 }

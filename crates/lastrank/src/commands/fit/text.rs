@@ -4,7 +4,7 @@ use report::{Table, Unit, confidence, fixed, probability, sentence, significant,
 use samples::units::count;
 use tail::assess::ReturnLevel;
 use tail::regression::Part;
-use tail::{Interval, Status, independence};
+use tail::{Interval, Series, Status, independence};
 
 use super::FitResult;
 use super::covariate::{LevelsAt, Regressed};
@@ -18,9 +18,7 @@ const MOST_RANKS: usize = 8;
 /// The whole answer.
 pub fn of(args: &FitArgs, found: &FitResult) -> String {
     let values = &found.values;
-    let typical =
-        tail::Series::clean(&found.sample.numbers).sorted().get(found.sample.numbers.len() / 2).copied();
-    let unit = values.unit(typical.unwrap_or(1.0));
+    let unit = unit(found);
     let mut text = format!("{}\n", values.name);
     for warning in values.cautions() {
         text += &sentence("warning: ", &warning);
@@ -54,6 +52,12 @@ pub fn of(args: &FitArgs, found: &FitResult) -> String {
         text += &format!("\n{}", report::far_levels(far, unit, "value", "").text());
     }
     text
+}
+
+/// The unit in which all numbers of a fit are shown: that of the value in the middle.
+pub fn unit(found: &FitResult) -> Unit {
+    let series = Series::clean(&found.sample.numbers);
+    found.values.unit(series.sorted().get(found.sample.numbers.len() / 2).copied().unwrap_or(1.0))
 }
 
 /// What stands above the tables of the law that takes no account of covariates.
@@ -208,7 +212,7 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> Strin
         count(all.values.numbers.len() as u64),
         status_note(found.status)
     );
-    let mut text = format!("{}\n{}", table.text(), independent(&found.values));
+    let mut text = format!("{}\n{}", table.text(), independent(&all.sample.series()));
     let mut levels = levels(&found.return_levels, unit, all);
     if found.extremal_index < 0.9 {
         levels.note = format!(
@@ -266,13 +270,13 @@ fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> Strin
         table.note = "Where the model holds, the rows differ by their errors only.".into();
         text += &format!("{}\n", table.text());
     }
-    text += &independent(&found.series);
+    text += &independent(&all.sample.series());
     text + "\n" + &levels(&found.return_levels, unit, all).text()
 }
 
 /// One sentence for the four tests.
-fn independent(values: &[f64]) -> String {
-    match independence::check(values, 0.05) {
+fn independent(series: &Series) -> String {
+    match independence::check_series(series, 0.05) {
         Ok(checked) if checked.passed => {
             sentence("Independence: ", "nothing speaks against independent draws of one distribution.")
         }

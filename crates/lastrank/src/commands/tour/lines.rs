@@ -4,6 +4,8 @@ use report::words;
 use samples::units::duration;
 use samples::{RungFacts, RungGroup, TourFacts, Warning};
 
+use super::left_out::left_out;
+
 /// A processor that gave a larger share of its time to something else is warned of.
 pub const MUCH_LOST: f64 = 0.05;
 
@@ -132,22 +134,6 @@ pub fn after(found: &TourFacts, warnings: &[Warning]) -> String {
     text
 }
 
-/// What was left out, a line for each reason.
-fn left_out(skipped: &[String]) -> String {
-    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (name, why) in skipped.iter().map(|one| one.split_once(": ").unwrap_or((one, ""))) {
-        match reasons.iter_mut().find(|(known, _)| *known == why) {
-            Some((_, names)) => names.push(name),
-            None => reasons.push((why, vec![name])),
-        }
-    }
-    let line = |(why, names): &(&str, Vec<&str>)| match why.is_empty() {
-        true => format!("left out: {}\n", names.join(", ")),
-        false => format!("left out, {why}: {}\n", names.join(", ")),
-    };
-    reasons.iter().map(line).collect()
-}
-
 /// `l1` as `L1 cache`.
 fn level(code: &str) -> String {
     if code.starts_with('l') { format!("{} cache", code.to_uppercase()) } else { "Memory".into() }
@@ -174,13 +160,6 @@ mod tests {
         };
         let row = rung(&of);
         assert!(row.contains("4.00 ms") && row.contains("6.00 ms*") && !row.contains("600"), "{row}");
-    }
-
-    #[test]
-    fn what_was_left_out_has_a_line_for_each_reason() {
-        let skipped =
-            ["stat: no time was left", "fork: no time was left", "Pipe: refused"].map(str::to_owned);
-        assert_eq!(left_out(&skipped), "left out, no time was left: stat, fork\nleft out, refused: Pipe\n");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! `lastrank try`: this machine from L1 to fsync, one rung a line.
 
+mod left_out;
 mod lines;
 mod short;
 

@@ -4,6 +4,8 @@ use report::words;
 use samples::units::duration;
 use samples::{RungFacts, TourFacts, Warning};
 
+use super::left_out::left_out;
+
 /// The rungs that are shown, by their codes.
 const SHOWN: [&str; 13] = [
     "l1",
@@ -74,6 +76,11 @@ pub fn after(found: &TourFacts, warnings: &[Warning], rest: &str) -> String {
     if !told.is_empty() {
         text += &format!("Typical: {}.\n", told.join(", "));
     }
+    // Rows that are not there nobody misses who does not know them.
+    if SHOWN.iter().any(|code| of(code).is_none()) {
+        let lines = left_out(&found.skipped);
+        text += &lines.lines().map(|line| format!("⚠ {}\n", words::capital(line))).collect::<String>();
+    }
     if let Some((first, others)) = warnings.split_first() {
         text += &format!("⚠ {}\n", words::capital(&first.text));
         let names: Vec<String> = others.iter().map(|one| one.code.replace('-', " ")).collect();
@@ -115,13 +122,15 @@ mod tests {
     #[test]
     fn the_answer_is_the_last_that_stands_there() {
         let rungs = vec![of("l1", 1.2e3), of("memory", 3e5), of("spawn", 1e9), of("fsync", 4e9)];
-        let found = TourFacts { rungs, elapsed_s: 41.6, ..TourFacts::default() };
+        let skipped = vec!["getpid: no time was left".into(), "Disk read: no time was left".into()];
+        let found = TourFacts { rungs, skipped, elapsed_s: 41.6, ..TourFacts::default() };
         let warning =
             |code: &str| Warning { code: code.into(), text: format!("{code} is"), advice: "wait".into() };
         let text = after(&found, &[warning("processor-busy"), warning("load-changed")], "-v");
         assert_eq!(
             text,
-            "Typical: a load from L1 1.20 ns, from memory 300 ns, write + fsync 4.00 ms.\n⚠ Processor-busy is\n⚠ 1 more: load \
+            "Typical: a load from L1 1.20 ns, from memory 300 ns, write + fsync 4.00 ms.\n⚠ Left out, no time was left: getpid, Disk \
+             read\n⚠ Processor-busy is\n⚠ 1 more: load \
              changed\n42 s. 1 more rung, bandwidths, what was left out: -v\n"
         );
     }

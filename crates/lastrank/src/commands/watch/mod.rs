@@ -13,7 +13,7 @@ mod state;
 use anyhow::{Context, bail};
 
 use crate::cli::WatchArgs;
-use crate::exit::Status;
+use crate::exit::{self, Status};
 use crate::system::StopSignals;
 pub use baseline::of_folder as folder;
 pub use per_run::runs_of;
@@ -43,6 +43,12 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<Status> {
     let stop = source::waits(args).then(StopSignals::catch);
     let baseline = baseline::read(args)?;
     let mut session = Session::open(args, baseline)?;
-    source::read(args, &mut session, stop).inspect_err(|_| session.keep())?;
-    session.finish()
+    match source::read(args, &mut session, stop) {
+        // Whoever read the events went away: what was found until then is the answer.
+        Err(error) if !exit::is_broken_pipe(&error) => {
+            session.keep();
+            Err(error)
+        }
+        _ => session.finish(),
+    }
 }

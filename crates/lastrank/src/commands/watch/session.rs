@@ -13,9 +13,10 @@ use tail::alarm::{Event, Level, Watch};
 
 use super::baseline::{self, Healthy};
 use super::prometheus::Metrics;
+use super::source;
 use super::state::{Position, State};
 use crate::cli::WatchArgs;
-use crate::exit::{BrokenInput, Status};
+use crate::exit::{self, BrokenInput, Status};
 use crate::output;
 
 /// The schema of each line under `--json`.
@@ -42,6 +43,8 @@ pub struct Session<'a> {
     /// What the state file holds, once it was written.
     written: Option<String>,
     changed: bool,
+    /// The stream is at its end: only the sum is left to tell.
+    ending: bool,
 }
 
 impl<'a> Session<'a> {
@@ -74,6 +77,7 @@ impl<'a> Session<'a> {
             saved: Instant::now(),
             written: None,
             changed: true,
+            ending: false,
         };
         // Find a directory that cannot be written before the first value, not after the last.
         session.save()?;
@@ -105,7 +109,7 @@ impl<'a> Session<'a> {
                 "text": text.split_whitespace().collect::<Vec<_>>().join(" "),
             }));
         }
-        Ok(output::tell(&format!("{text}\n"))?)
+        self.tell_text(&format!("{text}\n"))
     }
 
     /// The factor that brings a plain number of the stream into the unit of the baseline: it is in that of `--unit`, else in
@@ -201,7 +205,7 @@ impl<'a> Session<'a> {
         }
         let stamp =
             if self.args.follow { format!("{}  ", samples::units::utc(now() as u64)) } else { String::new() };
-        Ok(output::tell(&format!("{stamp}{text}\n"))?)
+        self.tell_text(&format!("{stamp}{text}\n"))
     }
 
     fn words(&self, event: &Event, unit: Unit) -> String {
@@ -209,7 +213,7 @@ impl<'a> Session<'a> {
         let changed = |run: &u64, since: &u64, factor: &f64, what: &str| {
             let beside = match self.state.watch.baseline.median() > 0.0 {
                 true => format!(", so far {} times the baseline's median", significant(*factor, 4)),
-                // There is no ratio to what is not positive.
+                // There is no ratio to zero.
                 false => String::new(),
             };
             format!("{noun} {run}: {what} since {noun} {since}{beside}")
@@ -245,7 +249,22 @@ impl<'a> Session<'a> {
     fn line(&self, mut value: Value) -> anyhow::Result<()> {
         value["schema"] = SCHEMA.into();
         value["time"] = samples::units::utc(now() as u64).into();
-        output::json_line(&value)
+        self.heard(output::json_line(&value))
+    }
+
+    fn tell_text(&self, text: &str) -> anyhow::Result<()> {
+        self.heard(output::tell(text).map_err(Into::into))
+    }
+
+    /// Nobody reads what is told any more: an endless stream ends there, one that has an end is watched to it, since the exit
+    /// status is still read.
+    fn heard(&self, told: anyhow::Result<()>) -> anyhow::Result<()> {
+        match told {
+            Err(error) if exit::is_broken_pipe(&error) && (self.ending || !source::waits(self.args)) => {
+                Ok(())
+            }
+            told => told,
+        }
     }
 
     /// Count and name something that could not be read: line `line` of the stream, or a file.
@@ -285,7 +304,7 @@ impl<'a> Session<'a> {
                     "kind": one.kind,
                     "text": text,
                 }))?,
-                false => output::tell(&format!("✖ {text}\n"))?,
+                false => self.tell_text(&format!("✖ {text}\n"))?,
             }
             self.unsound.push(one);
         }
@@ -346,6 +365,7 @@ impl<'a> Session<'a> {
 
     /// Store, sum up, and give the exit status.
     pub fn finish(mut self) -> anyhow::Result<Status> {
+        self.ending = true;
         self.save()?;
         if self.values == 0 && (self.bad > 0 || self.header.is_some()) {
             return Err(anyhow!(BrokenInput(match (self.bad, &self.header) {
@@ -412,7 +432,9 @@ impl<'a> Session<'a> {
                     beside(watch, self.healthy.noun)
                 ),
             };
-            output::tell_screen(&answer_line(sign, &text, output::screen_options()))?;
+            self.heard(
+                output::tell_screen(&answer_line(sign, &text, output::screen_options())).map_err(Into::into),
+            )?;
         }
         Ok(status)
     }

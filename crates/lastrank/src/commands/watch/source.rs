@@ -163,7 +163,7 @@ fn pipe(
 fn take(line: &[u8], number: u64, lines: &mut NumberLines, session: &mut Session) -> anyhow::Result<()> {
     let had_header = lines.header().is_some();
     match lines.number(&String::from_utf8_lossy(line)) {
-        Ok(Some(value)) if value < 0.0 && session.healthy().values.seconds => {
+        Ok(Some(value)) if value < 0.0 => {
             let what = format!("holds {value}, and a duration is not negative");
             session.bad(&format!("line {number} of {}", session.stream()), &what)?;
         }

@@ -157,7 +157,12 @@ impl State {
         let state: State =
             serde_json::from_str(&text).map_err(|error| broken(format!("a damaged state ({error})")))?;
         if state.baseline.fingerprint != quiet.fingerprint {
-            bail!("{} was made from another baseline ({}); {anew}", path.display(), state.baseline.name);
+            let (then, now) = (&state.baseline.name, &quiet.values.name);
+            let other = match then == now {
+                true => format!("other values of {then}, or these with another --unit"),
+                false => format!("another baseline ({then})"),
+            };
+            bail!("{} was made from {other}; {anew}", path.display());
         }
         if state.watch.baseline.warnings.contains(&BaselineWarning::LevelMoved) {
             bail!(

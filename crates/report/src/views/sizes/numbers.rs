@@ -1,7 +1,7 @@
 //! The numbers of operations at several sizes: medians with intervals, rates and fitted lines.
 
 use serde::Serialize;
-use tail::assess::quantile_interval;
+use tail::enclosed::quantile_interval;
 
 use crate::views::family::{Axis, SizeFamily};
 use crate::views::line::AffineFit;
