@@ -153,6 +153,7 @@ fn samples_of_one_law_and_rounded_ones_are_answered_right() {
     let done = measured("whole-ms-a.txt", "whole-ms-b.txt", &["--json"]);
     let found: Value = serde_json::from_str(&done.out).unwrap();
     assert!(found["code"] == "slower" && found["headline"]["by"] == "means", "{found}");
+    assert_eq!(found["undecided"], false, "{found}");
     assert!(
         found["text"].as_str().unwrap().starts_with("4.7% slower: 1.05 times as long"),
         "{}",
@@ -192,14 +193,16 @@ fn several_runs_a_side_are_compared_by_the_run() {
         }
     }
     let done = lastrank(path, &["compare", "quiet", "new"]);
+    // 0.91 to 1.11 times as long is no equality.
     assert!(
-        done.out.starts_with("✔ No difference is shown: ") && done.out.contains("baseline: quiet: 3 runs"),
+        done.out.starts_with("⚠ Undecided: ") && done.out.contains("baseline: quiet: 3 runs"),
         "{}",
         done.out
     );
     let done = lastrank(path, &["compare", "quiet", "new", "--json", "--statistic", "p90"]);
     let found: Value = serde_json::from_str(&done.out).unwrap();
     assert!(found["code"] == "no-difference" && found["runs"] == serde_json::json!([3, 3]), "{found}");
+    assert_eq!(found["undecided"], true, "{found}");
     // One run against one, the same 40 values a side look decided: what the directories are for.
     let alone = lastrank(path, &["compare", "quiet/0.parquet", "quiet/1.parquet"]);
     assert!(alone.out.contains("slower") && alone.out.contains("One run a side"), "{}", alone.out);

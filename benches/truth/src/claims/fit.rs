@@ -38,11 +38,11 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("all tables", "All tables: -v"),
         neutral(
             "single values",
-            "These are single values, not maxima: --model gpd fits those beyond a threshold",
+            "These are single values, not maxima: `lastrank fit --model gpd` fits those beyond a threshold",
         ),
         neutral(
             "single values",
-            "If each is one measurement, not the largest of several: --model gpd fits those beyond a threshold",
+            "If each is one measurement, not the largest of several: `lastrank fit --model gpd` fits those beyond a threshold",
         ),
     ];
     all.extend(advice());
@@ -78,7 +78,7 @@ fn advice() -> Vec<Clause> {
         ),
         sentence(
             "fit each mode",
-            "Look at the density; separate the kinds of run (cache or disk, path, time of day) and fit each on its own",
+            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit -o fit.html` draws the density",
             |_, asked| {
                 Sentence(matches!(
                     asked.law().course,
@@ -113,7 +113,7 @@ fn advice() -> Vec<Clause> {
         ),
         neutral(
             "do not extrapolate",
-            "Rarer values cannot be predicted from these; `--model gpd` fits the tail alone",
+            "Do not predict rarer {what} with this fit; if each is one measurement, not the largest of several, `lastrank fit --model gpd` fits the tail alone",
         ),
     ]
 }

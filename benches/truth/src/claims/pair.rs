@@ -36,6 +36,7 @@ pub(super) fn compare() -> Vec<Clause> {
         neutral("no difference", "No difference: both are the same values"),
         neutral("undecided", "Undecided"),
         neutral("undecided", "too few values to tell"),
+        neutral("undecided", "too few runs to tell"),
         neutral("undecided", "but of pairs of equal samples {} in 100 differ as much"),
         sentence("level moves", "both levels move within the run", |_, asked| {
             Sentence(asked.law().changes())

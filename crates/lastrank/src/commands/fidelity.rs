@@ -50,10 +50,11 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let missing = ledger.missing();
     let mut answer = words((&found, missing), &application, further.len()) + &ended(&ends) + &of_program;
     answer += &ledger::words(&ledger);
+    answer += &ledger::several_calls(&ledger, found.rows.iter().map(|row| row.calls.0).sum());
     let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());
     if ran > 0 {
         answer += &format!(
-            "Operations on these files were in flight for {} of the {} that the application ran.\n",
+            "Operations on these files were in flight for {} of the {} from the start of the application to its end.\n",
             percent(application.busy() as f64 / ran as f64),
             duration(ran as f64 / 1e9)
         );
@@ -395,7 +396,7 @@ fn times(found: &Fidelity, application: &Side) -> String {
             "Whether its operations take as long is not known: the trace has no durations.\n".to_owned()
         }
         (false, _) => format!(
-            "Whether its operations take as long is not known: {} of the {own} that those of the application took are in \
+            "Whether its operations take as long is not known: {} of the {own} that the application spent in operations are in \
              calls too short for the recording. `lastrank record --quiet` disturbs them least.\n",
             percent(found.unusable_share)
         ),
@@ -405,8 +406,8 @@ fn times(found: &Fidelity, application: &Side) -> String {
         ns => format!(", without the {} of the recorder", duration(ns as f64 / 1e9)),
     };
     out += &format!(
-        "With the pauses between them, which a replay has from the recording, it takes {} times as long as the application \
-         ({}{recorder}).\n",
+        "From the first operation to the last, with the pauses that a replay has from the recording, it takes {} times as \
+         long as the application ({}{recorder}).\n",
         list(found.elapsed.clone()),
         duration(application.elapsed as f64 / 1e9),
     );

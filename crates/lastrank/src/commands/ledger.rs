@@ -26,6 +26,19 @@ pub fn words(ledger: &Ledger) -> String {
     out
 }
 
+/// Why there are more calls than the program has operations.
+pub fn several_calls(ledger: &Ledger, operations: u64) -> String {
+    let calls: u64 = [Fate::Exactly, Fate::Nearly].into_iter().map(|fate| ledger.sum(fate).0).sum();
+    match calls > operations {
+        true => {
+            format!(
+                "These {calls} calls are {operations} operations: some, such as a copy, are several calls.\n"
+            )
+        }
+        false => String::new(),
+    }
+}
+
 /// Says them on standard error.
 pub fn tell(ledger: &Ledger) {
     for line in words(ledger).lines() {

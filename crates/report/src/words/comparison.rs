@@ -39,7 +39,7 @@ pub enum Outcome {
 /// Whether the headline needs attention.
 pub fn outcome(found: &Comparison) -> Outcome {
     match found.code {
-        ComparisonCode::NoDifference if is_undecided(found) || is_vague(found) => Outcome::Caution,
+        _ if is_open(found) => Outcome::Caution,
         ComparisonCode::NoDifference | ComparisonCode::Faster => Outcome::Good,
         ComparisonCode::OtherDifference if is_faster_throughout(found) => Outcome::Good,
         ComparisonCode::Slower if found.is_negligible() => Outcome::Good,
@@ -55,6 +55,15 @@ fn is_faster_throughout(found: &Comparison) -> bool {
     below(Some(found.robust.median_ratio.interval.upper)) && below(found.p99_ratio.and_then(|p99| p99.upper))
 }
 
+/// Whether these values decide nothing: the headline begins with "Undecided".
+pub fn is_open(found: &Comparison) -> bool {
+    match found.code {
+        ComparisonCode::NoDifference => is_undecided(found) || is_vague(found),
+        ComparisonCode::NotIndependent => found.headline().interval.contains(1.0),
+        ComparisonCode::Slower | ComparisonCode::Faster | ComparisonCode::OtherDifference => false,
+    }
+}
+
 /// Whether no difference is shown, and yet equality is not either.
 fn is_undecided(found: &Comparison) -> bool {
     !found.identical && (found.level_moves() || !found.headline().interval.contains(1.0))
@@ -62,10 +71,18 @@ fn is_undecided(found: &Comparison) -> bool {
 
 /// Whether a difference that matters to anybody is not excluded either.
 fn is_vague(found: &Comparison) -> bool {
-    /// As far from 1 as an interval may reach for equality.
+    !found.identical && is_wide(&found.headline().interval)
+}
+
+/// Whether an interval reaches farther from 1 than one that shows equality may.
+fn is_wide(interval: &Interval) -> bool {
     const MATTERS: f64 = 1.1;
-    let Interval { lower, upper, .. } = found.headline().interval;
-    !found.identical && (lower * MATTERS < 1.0 || upper > MATTERS)
+    interval.lower * MATTERS < 1.0 || interval.upper > MATTERS
+}
+
+/// As [`is_open`], of two directories of runs.
+pub fn is_open_of_runs(found: &SeveralRuns) -> bool {
+    found.code == ComparisonCode::NoDifference && is_wide(&found.ratio.interval)
 }
 
 /// The answer in one line, without a full stop. It says slower or faster only over an interval that leaves 1 out.
@@ -170,6 +187,9 @@ pub fn of_runs(found: &SeveralRuns) -> (Outcome, String) {
         }
         ComparisonCode::Slower => (Outcome::Caution, format!("{}: {as_long}", slower(value))),
         ComparisonCode::Faster => (Outcome::Good, format!("{}: {as_long}", slower(value))),
+        _ if is_open_of_runs(found) => {
+            (Outcome::Caution, format!("Undecided: {as_long}; too few runs to tell"))
+        }
         ComparisonCode::NoDifference | ComparisonCode::OtherDifference | ComparisonCode::NotIndependent => {
             (Outcome::Good, format!("No difference is shown: {as_long}"))
         }

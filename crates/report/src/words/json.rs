@@ -92,6 +92,7 @@ impl Worded for Comparison {
         json["text"] = super::comparison::text(self).into();
         json["advice"] = super::comparison::advice(self).into();
         json["negligible"] = self.is_negligible().into();
+        json["undecided"] = super::comparison::is_open(self).into();
         // One number has the name of the factor: that which is quoted, and which `--fail-if 'factor > 1.05'` asks.
         let by_fit: serde_json::Map<String, Value> =
             BY_LAW.into_iter().map(|key| (key.to_owned(), json[key].take())).collect();

@@ -90,8 +90,11 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         return Err(soundness::blamed_on(&values::unsound([&quiet, &new]), why));
     }
     let compared = if new.numbers.len() < FEWEST {
-        if args.one_line {
-            bail!("-q: {} values are judged one by one, each in a line of its own", new.numbers.len());
+        if args.one_line && quiet.numbers.len() >= FEWEST {
+            bail!(
+                "-q: the fewer than {FEWEST} values of {} are judged one by one, each in a line of its own; leave out -q",
+                new.name
+            );
         }
         if args.output.is_some() {
             bail!(

@@ -93,6 +93,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             "factor": headline,
             "headline": headline,
             "negligible": found.is_negligible(),
+            "undecided": words::comparison::is_open_of_runs(&found),
             "code": found.code,
             "text": format!("{}.", words::comparison::of_runs(&found).1),
             "advice": [],
