@@ -49,7 +49,7 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("p99", "{} are too few for an upper limit"),
         sentence(
             "slow ones together",
-            "slow values cluster; about {} {*} would give p99 an upper limit",
+            "slow values cluster; {} {*} or more would give p99 an upper limit",
             |read, asked| match together(read, asked) {
                 Sentence(true) => would_settle(read, asked),
                 other => other,

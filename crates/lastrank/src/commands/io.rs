@@ -41,6 +41,13 @@ pub fn run(mut args: IoArgs) -> anyhow::Result<Status> {
             "say what is done: one of read, write, randread, randwrite, rw, randrw (`lastrank io randread`)"
         );
     };
+    let amount =
+        [("--ops", &args.ops), ("--io-size", &args.io_size)].into_iter().find(|(_, how)| how.is_some());
+    if let (Some((option, _)), Some(_)) = (amount, &args.time) {
+        bail!(
+            "{option} and --time both say when the load ends, and a load of a time fills all of it: leave one out"
+        );
+    }
     if args.time.is_none() && args.ops.is_none() && args.io_size.is_none() {
         args.time = Some(default_time(&args)?);
     }

@@ -402,7 +402,7 @@ pub(super) fn doubted(part: &AnswerPart, probability: f64, seconds: f64) -> Stri
     in_doubt(seconds, part.interval(probability))
 }
 
-/// `but p99 is uncertain (at least 11.3 ms): slow values cluster; about 520 steps would give p99 an upper limit`.
+/// `but p99 is uncertain (at least 11.3 ms): slow values cluster; 520 steps or more would give p99 an upper limit`.
 fn without_upper_end(interval: &QuantileInterval, part: &AnswerPart) -> String {
     /// What counts as more of itself has no clusters worth a word.
     const ALONE: f64 = 0.9;
@@ -416,7 +416,7 @@ fn without_upper_end(interval: &QuantileInterval, part: &AnswerPart) -> String {
     let enough = interval.enough(count).map(|enough| units::count(rounded_up(enough)));
     match (together, enough) {
         (true, Some(enough)) => {
-            format!("{may}: slow values cluster; about {enough} {what} would give p99 an upper limit")
+            format!("{may}: slow values cluster; {enough} {what} or more would give p99 an upper limit")
         }
         (true, None) => format!("{may}: slow values cluster, too few for an upper limit"),
         (false, enough) => {
@@ -481,7 +481,7 @@ mod tests {
             "but p99 is uncertain (at least 11.3 ms): 200 are too few for an upper limit, about 370 are enough"
         );
         let together = said(None, 289.0, 400);
-        let said = "but p99 is uncertain: slow values cluster; about 520 steps would give p99 an upper limit";
+        let said = "but p99 is uncertain: slow values cluster; 520 steps or more would give p99 an upper limit";
         assert_eq!(together, said);
     }
 }
