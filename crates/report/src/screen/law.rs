@@ -233,10 +233,11 @@ pub(super) fn parts(found: &[Stretch], what: &str, show: Show) -> Option<String>
 /// Parts that `fit` gives a command for.
 pub(super) const MOST_PARTS: usize = 3;
 
-/// Whether a fit of a part alone may say more than that of all: not of one whose own fit is known to be of no use.
+/// Whether a fit of a part alone may say more than that of all: not of one whose level moves as well, or whose own fit is known
+/// to be of no use.
 pub(super) fn is_worth_a_fit(part: &Stretch) -> bool {
     let useless = |code: VerdictCode| matches!(code.usability(), Usability::InParts | Usability::NotUsable);
-    part.n >= FEWEST_FOR_VERDICT && !part.verdict.is_some_and(useless)
+    part.n >= FEWEST_FOR_VERDICT && part.level_holds && !part.verdict.is_some_and(useless)
 }
 
 /// What `fit` says of so many parts, so many of which are worth a fit.
