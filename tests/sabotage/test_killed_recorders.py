@@ -74,7 +74,7 @@ def recover(lastrank: Lastrank, folder: Path, environment: dict[str, str]) -> st
 
 def recorded(lastrank: Lastrank, folder: Path) -> int:
     """Bytes that the program made of the recording writes to the log; Python reads its own files."""
-    command = [lastrank.program, "import", "spool/app.parquet", "-o", "app.ppl", "--only", "log"]
+    command = [lastrank.program, "import", "spool/app.parquet", "-o", "app.ppl", "--only", "log", "-v"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     found = re.search(r"repeated exactly: \d+ calls? of (\d+) bytes", done.stderr)
     assert found, done.stderr
@@ -229,8 +229,8 @@ def test_a_folder_that_came_in_an_archive_takes_neither_files_nor_recordings_awa
     assert nothing_is_left(folder)
 
 
-def test_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:
-    command = [lastrank.program, "record", "-o", "a.parquet", "--", "sh", "-c", "echo application >&2"]
+def test_with_v_and_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:
+    command = [lastrank.program, "record", "-v", "-o", "a.parquet", "--", "sh", "-c", "echo application >&2"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     told, happened = done.stderr.find("SIGKILL of this recorder ends the application"), done.stderr.find("application\n")
     assert 0 <= told < happened, done.stderr
