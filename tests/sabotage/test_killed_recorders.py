@@ -222,7 +222,7 @@ def test_a_folder_that_came_in_an_archive_takes_neither_files_nor_recordings_awa
     assert f"{brought.name} stays" in done.stderr and (brought / "mine/thesis").read_text() == "the user's", done.stderr
     made = sorted(path.name for path in came.glob("*.parquet"))
     assert made == ["_-x;__[2J-2.parquet", "_-x;__[2J.parquet"], made
-    assert "Next:  lastrank import './_-x;__[2J" in done.stdout, done.stdout
+    assert "Next:  lastrank import '_-x;__[2J" in done.stdout, done.stdout
     # The real one is as it was.
     assert "app.parquet" in recover(lastrank, folder, environment)
     assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder)

@@ -92,7 +92,7 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
             written::program(path, program)?;
             let lines = program.lines().count() as u64;
             eprintln!("{}: the workload as a program of {} lines.", path.display(), count(lines));
-            way_on::tell(&["run", &path.to_string_lossy(), "-c"]);
+            way_on::tell("run", &path.to_string_lossy(), &["-c"]);
         }
         None => output::print_whole(program)?,
     }
@@ -162,7 +162,7 @@ fn tell(args: &ImportArgs, path: &Path, trace: &Trace, (made, ledger): (&Importe
     if args.verbose {
         ledger::tell(ledger);
     }
-    way_on::tell(&["replay", &path.to_string_lossy(), "-c"]);
+    way_on::tell("replay", &path.to_string_lossy(), &["-c"]);
 }
 
 fn words(difference: &Difference) -> String {

@@ -44,7 +44,7 @@ pub(super) fn tell(args: &RecordArgs, came: &Came<'_>) {
         }
         eprintln!("Calls that have nothing to do with files ran freely.");
     }
-    way_on::tell(&["import", &import_of(args, came.path), "-o", &program_of(args, came.path)]);
+    way_on::tell("import", &import_of(args, came.path), &["-o", &program_of(args, came.path)]);
 }
 
 impl Came<'_> {
