@@ -83,7 +83,7 @@ CASES = [
     Case("fit-few", "fit few.txt --unit us"),
     Case("fit-rounded", "fit rounded.txt --unit ms"),
     Case("fit-groups", "fit nodes.csv --by node --column us --unit us"),
-    Case("compare-undecided", "compare few.txt fewer.txt --unit us"),
+    Case("compare-undecided", "compare before.txt after.txt --unit us"),
     Case("run-wrong-data", "run reads.ppl --report none -o new.parquet", status=3, masked=True),
     Case("record", "record -o new.parquet -- sh copies.sh", masked=True),
     Case("record-fails", "record -o new.parquet -- sh -c false", status=1, masked=True),
@@ -137,8 +137,9 @@ def made_by_others(folder: Path) -> None:
 
     values = {
         "jump.txt": times(381) + times(219, 12_500),
-        "few.txt": times(100),
-        "fewer.txt": times(30, 10_450),
+        "few.txt": times(25),
+        "before.txt": times(30, 10_000, 4_000),
+        "after.txt": times(30, 10_600, 4_000),
         "rounded.txt": [4 * round(value / 4) for value in times(400, 12, 1.5)],
     }
     for name, numbers in values.items():
@@ -192,6 +193,7 @@ def shown(case: Case, program: Path, folder: Path, columns: int, variables: dict
 
 def masked(text: str) -> str:
     """Numbers and their units as `#`, and one line of each paragraph."""
+    text = re.sub(r", \S+ on /dev/\S+", ", FILE SYSTEM", text)
     text = re.sub(r"\d[\d\u202f.]*( [µmn]?s\b)?", "#", text)
     return re.sub(r"\s+", " ", text)
 

@@ -7,7 +7,7 @@ mod rests;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use engine::run::live::{LeftRun, LeftRuns, left};
 use samples::units;
 
@@ -44,6 +44,12 @@ struct AskedFolder<'a> {
 /// Looks for what killed runs left, writes their run files into the folder, and removes the files that they had made.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     let folder = args.directory.as_deref().unwrap_or(Path::new("."));
+    if !folder.exists() {
+        bail!(
+            "there is no directory {}: name that where the run began, or none for this one",
+            folder.display()
+        );
+    }
     let asked = AskedFolder { folder, is_named: args.directory.is_some(), all: args.all };
     let found = left(folder, args.all)
         .with_context(|| format!("cannot look for what runs left in {}", folder.display()))?;
