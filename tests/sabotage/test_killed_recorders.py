@@ -74,7 +74,7 @@ def recover(lastrank: Lastrank, folder: Path, environment: dict[str, str]) -> st
 
 def recorded(lastrank: Lastrank, folder: Path) -> int:
     """Bytes that the program made of the recording writes to the log; Python reads its own files."""
-    command = [lastrank.program, "import", "spool/app.parquet", "-o", "app.ppl", "--only", "log"]
+    command = [lastrank.program, "import", "spool/app.parquet", "-o", "app.ppl", "--only", "log", "-v"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120)
     found = re.search(r"repeated exactly: \d+ calls? of (\d+) bytes", done.stderr)
     assert found, done.stderr
@@ -222,15 +222,15 @@ def test_a_folder_that_came_in_an_archive_takes_neither_files_nor_recordings_awa
     assert f"{brought.name} stays" in done.stderr and (brought / "mine/thesis").read_text() == "the user's", done.stderr
     made = sorted(path.name for path in came.glob("*.parquet"))
     assert made == ["_-x;__[2J-2.parquet", "_-x;__[2J.parquet"], made
-    assert "Next:  lastrank import './_-x;__[2J" in done.stdout, done.stdout
+    assert "Next:  lastrank import '_-x;__[2J" in done.stdout, done.stdout
     # The real one is as it was.
     assert "app.parquet" in recover(lastrank, folder, environment)
     assert written(folder) - 1 <= recorded(lastrank, folder) <= written(folder)
     assert nothing_is_left(folder)
 
 
-def test_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:
-    command = [lastrank.program, "record", "-o", "a.parquet", "--", "sh", "-c", "echo application >&2"]
+def test_with_v_and_without_quiet_it_is_said_before_that_a_kill_ends_the_application(lastrank: Lastrank, tmp_path: Path) -> None:
+    command = [lastrank.program, "record", "-v", "-o", "a.parquet", "--", "sh", "-c", "echo application >&2"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
     told, happened = done.stderr.find("SIGKILL of this recorder ends the application"), done.stderr.find("application\n")
     assert 0 <= told < happened, done.stderr

@@ -4,7 +4,9 @@
 them anew; read the difference.
 """
 
+import math
 import os
+import random
 import re
 import subprocess
 from dataclasses import dataclass
@@ -21,6 +23,26 @@ SIMULATED = "--backend simulate:gev(10ms,1ms,0.1) --report none"
 
 MISTAKES = """repeat 3 { time["w"] write("some/long/path/that/does/not/fit/into/one/line", 4k, offset=unknown); }
 print($never_defined_and_with_a_long_name, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20);
+"""
+TYPOS = """$f = fopen("a", "w");
+repeat 3 {
+  time["a"] fwrit($f, 10k);
+}
+
+print $fiel;
+"""
+# A shell that makes files, and copies them.
+COPIES = """for i in 1 2 3; do
+    echo text > part-$i
+    cat part-$i > copy-$i
+done
+"""
+# Writes what `READS` compares, after a byte has been changed.
+WRITES = """write("data", 1MiB);
+"""
+READS = """$f = fopen("data", "r");
+verify repeat 16 { time["read"] fread($f, 64KiB); }
+fclose($f);
 """
 CLAIM = """define ranks 4;
 repeat 40 { barrier; time["w"] write("f-$$rank", 4k); barrier; }
@@ -57,6 +79,16 @@ CASES = [
     Case("run-verbose", f"run parallel_write {SIMULATED} --seed 1 -o new.parquet -v"),
     Case("fit", "fit runs/a.parquet"),
     Case("fit-numbers", "fit numbers.txt --unit ms"),
+    Case("fit-jump", "fit jump.txt --unit us"),
+    Case("fit-few", "fit few.txt --unit us"),
+    Case("fit-rounded", "fit rounded.txt --unit ms"),
+    Case("fit-groups", "fit nodes.csv --by node --column us --unit us"),
+    Case("compare-undecided", "compare before.txt after.txt --unit us"),
+    Case("run-wrong-data", "run reads.ppl --report none -o new.parquet", status=3, masked=True),
+    Case("record", "record -o new.parquet -- sh copies.sh", masked=True),
+    Case("record-fails", "record -o new.parquet -- sh -c false", status=1, masked=True),
+    Case("import", "import app.parquet -o new.ppl --only .", masked=True),
+    Case("import-job", "import job.fio -o job.ppl"),
     Case("compare", "compare runs/a.parquet runs/b.parquet"),
     Case("watch", "watch runs/a.parquet runs/b.parquet", status=1),
     Case("report", "report runs/a.parquet -o page.html"),
@@ -72,6 +104,7 @@ CASES = [
     Case("explain", "explain parallel_write"),
     Case("experiments", "experiments"),
     Case("check-mistakes", "check mistakes.ppl", status=2),
+    Case("check-typos", "check typos.ppl", status=2),
     Case("check-well", "check claim.ppl"),
     Case("help", "--help"),
     Case("ab", "ab true sleep,0.02", masked=True),
@@ -95,6 +128,26 @@ MODES: dict[str, dict[str, str]] = {
 }
 
 
+def made_by_others(folder: Path) -> None:
+    """Files of numbers: a jump, few, rounded ones, a table whose node n4 is slow."""
+    chance = random.Random(5)
+
+    def times(count: int, typical: float = 10_000, spread: float = 1_000) -> list[float]:
+        return [typical - spread * math.log(-math.log(chance.random())) for _ in range(count)]
+
+    values = {
+        "jump.txt": times(381) + times(219, 12_500),
+        "few.txt": times(25),
+        "before.txt": times(30, 10_000, 4_000),
+        "after.txt": times(30, 10_600, 4_000),
+        "rounded.txt": [4 * round(value / 4) for value in times(400, 12, 1.5)],
+    }
+    for name, numbers in values.items():
+        (folder / name).write_text("".join(f"{number:.3f}\n" for number in numbers))
+    rows = [f"n{n % 6},{value:.3f}\n" for n in range(600) for value in times(1, 10_800 if n % 6 == 4 else 10_000)]
+    (folder / "nodes.csv").write_text("node,us\n" + "".join(rows))
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
     """A folder with runs, numbers and programs."""
@@ -104,6 +157,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory, program: Path) -> Path:
     (folder / "mistakes.ppl").write_text(MISTAKES)
     (folder / "claim.ppl").write_text(CLAIM)
     (folder / "numbers.txt").write_text("".join(f"{10 + (37 * n % 101) / 40}\n" for n in range(300)))
+    made_by_others(folder)
+    for name, text in (("typos", TYPOS), ("writes", WRITES), ("reads", READS)):
+        (folder / f"{name}.ppl").write_text(text)
+    (folder / "copies.sh").write_text(COPIES)
+    (folder / "job.fio").write_text("[reads]\nrw=randread\nsize=4m\nbs=4k\n")
+    subprocess.run([program, "run", "writes.ppl", "-s", "--report", "none", "-o", "written.parquet"], cwd=folder, check=True)
+    with (folder / "data").open("r+b") as file:
+        file.seek(100_000)
+        byte = file.read(1)[0]
+        file.seek(100_000)
+        file.write(bytes([byte ^ 1]))
+    record = [program, "record", "-o", "app.parquet", "--", "sh", "copies.sh"]
+    subprocess.run(record, cwd=folder, check=True, capture_output=True)
     for name, law, seed in (("a", "gev(10ms,1ms,0.1)", 1), ("b", "gev(12ms,1ms,0.1)", 2)):
         backend = f"simulate:{law}"
         words = ["parallel_write", "--backend", backend, "--seed", seed, "-o", f"runs/{name}.parquet", "--report", "none"]
@@ -127,6 +193,7 @@ def shown(case: Case, program: Path, folder: Path, columns: int, variables: dict
 
 def masked(text: str) -> str:
     """Numbers and their units as `#`, and one line of each paragraph."""
+    text = re.sub(r", \S+ on /dev/\S+", ", FILE SYSTEM", text)
     text = re.sub(r"\d[\d\u202f.]*( [µmn]?s\b)?", "#", text)
     return re.sub(r"\s+", " ", text)
 

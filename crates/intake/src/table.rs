@@ -293,6 +293,9 @@ fn find(names: &[String], has_header: bool, wanted: Option<&str>) -> Result<usiz
         }
         (None, _) => place(wanted, count).ok_or_else(|| match has_header {
             true => format!("it has no column `{wanted}`; its columns are {}", listed()),
+            false if count == 1 => {
+                format!("it has one column and no header, so `{wanted}` names nothing: leave --column out")
+            }
             false => {
                 format!(
                     "it has no header, so `{wanted}` names nothing: choose a column by position, 1 to {count}"

@@ -139,9 +139,10 @@ fn put(text: &str) {
     let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
-/// The words with their first one in the colour of its kind, where it is `error:`, `warning:`, `note:` or `hint:`.
+/// The words with their first one in the colour of its kind, where it is `error:`, `warning:`, `note:`, `hint:` or a sign.
 fn with_coloured_head(words: &str, colour: bool) -> Cow<'_, str> {
-    const HEADS: [(&str, &str); 4] = [("error:", "31"), ("warning:", "33"), ("note:", "32"), ("hint:", "36")];
+    const HEADS: [(&str, &str); 6] =
+        [("error:", "31"), ("warning:", "33"), ("note:", "32"), ("hint:", "36"), ("✖", "31"), ("⚠", "33")];
     let head = HEADS.iter().find(|(head, _)| colour && words.starts_with(head));
     head.map_or(words.into(), |(head, code)| {
         format!("\x1b[1;{code}m{head}\x1b[0m{}", &words[head.len()..]).into()

@@ -45,8 +45,11 @@ fn told(folder: &Path, lines: &str, of: impl Fn(&str) -> Vec<String>) -> String 
             .err
             .replace("\n\nUsage: ", "\nUsage: ")
             .replace("\n\nFor more information, try '--help'.", "");
-        let text: String =
-            text.lines().filter(|line| line.trim() != "|").map(|line| format!("{line}\n")).collect();
+        let text: String = text
+            .lines()
+            .filter(|line| line.trim() != "|" && !line.ends_with("explains each code"))
+            .map(|line| format!("{line}\n"))
+            .collect();
         said += &format!("$ {line}\n{}\n\n", text.trim_end());
     }
     said

@@ -13,7 +13,7 @@ fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
     let home = folder.path().join("home");
     std::fs::create_dir(&home).unwrap();
     prepare(&home);
-    let mut words = vec!["record", "-o", "../app.parquet", "--"];
+    let mut words = vec!["record", "-v", "-o", "../app.parquet", "--"];
     words.extend(command);
     let recorded = lastrank(&home, &words);
     assert_eq!(recorded.status, Some(0), "{}", recorded.err);
@@ -22,7 +22,7 @@ fn same(prepare: impl Fn(&Path), command: &[&str]) -> String {
     let only = here.to_str().unwrap();
     let made = lastrank(folder.path(), &["import", "app.parquet", "-o", "app.ppl", "--only", only]);
     assert_eq!(made.status, Some(0), "{}", made.err);
-    assert!(made.err.contains("checked: a dry run does these"), "{}", made.err);
+    assert!(made.err.contains("; checked by a dry run."), "{}", made.err);
     let text = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
     let run = lastrank(
         folder.path(),
@@ -309,7 +309,7 @@ fn the_quiet_recorder_says_what_it_did_not_enter() {
     let words = ["record", "--quiet", "-o", "app.parquet", "--", "env", "-i", "/bin/cat", "/dev/null"];
     let recorded = lastrank(folder.path(), &words);
     assert_eq!(recorded.status, Some(3), "{}", recorded.err);
-    assert!(recorded.err.contains("warning: what these programs did is missing"), "{}", recorded.err);
+    assert!(recorded.err.contains("Calls are missing: 1 program was started"), "{}", recorded.err);
 }
 
 #[test]

@@ -21,7 +21,7 @@ const fn elsewhere(word: &'static str, commands: &'static [&'static str], here: 
 }
 
 /// Options of fio, IOR, hyperfine and sysbench that are called otherwise here.
-const ELSEWHERE: [Elsewhere; 36] = [
+const ELSEWHERE: [Elsewhere; 38] = [
     elsewhere("--filename", &["io"], "the file comes after ACCESS: lastrank io randread FILE"),
     elsewhere("--directory", &["io"], "the directory comes after ACCESS: lastrank io randread DIRECTORY"),
     elsewhere("--name", &["io"], "a note is kept with the run: --note TEXT"),
@@ -61,6 +61,8 @@ const ELSEWHERE: [Elsewhere; 36] = [
     elsewhere("--baseline", &["watch", "compare"], "the baseline is the first file: BASELINE STREAM"),
     elsewhere("--for", &["plan-runs"], "what is wanted follows the pilot: lastrank plan-runs PILOT p99=5%"),
     elsewhere("--at", &["scale"], "--to RANKS"),
+    elsewhere("--fast", &["try"], "--limit SECONDS makes it shorter"),
+    elsewhere("--quick", &["try"], "--limit SECONDS makes it shorter"),
     elsewhere(
         "--format",
         &["run", "io", "ls", "report", "fit", "compare"],
@@ -132,6 +134,9 @@ const EXAMPLES: [(&str, &str); 15] = [
     ("watch", "lastrank watch BASELINE.parquet NEW.parquet"),
 ];
 
+/// Where a value is missing that other tools do without.
+const VALUES: [(&str, &str); 1] = [("--fsync", "--fsync 1 makes each write durable, --fsync 32 every 32nd")];
+
 fn example(error: &clap::Error, command: &str) -> Option<String> {
     let is_missing = error.kind() == ErrorKind::MissingRequiredArgument;
     let found = EXAMPLES.iter().find(|(name, _)| is_missing && *name == command)?;
@@ -159,8 +164,22 @@ fn with_better_tip(mut error: clap::Error, command: &str) -> clap::Error {
     }
     let word = match error.get(ContextKind::InvalidArg) {
         Some(ContextValue::String(word)) => word.split('=').next().unwrap_or_default().to_owned(),
+        _ if error.kind() == ErrorKind::InvalidSubcommand => {
+            if error.get(ContextKind::SuggestedSubcommand).is_none() {
+                let all = "lastrank --help lists the commands";
+                drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![all.into()])));
+            }
+            return error;
+        }
         _ => return error,
     };
+    let is_value_missing =
+        matches!(error.get(ContextKind::InvalidValue), Some(ContextValue::String(value)) if value.is_empty());
+    let option = word.split(' ').next().unwrap_or_default();
+    if let Some((_, tip)) = VALUES.iter().find(|(name, _)| is_value_missing && *name == option) {
+        drop(error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![(*tip).into()])));
+        return error;
+    }
     let known = ELSEWHERE.iter().find(|option| option.word == word.replace('_', "-") || option.word == word);
     if let Some(option) = known.filter(|option| option.commands.contains(&command)) {
         forget_tip(&mut error, command);

@@ -24,6 +24,9 @@ pub struct RecordArgs {
     /// programs, Go, musl and set-user-id programs are refused
     #[arg(long)]
     pub quiet: bool,
+    /// Also what becomes of each kind of call, and, before it starts, what a kill of the recorder does
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
     /// The application with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     pub command: Vec<OsString>,
@@ -63,6 +66,9 @@ pub struct ImportArgs {
     /// Hide paths, host and user: as --anonymise, and in programs of job files and command lines too
     #[arg(long)]
     pub redact: bool,
+    /// Also what becomes of each kind of call
+    #[arg(long, short = 'v')]
+    pub verbose: bool,
 }
 
 /// Which calls of a trace count.

@@ -312,7 +312,13 @@ fn time_command(line: &CommandLine) -> anyhow::Result<f64> {
     let listener = Listener::new();
     let hint = || shell_hint(line);
     let begin = Instant::now();
-    let mut child = command.spawn().with_context(|| format!("cannot start `{}`{}", line.words[0], hint()))?;
+    let mut child = command.spawn().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound if hint().is_empty() => anyhow!(
+            "cannot start `{}`: there is no such program; one that is not in PATH needs its folder, as in ./app",
+            line.words[0]
+        ),
+        _ => anyhow::Error::from(error).context(format!("cannot start `{}`{}", line.words[0], hint())),
+    })?;
     if let Some(stream) = child.stderr.take() {
         let _ = listener.stream.send(stream);
     }

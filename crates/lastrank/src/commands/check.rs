@@ -2,6 +2,7 @@
 
 use ppl::diagnostic::has_errors;
 use ppl::plan::Settings;
+use ppl::{Diagnostic, Severity};
 use serde_json::json;
 
 use super::asks::{self, SpawnGrant};
@@ -40,6 +41,8 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
             diagnostics::show(&source, &found);
             if found.is_empty() {
                 output::print(&format!("{}: no mistakes found\n", args.program))?;
+            } else {
+                output::say(format_args!("{}: {}\n", args.program, counted(&found)));
             }
             if !asked.is_empty() {
                 output::print(&format!("{} asks to\n{}", args.program, asks::text(&asked, spawns)))?;
@@ -51,4 +54,18 @@ pub fn run(args: &CheckArgs) -> anyhow::Result<Status> {
         }
     }
     Ok(if has_errors(&found) || lack.is_some() { Status::Usage } else { Status::Ok })
+}
+
+/// How many findings of each kind, and where their codes are explained.
+fn counted(found: &[Diagnostic]) -> String {
+    let kinds = [(Severity::Error, "error"), (Severity::Warning, "warning"), (Severity::Note, "note")];
+    let counts: Vec<String> = kinds
+        .into_iter()
+        .filter_map(|(severity, name)| {
+            let count = found.iter().filter(|one| one.severity == severity).count() as u64;
+            let ending = if count == 1 { "" } else { "s" };
+            (count > 0).then(|| format!("{} {name}{ending}", samples::units::count(count)))
+        })
+        .collect();
+    format!("{}; docs/language-diagnostics.md explains each code", counts.join(", "))
 }

@@ -10,6 +10,7 @@ use std::io::{BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow, bail};
+use samples::units::count;
 use trace::Trace;
 use trace::check::Difference;
 use trace::description::Description;
@@ -20,8 +21,8 @@ use trace::ledger::Ledger;
 use trace::recording::{self, About, RecordingError};
 use trace::select::Choice;
 
-use super::ledger;
 use super::redact::redact_text;
+use super::{ledger, way_on};
 use crate::cli::{ImportArgs, TraceChoice};
 use crate::exit::Status;
 use crate::{output, written};
@@ -60,15 +61,15 @@ pub fn run(args: &ImportArgs) -> anyhow::Result<Status> {
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
             written::program(path, &made.text)?;
-            tell(path, &trace, (&made, &ledger));
+            tell(args, path, &trace, (&made, &ledger));
         }
         None => {
             for note in &trace.notes {
                 eprintln!("note: {note}");
             }
             if let Some(warning) = ledger::warning(&ledger) {
+                eprintln!("{warning}");
                 ledger::tell(&ledger);
-                eprintln!("warning: {warning}");
             }
             output::print_whole(&made.text)?;
         }
@@ -89,8 +90,9 @@ fn deliver_workload(args: &ImportArgs, program: &str) -> anyhow::Result<Status> 
         Some(path) => {
             output::refuse_overwriting(path, "-o", &[&args.trace])?;
             written::program(path, program)?;
-            let shown = path.display();
-            eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
+            let lines = program.lines().count() as u64;
+            eprintln!("{}: the workload as a program of {} lines.", path.display(), count(lines));
+            way_on::tell("run", &path.to_string_lossy(), &["-c"]);
         }
         None => output::print_whole(program)?,
     }
@@ -127,33 +129,40 @@ pub fn usable(made: &Imported, path: &Path) -> anyhow::Result<()> {
 }
 
 /// What came of it, on standard error.
-fn tell(path: &Path, trace: &Trace, (made, ledger): (&Imported, &Ledger)) {
-    for note in &trace.notes {
-        eprintln!("note: {note}");
-    }
+fn tell(args: &ImportArgs, path: &Path, trace: &Trace, (made, ledger): (&Imported, &Ledger)) {
     let shown = path.display();
     let workers = if made.workers > 1 { format!(", up to {} workers", made.workers) } else { String::new() };
     let ranks = if made.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", made.ranks) };
-    eprintln!("{shown}: {} operations in {} lines, {ranks}{workers}", made.calls, made.lines);
-    match made.modelled {
-        0 => eprintln!("checked: a dry run does these {} operations, in order", made.calls),
-        _ => eprintln!(
-            "checked: a dry run does these {} operations, in order; {} {} of sizes or offsets in place of their numbers",
-            made.calls,
-            made.modelled,
-            if made.modelled == 1 { "distribution stands" } else { "distributions stand" }
-        ),
-    }
-    ledger::tell(ledger);
-    let told =
-        |why: &str| ledger.lines.iter().any(|line| !line.what.is_empty() && why.starts_with(&line.what));
-    for (why, count) in trace.left_out.iter().filter(|(why, _)| !told(why)) {
-        eprintln!("left out: {count} {why}");
+    let (operations, lines) = (count(made.calls), count(made.lines as u64));
+    let are = if made.calls == 1 { "operation" } else { "operations" };
+    eprintln!("{shown}: {operations} {are} in {lines} lines, {ranks}{workers}; checked by a dry run.");
+    if made.modelled > 0 {
+        eprintln!("Sizes or offsets are drawn from {} distributions: --model", made.modelled);
     }
     if let Some(warning) = ledger::warning(ledger) {
-        eprintln!("warning: {warning}");
+        eprintln!("{warning}");
     }
-    eprintln!("`lastrank explain {shown}` says what it does, `lastrank run {shown} -c` does it");
+    for note in &trace.notes {
+        eprintln!("note: {note}");
+    }
+    let told =
+        |why: &str| ledger.lines.iter().any(|line| !line.what.is_empty() && why.starts_with(&line.what));
+    let left: Vec<String> = trace
+        .left_out
+        .iter()
+        .filter(|(why, _)| !told(why))
+        .map(|(why, calls)| format!("{} {why}", count(*calls)))
+        .collect();
+    if !left.is_empty() {
+        eprintln!("Left out: {}", left.join("; "));
+    }
+    for exception in ledger::exceptions(ledger) {
+        eprintln!("{exception}");
+    }
+    if args.verbose {
+        ledger::tell(ledger);
+    }
+    way_on::tell("replay", &path.to_string_lossy(), &["-c"]);
 }
 
 fn words(difference: &Difference) -> String {

@@ -133,7 +133,12 @@ fn look(path: &Path) -> anyhow::Result<Found> {
     let (directory, name) = (text_of(around)?, text_of(Path::new(name))?);
     let Ok(there) = path.metadata() else {
         if !around.is_dir() {
-            bail!("there is no directory {} for {}", around.display(), path.display());
+            let made = report::shell::quoted(&report::file_argument(&around.to_string_lossy()));
+            bail!(
+                "there is no directory {} for {}; `mkdir -p {made}` makes it",
+                around.display(),
+                path.display()
+            );
         }
         let place = Place::NewFile { directory, name };
         return Ok(Found { place, bytes: None });

@@ -6,6 +6,8 @@ use crate::exit::Status;
 
 /// Lines of one fate that are told one by one.
 const TOLD: usize = 8;
+/// As many on a first screen.
+const TOLD_FIRST: usize = 3;
 
 /// Three lines where all is well; more where something is not repeated, or nearly.
 pub fn words(ledger: &Ledger) -> String {
@@ -71,15 +73,29 @@ fn counted(number: u64, what: &str) -> String {
     if number == 1 { format!("1 {what}") } else { format!("{number} {what}s") }
 }
 
-/// What is missing of what files hold, in a sentence; `None` where nothing is.
+/// What is missing of what files hold, in a sentence behind its sign; `None` where nothing is.
 pub fn warning(ledger: &Ledger) -> Option<&'static str> {
     match ledger.missing() {
         Missing::Nothing => None,
-        Missing::Reads => Some("files were read in ways that no program repeats"),
+        Missing::Reads => Some("⚠ Files were read in ways that no program repeats."),
         Missing::Changes => {
-            Some("files were changed in ways that no program repeats: a replay leaves other files")
+            Some("✖ Files were changed in ways that no program repeats: a replay leaves other files.")
         }
     }
+}
+
+/// The first screen's part: a line for each fate but the good one that calls have, and nothing where all is well.
+pub fn exceptions(ledger: &Ledger) -> Vec<String> {
+    [(Fate::NotRepeated, "Not repeated"), (Fate::Nearly, "Nearly repeated")]
+        .into_iter()
+        .filter_map(|(fate, head)| {
+            let lines: Vec<String> = ledger.of_fate(fate).map(of_line).collect();
+            let further = lines.len().saturating_sub(TOLD_FIRST);
+            let told = lines.iter().take(TOLD_FIRST).cloned().collect::<Vec<_>>().join("; ");
+            let more = if further > 0 { format!("; {further} more kinds: -v") } else { String::new() };
+            (!lines.is_empty()).then(|| format!("{head}: {told}{more}"))
+        })
+        .collect()
 }
 
 /// 3 where files were changed in ways that no program repeats.
@@ -131,13 +147,21 @@ mod tests {
         let silent = "\nwitnesses: none, neither counts of Linux nor the directory before and after\n";
         assert!(words(&Ledger { counted: None, ..ledger.clone() }).ends_with(silent));
         assert_eq!((warning(&ledger), status(&ledger)), (None, Status::Ok));
+        assert!(exceptions(&ledger).is_empty());
         ledger.lines.push(line(Fate::NotRepeated, Missing::Reads, "mapping", 2));
         assert!(words(&ledger).contains("\nnot repeated: 2 × mapping\n"));
         assert_eq!(status(&ledger), Status::Ok);
         assert!(warning(&ledger).is_some());
+        assert_eq!(exceptions(&ledger), ["Not repeated: 2 × mapping"]);
         ledger.lines.push(line(Fate::NotRepeated, Missing::Changes, "setxattr", 3));
         assert!(words(&ledger).contains("\nnot repeated: 5 calls\n  2 × mapping\n  3 × setxattr\n"));
         assert_eq!(status(&ledger), Status::Incomplete);
         assert!(!words(&ledger).contains('%'));
+        for what in ["open", "chown", "utime"] {
+            ledger.lines.push(line(Fate::Nearly, Missing::Nothing, what, 7));
+            ledger.lines.push(line(Fate::NotRepeated, Missing::Nothing, what, 5));
+        }
+        let not = "Not repeated: 2 × mapping; 3 × setxattr; 5 × open; 2 more kinds: -v";
+        assert_eq!(exceptions(&ledger), [not, "Nearly repeated: 7 × open; 7 × chown; 7 × utime"]);
     }
 }

@@ -52,6 +52,7 @@ mod scale;
 #[cfg(target_os = "linux")]
 mod tour;
 mod watch;
+mod way_on;
 
 #[cfg(not(target_os = "linux"))]
 use linux_only::{echo, io, ior, machine, mem, meta, record, recover, replay, run, tour};

@@ -7,7 +7,8 @@ pub fn pairs(parameters: &[String], set: &[String]) -> anyhow::Result<Vec<(Strin
     let all = parameters.iter().map(|pair| (pair, "")).chain(set.iter().map(|pair| (pair, "--set ")));
     all.map(|(pair, option)| match pair.split_once('=') {
         Some((name, value)) if !name.is_empty() => Ok((name.to_owned(), value.to_owned())),
-        _ => bail!("`{option}{pair}` sets no parameter: write {option}NAME=VALUE"),
+        Some(_) => bail!("`{option}{pair}` sets no parameter: write {option}NAME=VALUE"),
+        None => bail!("`{option}{pair}` sets no parameter: write `{option}{pair}=VALUE`"),
     })
     .collect()
 }

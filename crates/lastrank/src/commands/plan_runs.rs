@@ -117,6 +117,11 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     Ok(Status::Ok.unless(&basis.unsound))
 }
 
+/// A file as a word of a shell.
+fn word(file: &str) -> String {
+    report::shell::quoted(&report::file_argument(file))
+}
+
 /// The pilot and the goals, of which the first stands in its place where there is none.
 fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)> {
     let law = [args.location, args.scale, args.shape].iter().any(Option::is_some);
@@ -130,7 +135,8 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
         pilot = None;
     }
     if goals.is_empty() {
-        bail!("say what is wanted how precisely\n{WHAT}");
+        let pilot = pilot.map_or("RUN.parquet".into(), |pilot| word(&pilot.to_string_lossy()));
+        bail!("say what is wanted how precisely: `lastrank plan-runs {pilot} p99=5%`\n{WHAT}");
     }
     match (pilot, law) {
         (Some(_), true) => bail!("a pilot gives the distribution: leave --location, --scale and --shape out"),
@@ -246,6 +252,11 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
 ///
 /// In the form of earlier versions `k=1%` is `factor > 1.01`.
 fn goal(text: &str, seconds: bool) -> anyhow::Result<PrecisionGoal> {
+    // The shape may be 0, so that it has no share of itself.
+    let precise = if text == "shape" { "width(shape) < 0.1".to_owned() } else { format!("{text}=5%") };
+    if !text.contains(['=', '<', '>']) && Condition::parse(&precise).is_ok() {
+        bail!("{text}: this says no precision: write `{precise}`\n{WHAT}");
+    }
     let found = Condition::parse(text).map_err(|why| anyhow!("{text}: {why}\n{WHAT}"))?;
     let (estimate, half) = match (found.quantity, found.relation) {
         (Compared::Width(estimate), Relation::Below | Relation::Equal) => (estimate, 0.5),

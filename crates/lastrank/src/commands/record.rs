@@ -1,5 +1,7 @@
 //! `lastrank record`: runs an application and records every call on files that it and its children make.
 
+mod told;
+
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -14,9 +16,8 @@ use tracer::Recorded;
 use super::ledger;
 use crate::cli::RecordArgs;
 use crate::exit::Status;
-
-/// From this share of the time on that stops took, the quiet recorder is named.
-const DISTURBED: f64 = 0.1;
+pub use told::notes;
+use told::{Came, exit_status};
 
 /// Runs the application, writes the recording and says how much of it was seen.
 pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
@@ -44,45 +45,11 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
         return Err(error.context(format!("cannot write {}{further}", path.display())));
     }
     drop(kept);
-    let shown = path.display();
-    let threads = trace.threads.len();
-    let who = if threads == 1 { "thread" } else { "threads" };
-    eprintln!("{shown}: {} calls recorded of {threads} {who}; on the files that count:", trace.calls.len());
     let ledger = Ledger::of(&trace, &about, &Choice::default(), None);
-    ledger::tell(&ledger);
-    eprintln!(
-        "recording cost {} a call; calls that have nothing to do with files ran freely",
-        report::duration(cost_ns as f64 / 1e9)
+    told::tell(
+        args,
+        &Came { path: &path, trace: &trace, ledger: &ledger, unseen, cut, cost_ns, elapsed_ns, status },
     );
-    if !args.quiet && trace.calls.len() as f64 * cost_ns as f64 > DISTURBED * elapsed_ns as f64 {
-        eprintln!(
-            "note: the stops made up much of the time; where a replay is to take as long as the application, use record --quiet"
-        );
-    }
-    for note in &trace.notes {
-        eprintln!("note: {note}");
-    }
-    for (why, count) in &trace.left_out {
-        eprintln!("not recorded: {count} {why}");
-    }
-    eprintln!("`lastrank import {shown} -o app.ppl` makes a program of it");
-    if exit_status(status) != Some(0) {
-        eprintln!("warning: the application {}", ended(status));
-    }
-    if cut > 0 {
-        eprintln!("warning: these calls are missing; set TMPDIR to a directory with more room");
-    }
-    if let Some(warning) = ledger::warning(&ledger) {
-        eprintln!("warning: {warning}");
-        if args.quiet {
-            eprintln!(
-                "the quiet recorder does not see calls that pass the C library by; without --quiet everything is recorded"
-            );
-        }
-    }
-    if unseen > 0 {
-        eprintln!("warning: what these programs did is missing; without --quiet everything is recorded");
-    }
     let is_whole = ledger::status(&ledger) == Status::Ok && cut == 0 && unseen == 0;
     match shell_status(status) {
         0 => Ok(if is_whole { Status::Ok } else { Status::Incomplete }),
@@ -91,26 +58,15 @@ pub fn run(args: &RecordArgs) -> anyhow::Result<Status> {
     }
 }
 
-/// Says before what a kill of the recorder does: without it Linux refuses every call that the filter stops at.
+/// With `-v` it says before what a kill of the recorder does: without it Linux refuses every call that the filter stops at.
 fn completely(args: &RecordArgs, path: &Path) -> anyhow::Result<Recorded> {
-    eprintln!(
-        "note: SIGKILL of this recorder ends the application; `lastrank recover` makes the recording of what it did until \
-         then. With --quiet it goes on"
-    );
+    if args.verbose {
+        eprintln!(
+            "note: SIGKILL of this recorder ends the application; `lastrank recover` makes the recording of what it did \
+             until then. With --quiet it goes on"
+        );
+    }
     Ok(tracer::record(&args.command, path, |told| eprintln!("note: {}", samples::visible(told)))?)
-}
-
-/// What a recording says of programs and calls that are missing.
-pub fn notes(unseen: u64, cut: u64) -> Vec<String> {
-    let mut notes = Vec::new();
-    if unseen > 0 {
-        notes.push(format!("{unseen} programs were started that the preloaded library did not enter"));
-    }
-    if cut > 0 {
-        let who = if cut == 1 { "thread" } else { "threads" };
-        notes.push(format!("no room for the last records of {cut} {who}, in TMPDIR and /dev/shm"));
-    }
-    notes
 }
 
 /// The status of an ended process as shells have it: 128 and the signal that ended it.
@@ -133,18 +89,6 @@ fn of_this_rank(path: PathBuf) -> anyhow::Result<PathBuf> {
             ),
             None => Ok(path),
         },
-    }
-}
-
-/// The exit status of a process that ended by itself.
-fn exit_status(status: i32) -> Option<i32> {
-    (status & 0x7f == 0).then_some((status >> 8) & 0xff)
-}
-
-fn ended(status: i32) -> String {
-    match exit_status(status) {
-        Some(code) => format!("ended with status {code}"),
-        None => format!("was ended by signal {}", status & 0x7f),
     }
 }
 

@@ -7,11 +7,12 @@ mod rests;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use engine::run::live::{LeftRun, LeftRuns, left};
 use samples::units;
 
 use super::explain::things;
+use super::way_on;
 use crate::cli::RecoverArgs;
 use crate::exit::{Misplaced, Status};
 use crate::output;
@@ -43,6 +44,12 @@ struct AskedFolder<'a> {
 /// Looks for what killed runs left, writes their run files into the folder, and removes the files that they had made.
 pub fn run(args: &RecoverArgs) -> anyhow::Result<Status> {
     let folder = args.directory.as_deref().unwrap_or(Path::new("."));
+    if !folder.exists() {
+        bail!(
+            "there is no directory {}: name that where the run began, or none for this one",
+            folder.display()
+        );
+    }
     let asked = AskedFolder { folder, is_named: args.directory.is_some(), all: args.all };
     let found = left(folder, args.all)
         .with_context(|| format!("cannot look for what runs left in {}", folder.display()))?;
@@ -105,8 +112,9 @@ fn text(recovered: &[Recovered]) -> String {
         text += &format!("  {}   {samples} {of_samples} of {ranks} {of_ranks}{removed}\n", word(&run.path));
         text += &format!("    of {}\n", run.origin.clause());
     }
-    text += &format!("Use {them} like any run; each is marked incomplete.\n");
-    text + &format!("Next:  lastrank report {}\n", word(&first.path))
+    let each = if recovered.len() == 1 { "it" } else { "each" };
+    text += &format!("Use {them} like any run; {each} is marked incomplete.\n");
+    text + &way_on::text("report", &first.path.to_string_lossy(), &[])
 }
 
 fn recover(run: LeftRun, into: &Path) -> anyhow::Result<Recovered> {
@@ -155,9 +163,14 @@ fn plain(name: &str) -> String {
 /// The empty file in this folder by which the killed run claimed the name of its run file, if it lies there.
 fn claimed(into: &Path, run_file: &Path) -> Option<PathBuf> {
     let name = run_file.file_name()?.to_str().filter(|name| plain(name) == *name)?;
-    let path = into.join(name);
+    let path = beside(into, name);
     let is_empty = path.symlink_metadata().is_ok_and(|there| there.is_file() && there.len() == 0);
     is_empty.then_some(path)
+}
+
+/// A name in a folder, without the `./` of the current one.
+fn beside(into: &Path, name: &str) -> PathBuf {
+    if into == Path::new(".") { name.into() } else { into.join(name) }
 }
 
 /// The name that the run file was to have, in this folder, with a number where it is taken. The rest of the path that a
@@ -167,7 +180,7 @@ fn free_name(into: &Path, run_file: &Path) -> PathBuf {
     let stem = if stem.is_empty() { "recovered".into() } else { plain(&stem) };
     let names =
         std::iter::once(format!("{stem}.parquet")).chain((2..).map(|n| format!("{stem}-{n}.parquet")));
-    let mut paths = names.map(|name| into.join(name));
+    let mut paths = names.map(|name| beside(into, &name));
     let is_free = |path: &PathBuf| path.symlink_metadata().is_err();
     paths.find(is_free).unwrap_or_else(|| into.join("recovered.parquet"))
 }

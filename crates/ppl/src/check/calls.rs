@@ -125,6 +125,11 @@ impl Checker<'_> {
 
     fn wrong_kind(&mut self, command: Command, argument: &ArgumentSpec, found: LiteralKind, span: Span) {
         let (name, wanted) = (argument.name, argument.kind.name());
+        let text = self.text.get(span.start as usize..span.end as usize).unwrap_or_default();
+        // `"4k"` in place of a size.
+        let is_number = wanted.starts_with("a number")
+            && text.starts_with("\"")
+            && text[1..].starts_with(|c: char| c.is_ascii_digit());
         self.push(
             Diagnostic::error(
                 DiagnosticCode::WrongKind,
@@ -133,6 +138,7 @@ impl Checker<'_> {
             )
             .help(match of_posix(command) {
                 Some(help) => help.to_owned(),
+                None if is_number => format!("leave the double quotes out: `{}`", text.trim_matches('"')),
                 None => format!("the form is `{}`", command.spec().form()),
             }),
         );

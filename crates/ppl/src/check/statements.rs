@@ -151,11 +151,9 @@ impl Checker<'_> {
     }
 
     fn misplaced(&mut self, span: Span, what: &str, where_: &str) {
-        self.push(Diagnostic::error(
-            DiagnosticCode::Misplaced,
-            span,
-            format!("`{what}` is outside of a {where_}"),
-        ));
+        let message = format!("`{what}` is outside of a {where_}");
+        let help = format!("remove it, or move it into a {where_}");
+        self.push(Diagnostic::error(DiagnosticCode::Misplaced, span, message).help(help));
     }
 
     /// Compiles the label of a block, which may contain variables.

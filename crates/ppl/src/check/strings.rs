@@ -204,11 +204,11 @@ impl Checker<'_> {
                 Some(raw.replace("\\$", "$"))
             }
             _ => {
-                self.push(Diagnostic::error(
-                    DiagnosticCode::WrongKind,
-                    span,
-                    format!("{what} must be a string"),
-                ));
+                let message = format!("{what} must be a string");
+                self.push(
+                    Diagnostic::error(DiagnosticCode::WrongKind, span, message)
+                        .help("a string is text in double quotes: \"…\""),
+                );
                 None
             }
         }

@@ -63,6 +63,9 @@ impl Parser<'_, '_> {
             TokenKind::Equal if after_variable => "one `=` assigns, two compare".into(),
             TokenKind::Sign(b'=') => "`==` compares, `=` assigns to a variable".into(),
             TokenKind::Range => "a range stands in `for $i in 0..10 { … }` only".into(),
+            TokenKind::Sign(b':') if before.kind != TokenKind::Text => {
+                "leave `:` out: the statement or block follows at once".into()
+            }
             TokenKind::Sign(b':') => {
                 "pairs such as `\"a\": 2` stand in `define report` and `define hints` only".into()
             }
@@ -114,9 +117,9 @@ impl Parser<'_, '_> {
             }
             _ => match of_value(word) {
                 Some(help) => help.to_owned(),
-                None => {
-                    self.habit().unwrap_or_else(|| format!("a variable begins with a dollar sign: `${word}`"))
-                }
+                None => self.habit().unwrap_or_else(|| {
+                    format!("a variable begins with a dollar sign, text is in double quotes: `${word}`, `\"{word}\"`")
+                }),
             },
         };
         let alone = matches!(

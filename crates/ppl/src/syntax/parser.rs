@@ -119,7 +119,7 @@ impl<'a, 't> Parser<'a, 't> {
                     self.here(),
                     DiagnosticCode::ExpectedToken,
                     "this `}` closes nothing".into(),
-                    None,
+                    Some("remove it, or begin its block with `{`".into()),
                 );
                 self.take();
                 continue;

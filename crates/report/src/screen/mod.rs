@@ -173,7 +173,8 @@ impl Report {
         if !answer_first {
             says(canvas);
         }
-        if !answer_first {
+        // It limits rates and times, and those of wrong data are not shown.
+        if !answer_first && answer::is_shown(self) {
             self.warn_of_memory(canvas);
         }
         self.warn(canvas);

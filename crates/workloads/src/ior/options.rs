@@ -264,9 +264,10 @@ impl Ior {
         let together = |words: String| Err(Refusal::Together(words));
         if !self.block.is_multiple_of(self.transfer) {
             return together(format!(
-                "-b {} is no multiple of -t {}",
+                "-b {} is no multiple of -t {}; the next one is {}",
                 bytes_in_words(self.block),
-                bytes_in_words(self.transfer)
+                bytes_in_words(self.transfer),
+                bytes_in_words(self.block.next_multiple_of(self.transfer))
             ));
         }
         let whole = u128::from(self.block) * u128::from(self.segments) * u128::from(self.ranks.unwrap_or(1));

@@ -199,7 +199,7 @@ impl Listed for Simulate {
 
     const NAME: &'static str = "simulate";
 
-    const FORM: &'static str = "`simulate:DISTRIBUTION`";
+    const FORM: &'static str = "`simulate:DISTRIBUTION` (such as `simulate:gev(10ms,1ms,0.1)`)";
 
     const CAPABILITIES: Capabilities =
         Capabilities { local_files: false, virtual_time: true, content: false };

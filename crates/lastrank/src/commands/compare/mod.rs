@@ -77,7 +77,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     let ([quiet, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
     if quiet.seconds != new.seconds {
         let plain = if quiet.seconds { &new } else { &quiet };
-        bail!("the unit of the numbers of {} is not known; --unit says it", plain.name);
+        bail!("the numbers of {} have no unit: say which, as in `--unit ms`", plain.name);
     }
     let of_values = |values: &Values| if args.json { values.warnings() } else { values.cautions() };
     let mut warnings: Vec<String> = [&quiet, &new].into_iter().flat_map(of_values).collect();

@@ -175,6 +175,12 @@ fn candidates(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
     if directory.is_file() {
         return Ok(vec![directory.to_path_buf()]);
     }
+    if !directory.exists() {
+        bail!(
+            "there is no directory {}: name a directory with runs, or none for this one",
+            directory.display()
+        );
+    }
     let entries =
         std::fs::read_dir(directory).with_context(|| format!("cannot read {}", directory.display()))?;
     let mut found = Vec::new();

@@ -7,6 +7,8 @@ use engine::run::live;
 use report::shell::{file_argument, quoted};
 use samples::units;
 
+use crate::commands::way_on;
+
 /// Folders that are named at most.
 const NAMED: usize = 8;
 /// Characters of a command that are shown at most.
@@ -109,10 +111,11 @@ pub fn elsewhere(others: &[LeftOrigin], is_any_here: bool) -> String {
         text += &format!("  and in {} further folders\n", folders.len() - NAMED);
     }
     let head = if is_any_here { "" } else { "Nothing to recover here. " };
-    let first = word(first);
-    format!(
-        "{head}{text}`lastrank recover {first}` recovers those of a folder, into it; `lastrank recover --all` all, into this one.\n"
-    )
+    text += "`lastrank recover DIR` recovers those of a folder into it, `recover --all` all of them into this one.\n";
+    // One command is next: that of what was recovered here goes before.
+    let next =
+        if is_any_here { String::new() } else { way_on::text("recover", &first.to_string_lossy(), &[]) };
+    format!("{head}{text}{next}")
 }
 
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::origin::{LeftOrigin, word};
 use super::rests::OpenFiles;
 use super::{AskedFolder, free_name};
 use crate::commands::record::notes;
+use crate::commands::way_on;
 use crate::exit::Misplaced;
 use crate::output;
 
@@ -81,7 +82,8 @@ pub fn recover(asked: AskedFolder<'_>, open: &OpenFiles) -> anyhow::Result<Recor
     }
     if let Some(first) = first {
         let head = "Recovered recordings whose recorder was killed:\n";
-        let import = format!("Next:  lastrank import {} -o app.ppl\n", word(&first));
+        let program = first.with_extension("ppl");
+        let import = way_on::text("import", &first.to_string_lossy(), &["-o", &program.to_string_lossy()]);
         came.text = format!("{head}{}{import}", came.text);
     }
     Ok(came)

@@ -15,6 +15,7 @@ use crate::cli::TryArgs;
 use crate::commands::redact::sections;
 use crate::commands::report::write_page;
 use crate::commands::run::{stamped, versions};
+use crate::commands::way_on;
 use crate::exit::Status;
 use crate::{built, output, terminal};
 
@@ -59,8 +60,6 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let run = as_run(&described, &found, started, warnings);
     store::write(&samples, &run)
         .with_context(|| format!("the samples could not be kept in {}", samples.display()))?;
-    // All rungs with what one operation is, and figures of their tails.
-    let file = report::file_argument(&samples.display().to_string());
     let gap = if is_short { "" } else { "\n" };
     if let Some(page) = &page {
         write_page(&report::build(&run, &report::ReportOptions::default()), page)?;
@@ -69,7 +68,9 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let files = report::WrittenFiles { run: Some(&kept), page: page.as_deref() };
     let saved = report::saved(files, output::screen_options().width);
     if !args.json {
-        output::print(&format!("{gap}{saved}Next:  lastrank report {file} -v\n"))?;
+        output::print(&format!("{gap}{saved}"))?;
+        // That has all rungs with what one operation is, and figures of their tails.
+        output::print_whole(&way_on::text("report", &kept, &["-v"]))?;
     }
     Ok(Status::Ok)
 }
