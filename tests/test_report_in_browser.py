@@ -30,7 +30,7 @@ def lastrank(folder: Path, *words: str) -> None:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
-    """One page of each kind: a gate over ranks, curves over sizes, a comparison."""
+    """One page of each kind: a gate over ranks, curves over sizes, the same with all figures, a comparison."""
     if "LASTRANK_BIN" not in os.environ:
         pytest.skip("skipped: LASTRANK_BIN does not name the binary")
     folder = tmp_path_factory.mktemp("report")
@@ -38,11 +38,12 @@ def pages(tmp_path_factory) -> dict[str, Path]:
     lastrank(folder, "run", "parallel_write", *simulated, "-o", "gate.parquet", "--report", "gate.html")
     lastrank(folder, "run", "local_remote", *simulated, "--set", "repeat=60", "--set", "reads=200",
              "-o", "sizes.parquet", "--report", "sizes.html")
+    lastrank(folder, "report", "sizes.parquet", "-o", "details.html", "--details")
     lastrank(folder, "run", "parallel_write", *simulated, "--seed", "2",
              "-o", "again.parquet", "--report", "none")
     lastrank(folder, "compare", "gate.parquet", "again.parquet", "--label", "write", "--gate",
              "-o", "compare.html")
-    return {name: folder / f"{name}.html" for name in ("gate", "sizes", "compare")}
+    return {name: folder / f"{name}.html" for name in ("gate", "sizes", "details", "compare")}
 
 
 # The smallest number of figures of each page.
@@ -52,9 +53,10 @@ EXPECTED = {
         "last", "targets", "shared", "spread", "operation-far-tail", "operation-mean-excess",
         "operation-shape-stability", "operation-scale-stability", "distributions", "ranges",
     },
-    "sizes": {
+    "sizes": {"transfer-fwrite-creating-o-sync-fwrite", "rate-fwrite-creating-o-sync-fwrite", "ranges", "normal"},
+    "details": {
         "transfer-fwrite-creating-o-sync-fwrite", "rate-fwrite-creating-o-sync-fwrite", "overlay-creating-o-sync-fwrite",
-        "overlay-in-place-o-sync-fwrite", "ranges",
+        "overlay-in-place-o-sync-fwrite", "ranges", "normal",
     },
     "compare": {"factor-curve", "pair-quantiles", "pair-density", "pair-survival", "pair-series"},
 }

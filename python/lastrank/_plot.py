@@ -46,6 +46,7 @@ KINDS = {
     "spread": "each rank against the slowest of its step",
     "distributions": "how often each operation takes longer",
     "ladder": "the time of an access by size",
+    "normal": "how often each operation takes longer, a panel each, beside a normal distribution",
 }
 PANELS = ("probability", "quantiles", "return_levels", "density")
 PANELS_BEYOND = ("far_tail", "mean_excess", "shape_stability", "scale_stability")
@@ -123,12 +124,27 @@ def _found(source: Any, kind: str) -> dict[str, Any]:
 
 def _panels(source: Any, kind: str) -> list[dict[str, Any]]:
     if _underscored(kind) != "diagnostic":
-        return [_chosen(source, kind)]
+        return _parts(_chosen(source, kind))
     known = set(kinds(source))
     document = source if isinstance(source, Mapping) else getattr(source, "document", {})
     beyond = document.get("model") == "gpd" and known.issuperset(PANELS_BEYOND)
     panels = PANELS_BEYOND if beyond else PANELS
     return [_chosen(source, panel) for panel in panels if panel in known] or [_chosen(source, "diagnostic")]
+
+
+def _parts(chosen: dict[str, Any]) -> list[dict[str, Any]]:
+    """A figure of many small panels as one figure a panel, all with its axes; any other as it is."""
+    layout = chosen["plot"]["layout"]
+    if "grid" not in layout:
+        return [chosen]
+    axes = {which: layout[f"{which}axis"] for which in ("x", "y")}
+    parts: dict[str, dict[str, Any]] = {}
+    for trace in chosen["plot"]["data"]:
+        plot = {"data": [], "layout": {"xaxis": axes["x"], "yaxis": axes["y"], "showlegend": not parts}}
+        parts.setdefault(trace["xaxis"], {"plot": plot})["plot"]["data"].append({**trace, "showlegend": True})
+    for part, note in zip(parts.values(), layout["annotations"], strict=True):
+        part["title"] = note["text"]
+    return list(parts.values())
 
 
 def _wants_width(panels: list[dict[str, Any]]) -> bool:
@@ -143,6 +159,8 @@ def _wants_width(panels: list[dict[str, Any]]) -> bool:
 
 def _size(panels: list[dict[str, Any]], width: float) -> tuple[float, float]:
     """Width and height in inches: a golden frame, or as high as the rows of a figure of rows need, and its legend."""
+    if len(panels) > 4:
+        return width, 0.2 * width * -(-len(panels) // _columns(panels))
     if len(panels) > 1:
         return width, width * (0.72 if len(panels) > 2 else 0.4)
     plot = panels[0]["plot"]
@@ -152,14 +170,21 @@ def _size(panels: list[dict[str, Any]], width: float) -> tuple[float, float]:
     return width, min(frame + above, 9.0)
 
 
+def _columns(panels: list[dict[str, Any]]) -> int:
+    return 4 if len(panels) > 4 else 2 if len(panels) > 1 else 1
+
+
 def _fill(figure: Any, panels: list[dict[str, Any]]) -> None:
-    columns = 2 if len(panels) > 1 else 1
+    columns = _columns(panels)
     grid = figure.subplots(-(-len(panels) // columns), columns, squeeze=False)
     axes = list(grid.flat)
     for ax, panel in zip(axes, panels, strict=False):
         Drawer(ax, panel["plot"]).draw()
         if len(panels) > 1:
-            ax.set_title(panel["title"], loc="left")
+            ax.set_title(panel["title"], loc="left", **({"fontsize": 6} if len(panels) > 4 else {}))
+            if len(panels) > 4:
+                # Titles of axes that all have stand at the edges.
+                ax.label_outer()
     for ax in axes[len(panels) :]:
         ax.remove()
 
@@ -185,6 +210,10 @@ def figure(
     return made
 
 
+def _count(panels: list[dict[str, Any]]) -> str:
+    return "four" if len(panels) == 4 else str(len(panels))
+
+
 def draw(source: Any, kind: str, ax: Any = None) -> Any:
     """Draws a figure on `ax`, or on a new figure of pyplot, and returns the Axes.
 
@@ -196,7 +225,7 @@ def draw(source: Any, kind: str, ax: Any = None) -> Any:
     panels = _panels(source, kind)
     if ax is not None:
         if len(panels) > 1:
-            raise ValueError("diagnostic has four panels: leave ax out, or draw its panels one by one")
+            raise ValueError(f"{kind} has {_count(panels)} panels: leave ax out, or draw its panels one by one")
         Drawer(ax, panels[0]["plot"]).draw()
         return ax
     # Outside of the settings for print: the first figure of a session turns interactive drawing on, which must last.

@@ -88,6 +88,21 @@ def test_every_figure_of_a_page_draws_its_own_numbers(name: str, request: pytest
         assert ax.get_xlabel() == figure["plot"]["layout"]["xaxis"]["title"]["text"].replace("\u202f", "\u2009")
 
 
+def test_a_figure_of_many_panels_has_axes_for_each(measured: Path, program: Path) -> None:
+    (measured / "many.ppl").write_text(
+        'define report {"show": "normal"};\n' + "".join(f'repeat 200 time["p{at}"] {{ getpid(); }}\n' for at in range(6))
+    )
+    law = ("--backend", "simulate:gev(10ms,300us,0.05)", "--report", "none")
+    found = json.loads(lastrank(program, measured, "run", "many.ppl", *law, "--json", "--with", "figures", "-o", "many.parquet"))
+    made = plot.figure(found, "normal", columns=2)
+    made.canvas.draw()
+    assert [ax.get_title(loc="left").split(" / ")[0] for ax in made.axes] == [f"p{at}" for at in range(6)]
+    assert all(len(ax.get_lines()) == 2 for ax in made.axes)
+    assert len({ax.get_xlim() for ax in made.axes}) == 1, "tails are compared on the same axis"
+    with pytest.raises(ValueError, match="6 panels"):
+        plot.draw(found, "normal", ax=made.axes[0])
+
+
 def test_a_figure_goes_by_its_names(fit: dict[str, Any], run: dict[str, Any]) -> None:
     label = plot.figure(fit, "return_levels").axes[0].get_xlabel()
     assert plot.figure(fit, "return-levels").axes[0].get_xlabel() == label == "exceeded once in …"

@@ -407,7 +407,7 @@ pub struct ReportArgs {
     /// With more in the JSON: every value (`steps`), all `figures`, every rank (`ranks`), all `tables` of the page
     #[arg(long, value_enum, value_name = "PARTS", value_delimiter = ',', requires = "json")]
     pub with: Vec<WithMore>,
-    /// With the kernel's command line on the page
+    /// With every figure of every operation, and the kernel's command line, on the page
     #[arg(long)]
     pub details: bool,
     /// End with status 0 whatever was found in the run, for those who only want the page

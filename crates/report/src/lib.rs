@@ -86,5 +86,7 @@ pub use table::{Column, Row, Table, cut, far_levels};
 pub use tail_of::Tail;
 pub use text::sentence;
 pub use unit::{Unit, confidence, duration, fixed, percent, probability, significant};
-pub use views::{AffineFit, AgainstNormal, QuantileRanges, SizeCurve, Sizes, TimeShares};
+pub use views::{
+    AffineFit, AgainstNormal, NormalPanel, NormalPanels, QuantileRanges, SizeCurve, Sizes, TimeShares,
+};
 pub use wrap::{LEAST_COLUMNS, set_text_width, text_width};

@@ -47,9 +47,8 @@ fn every_tag_that_opens_closes() {
         "figure",
         "figcaption",
         "table",
-        "tr",
-        "td",
-        "th",
+        "thead",
+        "tbody",
         "dl",
         "dt",
         "dd",
@@ -62,6 +61,79 @@ fn every_tag_that_opens_closes() {
         let opened = own.matches(&format!("<{tag}>")).count() + own.matches(&format!("<{tag} ")).count();
         assert!(opened > 0, "<{tag}> is not used");
         assert_eq!(opened, own.matches(&format!("</{tag}>")).count(), "<{tag}>");
+    }
+    // Cells and rows end where the next begins, as HTML has it: each row has as many cells as its table has columns.
+    assert!(["</tr>", "</td>", "</th>"].iter().all(|end| !own.contains(end)));
+    let tables: Vec<&str> =
+        own.split("<table>").skip(1).map(|part| part.split("</table>").next().unwrap()).collect();
+    for table in &tables {
+        let mut rows = table.split("<tr").skip(1);
+        let columns = rows.next().unwrap().matches("<th ").count();
+        let cells: Vec<usize> = rows.map(|row| row.matches("<td").count()).collect();
+        assert!(columns > 1 && cells.iter().all(|count| *count == columns), "{columns}: {cells:?}");
+    }
+    assert!(tables.len() > 5);
+}
+
+/// A run of many operations of `count` kinds, each of 20,000 values that differ and a few that are slow.
+fn many_operations(count: u64, answer: bool) -> Run {
+    let mut run = Run::default();
+    run.facts.name = "many".into();
+    (run.facts.ranks, run.facts.complete) = (1, true);
+    if answer {
+        run.facts.report.insert("answer".into(), "calls".into());
+    }
+    let mut state = 1u64;
+    for site in 0..count {
+        for batch in [1u32, 1000] {
+            run.sites.push(samples::Site {
+                line: 7 + run.sites.len() as u32,
+                column: 1,
+                labels: vec![if batch == 1 { "single" } else { "batch" }.into()],
+                operation: format!("operation_{site}"),
+                kind: samples::SiteKind::Operation,
+                group: String::new(),
+                expects: None,
+            });
+            for n in 0..if batch == 1 { 20_000 } else { 60 } {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let slow = if state >> 54 == 0 { 100 } else { 1 };
+                run.samples.push(samples::Sample {
+                    start_ns: n * 40_000 + site * 2_000_000_000 + u64::from(batch),
+                    duration_ps: u64::from(batch) * slow * (100_000 * (site + 1) + (state >> 40) % 90_000),
+                    site: run.sites.len() as u32 - 1,
+                    batch,
+                    ..samples::Sample::default()
+                });
+            }
+        }
+    }
+    run
+}
+
+#[test]
+fn a_page_of_many_operations_stays_small_and_a_detailed_one_has_every_figure() {
+    /// Figures of a page, and bytes of all but the library that draws them.
+    const MOST: (usize, usize) = (12, 300_000);
+    for (answer, figures) in [(true, MOST.0), (false, 22)] {
+        let report = report_of(&many_operations(24, answer));
+        let page = report.html();
+        let (count, bytes) = (page.matches("<figure").count(), own_part(&page).len());
+        assert!(count <= figures && bytes <= MOST.1, "answer {answer}: {count} figures, {bytes} bytes");
+        assert!(page.contains("plot-normal\""), "all operations in one figure");
+        // Whatever is left out is named, and is there for those who ask.
+        let left_out: usize = page
+            .split("<p class=\"note\">")
+            .filter(|note| note.contains("report RUN --details"))
+            .map(|note| note.split(' ').next().unwrap().parse::<usize>().unwrap())
+            .sum();
+        let detailed = report.html_with_details();
+        let of_operations = detailed.matches("plot-normal-").count();
+        assert_eq!(detailed.matches("<figure").count(), report.figures().count());
+        assert_eq!(report.figures().count(), count + left_out + of_operations);
+        assert!(of_operations >= 24 * 3, "{of_operations}");
+        // Tables are the same.
+        assert_eq!(page.matches("<table").count(), detailed.matches("<table").count());
     }
 }
 

@@ -11,7 +11,8 @@ use samples::{Facts, Warning};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::parts;
+use super::light::{self, ShownChapter, is_supporting};
+use super::{parts, points};
 use crate::{Chapter, Figure};
 
 const CSS: &str = include_str!("page.css");
@@ -50,7 +51,7 @@ pub(crate) struct Document<'a> {
     pub chapters: &'a [Chapter],
     /// How it was measured; may be left out.
     pub facts: Option<&'a Facts>,
-    /// Whether the facts are all there are: the kernel's command line too.
+    /// Whether it has all there is: the kernel's command line and the figures of every operation too.
     pub details: bool,
     /// Lines of the program that were timed, from 1.
     pub timed_lines: &'a [usize],
@@ -111,11 +112,21 @@ fn without_forbidden_characters(page: &str) -> String {
     page.replace(forbidden, "\u{fffd}")
 }
 
+/// HTML ends cells and rows where the next begins; tables of many operations have thousands of them.
+fn without_ends_of_cells(page: String) -> String {
+    ["</td>", "</th>", "</tr>"].into_iter().fold(page, |page, end| page.replace(end, ""))
+}
+
 impl Document<'_> {
     pub(crate) fn html(&self) -> String {
-        let figures = self.chapters.iter().flat_map(|chapter| &chapter.figures);
-        let figures: Vec<Value> =
-            figures.map(|figure| json!({"id": figure.id, "plot": figure.harmless_plot()})).collect();
+        let shown = light::shown(self.chapters, self.details);
+        let figures: Vec<Value> = shown
+            .iter()
+            .flat_map(|shown| &shown.figures)
+            .map(
+                |figure| json!({"id": figure.id, "plot": points::fewer(figure.harmless_plot(), figure.wide)}),
+            )
+            .collect();
         let page = html! {
             (PreEscaped("<!doctype html>\n"))
             html lang="en" data-theme="light" {
@@ -133,7 +144,7 @@ impl Document<'_> {
                         span.brand { (PreEscaped(MARK)) "lastrank" }
                         button #theme type="button" hidden { "Light or dark" }
                     }
-                    main { (self.main()) }
+                    main { (self.main(&shown)) }
                     footer {
                         "Written by lastrank"
                         @if let Some(version) = self.version { " " (without_forbidden_characters(version)) }
@@ -152,14 +163,14 @@ impl Document<'_> {
         page
     }
 
-    fn main(&self) -> Markup {
+    fn main(&self, shown: &[ShownChapter]) -> Markup {
         let main = html! {
             (self.opening())
-            div #chapters { @for chapter in self.chapters { (of_chapter(chapter, has_many(self.chapters))) } }
+            div #chapters { @for one in shown { (of_chapter(one, has_many(self.chapters))) } }
             noscript { p.note { "The figures need JavaScript; the tables do not." } }
             @if let Some(facts) = self.facts { (parts::facts(facts, self.timed_lines, self.details)) }
         };
-        PreEscaped(without_forbidden_characters(&main.into_string()))
+        PreEscaped(without_forbidden_characters(&without_ends_of_cells(main.into_string())))
     }
 
     /// Title, warnings, verdict, key numbers, list of chapters.
@@ -237,12 +248,16 @@ impl Tile {
     }
 }
 
-fn of_chapter(chapter: &Chapter, many: bool) -> Markup {
+fn of_chapter(shown: &ShownChapter, many: bool) -> Markup {
+    let chapter = shown.chapter;
     let inside = html! {
         @if !chapter.lead.is_empty() { p.lead { (prose(&chapter.lead)) } }
         @if chapter.tables_first { (parts::tables(&chapter.tables)) }
-        (figures(&chapter.figures, many))
+        (figures(&shown.figures, many))
         @if !chapter.tables_first { (parts::tables(&chapter.tables)) }
+        @if let Some(titles) = titles(&shown.left_out) {
+            p.note { (titles) ": " code { "lastrank report RUN --details" } }
+        }
     };
     html! {
         @if chapter.folded {
@@ -255,23 +270,6 @@ fn of_chapter(chapter: &Chapter, many: bool) -> Markup {
 
 /// Figures that stand open on a page, at most: of more those that support what others tell are folded.
 const MOST_OPEN: usize = 10;
-
-/// Figures that support what others of their chapter tell.
-const SUPPORTING: [&str; 9] = [
-    "autocorrelation",
-    "shared",
-    "spread",
-    "quantiles",
-    "density",
-    "mean-excess",
-    "shape-stability",
-    "scale-stability",
-    "distributions",
-];
-
-fn is_supporting(figure: &Figure) -> bool {
-    SUPPORTING.iter().any(|id| figure.id.ends_with(id))
-}
 
 /// Whether these chapters have more figures than a reader looks at.
 fn has_many(chapters: &[Chapter]) -> bool {
@@ -304,20 +302,20 @@ fn whole_rows(figures: &[&Figure]) -> Vec<bool> {
 }
 
 /// The figures of a chapter, of `many` those that support others behind a fold, which is not printed.
-fn figures(figures: &[Figure], many: bool) -> Markup {
+fn figures(figures: &[&Figure], many: bool) -> Markup {
     let (behind, open): (Vec<&Figure>, Vec<&Figure>) =
         figures.iter().partition(|figure| many && is_supporting(figure));
+    let names: Vec<&str> = behind.iter().map(|figure| figure.title.as_str()).collect();
     html! {
         (side_by_side(&open))
-        @if let Some(titles) = titles(&behind) {
+        @if let Some(titles) = titles(&names) {
             details.more { summary { (titles) } (side_by_side(&behind)) }
         }
     }
 }
 
 /// `2 more figures: Quantile plot, Histogram and fitted density`.
-fn titles(figures: &[&Figure]) -> Option<String> {
-    let titles: Vec<&str> = figures.iter().map(|figure| figure.title.as_str()).collect();
+fn titles(titles: &[&str]) -> Option<String> {
     let plural = if titles.len() == 1 { "" } else { "s" };
     (!titles.is_empty()).then(|| format!("{} more figure{plural}: {}", titles.len(), titles.join(", ")))
 }

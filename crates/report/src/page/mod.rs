@@ -1,7 +1,9 @@
 //! HTML pages: one file each that opens without a network.
 
 mod document;
+mod light;
 mod parts;
+mod points;
 mod run;
 
 pub(crate) use document::{Document, Tile, VerdictCard};

@@ -31,7 +31,14 @@
     return { ...from, title: { ...from.title, text: lines.join("<br>") } };
   };
 
-  const layout = (from, narrow, height) => ({
+  // The title of the lower axis in lines that fit beside the names of rows, of which a narrow frame has little left.
+  const along = (from, data, width) => {
+    const names = data.flatMap((trace) => (from.yaxis?.type === "category" || trace.orientation === "h" ? trace.y : []));
+    const longest = Math.max(0, ...names.map((name) => String(name ?? "").length));
+    return upright(from.xaxis ?? {}, width - 6.5 * longest);
+  };
+
+  const layout = (from, data, narrow, width, height) => ({
     ...from,
     title: undefined,
     font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: 13 },
@@ -39,9 +46,49 @@
     legend: { ...from.legend, font: { color: colour("--soft"), size: 12 }, bgcolor: "rgba(0,0,0,0)" },
     hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } },
     annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: 12 } })),
-    xaxis: axis(from.xaxis),
+    xaxis: axis(along(from, data, width)),
     yaxis: axis(upright(from.yaxis ?? {}, height)),
   });
+
+  // Panels of the same axes in as many columns as there is room for: numbers at the outer axes alone, whose titles stand once.
+  const PANEL = 185;
+  const ROW = 138;
+  const places = (from) => Object.keys(from).filter((name) => name.startsWith("xaxis")).length;
+  const columns = (from, width) => Math.max(2, Math.min(6, places(from), Math.floor((width - 60) / PANEL)));
+  const panels = (from, data, width) => {
+    const count = places(from);
+    const across = columns(from, width);
+    const rows = Math.ceil(count / across);
+    const [above, below] = [76, 46];
+    const height = rows * ROW + above + below;
+    const small = (given, shows) => ({ ...axis(given), title: undefined, showticklabels: shows, automargin: false, tickfont: { color: colour("--soft"), size: 10 } });
+    const grid = { ...from.grid, rows, columns: across, xgap: 0.1, ygap: 0.36 };
+    const made = { ...layout(from, data, false, width, height), grid, height, margin: { l: 72, r: 8, t: above, b: below } };
+    // Decades between numbers that do not touch each other.
+    const decades = (given, most) => Math.ceil((given.range[1] - given.range[0]) / Math.max(1, most));
+    const steps = [decades(from.xaxis, (0.9 * (width - 80)) / across / 34), decades(from.yaxis, 3)];
+    for (let at = 0; at < count; at += 1) {
+      const number = at === 0 ? "" : at + 1;
+      made[`xaxis${number}`] = { ...small(from[`xaxis${number}`], at + across >= count), dtick: steps[0], tickangle: 0 };
+      made[`yaxis${number}`] = { ...small(from[`yaxis${number}`], at % across === 0), dtick: steps[1] };
+    }
+    const title = (more, text) => ({ text, showarrow: false, xref: "paper", yref: "paper", font: { color: colour("--soft"), size: 13 }, ...more });
+    // Name and median in two lines; where they do not fit the name alone, or its beginning and its end.
+    const room = Math.floor((0.9 * (width - 80)) / across / 6);
+    const wrapped = (text) => upright({ title: { text } }, 7.5 * (room + 1) + 70).title.text.split("<br>");
+    const name = (text) => {
+      const lines = [text, text.replace(/, [^,]*$/, "")].map(wrapped);
+      const [fits] = lines.filter((some) => some.length <= 2);
+      return (fits ?? [`${lines[1][0]} …`, lines[1].at(-1)]).join("<br>");
+    };
+    made.annotations = made.annotations.map((note) => ({ ...note, text: name(note.text), align: "left", font: { ...note.font, size: 11 } })).concat([
+      title({ x: 0.5, y: 0, yshift: -26, xanchor: "center", yanchor: "top" }, from.xaxis.title.text),
+      title({ x: 0, y: 0.5, xshift: -70, xanchor: "left", yanchor: "middle", textangle: -90 }, from.yaxis.title.text),
+    ]);
+    made.legend = { ...made.legend, y: 1 + 36 / (rows * ROW) };
+    return made;
+  };
+  const isOfPanels = (figure) => figure.plot.layout.grid !== undefined;
 
   const config = {
     responsive: true,
@@ -58,8 +105,10 @@
     drawn.add(figure);
     const frame = place(figure);
     const paper = root.classList.contains("printing");
+    const own = isOfPanels(figure) ? panels(figure.plot.layout, figure.plot.data, frame.clientWidth) : null;
+    if (own) frame.style.height = `${own.height}px`;
     const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
-    const drawing = { ...layout(figure.plot.layout, !paper && innerWidth < 600, frame.clientHeight), ...size };
+    const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, !paper && innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
     Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
     // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
     for (const svg of frame.querySelectorAll(".main-svg")) {
@@ -72,7 +121,7 @@
     const theme = root.dataset.theme;
     root.dataset.theme = "light";
     const frame = place(figure).getBoundingClientRect();
-    const light = layout(figure.plot.layout, false, frame.height);
+    const light = isOfPanels(figure) ? panels(figure.plot.layout, figure.plot.data, frame.width) : layout(figure.plot.layout, figure.plot.data, false, frame.width, frame.height);
     root.dataset.theme = theme;
     const size = { width: Math.max(640, Math.round(frame.width)), height: Math.round(frame.height) + 40 };
     const title = { text: figure.plot.layout.title?.text, x: 0.02, xanchor: "left", y: 0.98, yanchor: "top", font: { size: 15 } };

@@ -49,16 +49,16 @@ fn html_table(table: &Table, is_wide: bool) -> Markup {
             table {
                 thead {
                     tr {
-                        @for column in &table.columns {
-                            th scope="col" class=[column.number.then_some("number")] { (column.name) }
+                        @for (at, column) in table.columns.iter().enumerate() {
+                            th scope="col" class=[class_of(at, column.number)] { (column.name) }
                         }
                     }
                 }
                 tbody {
                     @for row in &table.rows {
                         tr class=[row.strong.then_some("strong")] {
-                            @for (cell, column) in row.cells.iter().zip(&table.columns) {
-                                td class=(cell_class(column.number, cell)) { (cell) }
+                            @for (at, (cell, column)) in row.cells.iter().zip(&table.columns).enumerate() {
+                                td class=[class_of(at, column.number)] { (cell) }
                             }
                         }
                     }
@@ -80,11 +80,12 @@ fn html_table(table: &Table, is_wide: bool) -> Markup {
     }
 }
 
-fn cell_class(is_number: bool, cell: &str) -> &'static str {
-    match (is_number, cell.chars().count() > 24) {
-        (true, _) => "number",
-        (false, true) => "text",
-        (false, false) => "word",
+/// What a cell is where it is not what most are: a name in the first column, a number in the others.
+fn class_of(at: usize, is_number: bool) -> Option<&'static str> {
+    match (at, is_number) {
+        (0, true) => Some("number"),
+        (0, false) | (1.., true) => None,
+        (1.., false) => Some("word"),
     }
 }
 

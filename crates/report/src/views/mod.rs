@@ -12,6 +12,7 @@
 //! | `distributions` | quantiles of all places side by side, and how often each takes longer |
 //! | `normal` | every place against the normal law of its mean and standard deviation |
 
+mod against;
 mod calls;
 mod counted;
 mod distributions;
@@ -19,6 +20,7 @@ mod family;
 mod line;
 mod normal;
 mod operations;
+mod panels;
 mod place;
 mod response;
 mod sizes;
@@ -29,13 +31,14 @@ use samples::{Run, TimeUse};
 
 use crate::Chapter;
 
+pub use against::AgainstNormal;
 pub(crate) use calls::{CallPair, pairs as call_pairs};
 pub(crate) use counted::chapters as counted;
 pub use distributions::QuantileRanges;
 pub(crate) use distributions::seconds_axis;
 pub(crate) use family::{Axis, SizeFamily, size as size_of_word};
 pub use line::AffineFit;
-pub use normal::AgainstNormal;
+pub use panels::{NormalPanel, NormalPanels};
 pub(crate) use place::Place;
 pub use sizes::{SizeCurve, Sizes};
 pub(crate) use sizes::{caches, colour, set_figure, size_text};
