@@ -215,7 +215,7 @@ fn an_assertion_that_does_not_hold_is_the_answer_no() {
         // How long it took is the machine's matter.
         let assertions = outcome.assertions();
         let told: Vec<_> = assertions.iter().filter_map(|line| line.split_once(" is ")).collect();
-        let ends = told.iter().all(|(_, tail)| tail.ends_with(" over 1 sample"));
+        let ends = told.iter().all(|(_, tail)| tail.ends_with(" over 1 sample of the whole block"));
         let heads: Vec<_> = told.iter().map(|(head, _)| head).collect();
         format!("{} {heads:?} {ends} {:?}", outcome.exit_status(), outcome.run.facts.failures)
     });

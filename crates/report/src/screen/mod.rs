@@ -79,7 +79,7 @@ impl Report {
         self.foot(&mut foot, files);
         let above = |in_table: bool| {
             let mut canvas = Canvas::new(options);
-            self.head(&mut canvas, in_table);
+            self.head(&mut canvas, files, in_table);
             let room = MOST_LINES.saturating_sub(canvas.height() + foot.height());
             let drawn = answer::is_shown(self).then(|| shown::table(self, canvas.width(), room));
             (canvas, drawn.unwrap_or_default())
@@ -182,7 +182,7 @@ impl Report {
     }
 
     /// What stands above the table; `in_table`: that has the interval of p99.
-    fn head(&self, canvas: &mut Canvas, in_table: bool) {
+    fn head(&self, canvas: &mut Canvas, files: WrittenFiles, in_table: bool) {
         let sign = self.said_first(canvas);
         // Where the machine is told to be busy, the line of causes says what that did.
         let is_busy = self.warnings.iter().any(|one| one.code == "processor-busy");
@@ -197,11 +197,21 @@ impl Report {
                 (AnswerSign::Caution, Tone::Good) => (" ", Tone::Faint),
                 _ => (mark, tone),
             };
-            canvas.said(mark, tone, &text, 3);
+            canvas.said(mark, tone, &self.of_file(&text, files), 3);
             trust::notes(self).iter().for_each(|note| canvas.said("⚠", Tone::Caution, note, 2));
             if tone == Tone::Caution {
                 self.what_holds(in_table).iter().for_each(|text| canvas.said(" ", Tone::Faint, text, 3));
             }
+        }
+    }
+
+    /// A sentence whose `lastrank fit` names the run file, so that it can be pasted.
+    fn of_file(&self, text: &str, files: WrittenFiles) -> String {
+        match files.run.map(|run| next::command(self, run)).as_deref() {
+            Some([lastrank, fit, file]) if fit == "fit" => {
+                text.replace("`lastrank fit -", &format!("`{lastrank} {fit} {file} -"))
+            }
+            _ => text.to_owned(),
         }
     }
 
