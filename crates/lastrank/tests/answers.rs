@@ -61,7 +61,9 @@ fn a_run_ends_by_enough_values_or_by_time_and_says_what_it_cannot_watch() {
     let simulate = ["--backend", "simulate:lognormal(1ms,0.5)", "--until", "width(p99) < 1%"];
     let done = program(folder.path(), short, &simulate);
     assert!(
-        done.out.contains("⚠ 9 operations, 0 errors, 36 KiB moved; its program ended before width(p99) < 1% was seen"),
+        done.out.contains(
+            "⚠ 9 operations, 0 errors, 36 KiB moved; its program ended before width(p99) < 1% was seen"
+        ),
         "{}",
         done.out
     );

@@ -142,6 +142,7 @@ fn whole(op: BinaryOp, a: i64, b: i64, wraps: bool) -> Result<Value, ArithmeticE
         None if b == 0 && matches!(op, BinaryOp::Divide | BinaryOp::Modulo) => {
             Err(ArithmeticError::DivisionByZero)
         }
+        None if a == 0 && b < 0 && op == BinaryOp::Power => Err(ArithmeticError::DivisionByZero),
         None if wraps => Ok(Value::Int(wrapped(op, a, b))),
         None => Err(ArithmeticError::TooLarge { left: a, op: op.sign(), right: b }),
     }
@@ -450,6 +451,9 @@ mod tests {
             [power(2, -1), power(-1, -3), power(0, 0), power(-2, 63)].map(Option::unwrap),
             [0, -1, 1, i64::MIN]
         );
+        assert_eq!(power(0, -1), None);
+        let nothing = binary(BinaryOp::Power, &Value::Int(0), &Value::Int(-1));
+        assert_eq!(nothing, Err(ArithmeticError::DivisionByZero));
         let max = Value::Int(i64::MAX);
         for (op, left, right, wrapped) in [
             (BinaryOp::Add, &max, &Value::Int(1), i64::MIN),

@@ -87,7 +87,7 @@ fn counted(plan: &Plan, rank: u32, mut counter: Counter<'_>) -> Details {
         Err(stop) => counter.tally.stopped = Some(stop.to_string()),
     }
     let Counter { mut tally, sites, created, removed, named, touched, .. } = counter;
-    tally.total = tally.operations.values().sum();
+    tally.total = tally.operations.values().fold(0, |sum: u64, one| sum.saturating_add(*one));
     tally.space = named.most;
     Details { tally, sites, created, removed, touched }
 }
@@ -408,7 +408,8 @@ impl Machine for Counter<'_> {
         self.passed(site);
         self.command = command.name();
         self.around = self.plan.site(site).group;
-        *self.tally.operations.entry(command.name()).or_default() += self.factor;
+        let operations = self.tally.operations.entry(command.name()).or_default();
+        *operations = operations.saturating_add(self.factor);
         self.follow(command.spec(), arguments)
     }
 

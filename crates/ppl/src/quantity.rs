@@ -32,6 +32,8 @@ pub(crate) fn power(base: i64, exponent: i64) -> Option<i64> {
     match (base, exponent) {
         (1, _) => Some(1),
         (-1, _) => Some(if exponent % 2 == 0 { 1 } else { -1 }),
+        // One divided by zero.
+        (0, ..=-1) => None,
         (0, 1..) | (_, ..=-1) => Some(0),
         _ => base.checked_pow(u32::try_from(exponent).ok()?),
     }

@@ -172,3 +172,16 @@ fn lists_and_strings_that_grow_without_end_are_walked_no_further_than_a_budget()
         );
     }
 }
+
+#[test]
+fn more_rounds_than_there_are_numbers_are_counted_as_the_largest() {
+    for text in [
+        "repeat 9000000000000000000 repeat 9000000000000000000 { time[\"a\"] write(\"f\", 4k); }",
+        "repeat 5000000000000000000 { barrier; stat(\"f\"); } repeat 5000000000000000000 { barrier; stat(\"f\"); }",
+    ] {
+        let (plan, _) = ppl::compile(&mut Source::new("test.ppl", text), &Settings::default(), false, None)
+            .expect("right");
+        let found = count(&plan, 0, 10_000);
+        assert!(found.total >= 9_000_000_000_000_000_000, "{}", found.total);
+    }
+}

@@ -99,12 +99,14 @@ impl Surroundings<'_> {
         let Some([client, outside, lost]) = self.sides() else {
             return (Standing::NotKnown, format!("what slow operations waited for was not seen{link}"));
         };
+        // The rest of a difference of sums is no share.
+        let left = Some(lost - client - outside).filter(|left| *left > 1e-6 * lost).unwrap_or(0.0);
         let because = format!(
             "of what the slowest 1% lost, {} is a wait for a CPU, interrupts or faults of the client, {} a wait for a device, \
              the network or another process, {} has no cause seen{link}",
             percent(client / lost),
             percent(outside / lost),
-            percent((lost - client - outside).max(0.0) / lost)
+            percent(left / lost)
         );
         let standing = match (client / lost > MOST, outside / lost > MOST) {
             (true, _) => Standing::NotMet,

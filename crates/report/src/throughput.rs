@@ -5,7 +5,6 @@ use samples::{SiteKind, units};
 
 use crate::chapter::Chapter;
 use crate::figures::rates;
-use crate::percent;
 use crate::screen::number::{bandwidth, between, three, time, unit_of_rates};
 use crate::screen::rate_in;
 use crate::table::Table;
@@ -128,7 +127,7 @@ fn of_ranks(row: &ResultRow) -> Option<Table> {
              quickest had.",
             time(wall.seconds),
             three(wall.operations_per_second),
-            percent((100.0 * wall.balance).round() / 100.0)
+            format_args!("{:.0}%", 100.0 * wall.balance)
         )
     });
     table.note = format!(

@@ -51,6 +51,18 @@ pub(crate) fn is_pause(operation: &str) -> bool {
     PAUSES.contains(&operation)
 }
 
+/// Whether opening, closing and other set-up took a tenth of the time in which operations were under way, or more: shares of the
+/// time that leave it out say so.
+pub fn has_much_set_up(rows: &[ResultRow]) -> bool {
+    /// The share that is worth a word.
+    const MUCH: f64 = 0.1;
+    let operations =
+        || rows.iter().filter(|row| row.kind == SiteKind::Operation && !is_pause(&row.operation));
+    let all: f64 = operations().map(ResultRow::time_at_work).sum();
+    let set_up: f64 = operations().filter(|row| is_set_up(&row.operation)).map(ResultRow::time_at_work).sum();
+    set_up >= MUCH * all && set_up < all
+}
+
 /// The row that a run is about, chosen without a hint by the program or its user.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Choice {

@@ -43,7 +43,7 @@ mod together;
 mod wall;
 
 pub use answer::{AnswerNumbers, AnswerPart, AnswerValue, Wish};
-pub use choice::{Choice, choose, mostly_failed};
+pub use choice::{Choice, choose, has_much_set_up, mostly_failed};
 pub use columns::Columns;
 pub use interval::QuantileInterval;
 pub use iterations::{Iterations, Spread};

@@ -48,7 +48,10 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
     let ledger = Ledger::of(&trace, &about, &options.choice, Some(&made.done));
     let missing = ledger.missing();
-    let mut answer = words((&found, missing), &application, further.len()) + &ended(&ends) + &of_program;
+    let mut answer = tree.as_ref().map_or(String::new(), tree::in_short)
+        + &words((&found, missing), &application, further.len())
+        + &ended(&ends)
+        + &of_program;
     answer += &ledger::words(&ledger);
     answer += &ledger::several_calls(&ledger, found.rows.iter().map(|row| row.calls.0).sum());
     let ran = about.elapsed_ns.saturating_sub(Undisturbed::of(&trace).total());

@@ -15,6 +15,9 @@ pub(super) enum Round {
     Block(BlockIndex),
 }
 
+/// Operations a second that `rate` can ask for.
+const MOST_PER_SECOND: f64 = 1e9;
+
 impl<M: Machine> Interpreter<'_, M> {
     /// Executes the body of a phase whose loops end when one rank has completed it, or when the time has
     /// passed.
@@ -275,7 +278,13 @@ impl<M: Machine> Interpreter<'_, M> {
     ) -> Result<Flow, EarlyEnd> {
         let value = self.value(rate)?;
         let per_second = match value.float() {
-            Some(rate) if rate > 0.0 && rate.is_finite() && !matches!(value, Value::Duration(_)) => rate,
+            // Moments are whole nanoseconds: of more nobody could say whether they came in time.
+            Some(rate) if rate > MOST_PER_SECOND && !matches!(value, Value::Duration(_)) => {
+                return Err(
+                    self.fault(format!("a rate is at most 1e9/s, one operation a nanosecond, not {value}"))
+                );
+            }
+            Some(rate) if rate > 0.0 && !matches!(value, Value::Duration(_)) => rate,
             _ => return Err(self.fault(format!("a rate must be a number above 0, not {value}"))),
         };
         let mut gap = 1e9 / per_second;

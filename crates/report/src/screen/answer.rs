@@ -6,7 +6,7 @@ use samples::{JudgementKind, Judgements, SiteKind, UntilFacts, units};
 use super::AnswerSign;
 use super::number::{bandwidth, in_doubt, three, time, two_digits};
 use crate::words::operation::{noun, plural};
-use crate::{Analysis, Report, percent, words};
+use crate::{Analysis, Report, words};
 
 /// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
 /// law was fitted to these.
@@ -226,10 +226,11 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
         let row = report.results.iter().find(|row| part.bytes_per_second.is_none() && row.name() == *next);
         let moved = row.and_then(|row| row.bytes_per_second).map(|rate| format!(" with {}", bandwidth(rate)));
         text.push(format!(
-            "This is of {} ({} of the time, {next} {}{}).",
+            "This is of {} ({} of the time{}, {next} {}{}).",
             subject.name,
-            percent(round(share)),
-            percent(round(*of_next)),
+            rounded(share),
+            if results::has_much_set_up(&report.results) { " but for opening and closing" } else { "" },
+            rounded(*of_next),
             moved.unwrap_or_default()
         ));
     }
@@ -310,9 +311,9 @@ fn busy(parts: &[AnswerPart]) -> String {
     format!(" while {}{hardly}", words.join(" and "))
 }
 
-/// Two digits of a share.
-fn round(share: f64) -> f64 {
-    (100.0 * share).round() / 100.0
+/// A share in whole percent: `76%`.
+fn rounded(share: f64) -> String {
+    format!("{:.0}%", 100.0 * share)
 }
 
 /// `548 MiB/s, 37.2 writes/s over 16 ranks while writing.` Of a handful of operations bytes a second alone, if any.
@@ -446,7 +447,7 @@ fn no_subject(report: &Report) -> String {
         (_, 0) if report.numbers.errors > 0 => "Every operation failed.".into(),
         (_, 0) if report.numbers.failed_as_expected > 0 => "Every operation failed, as expected.".into(),
         (Some((subject, share)), _) => {
-            let of = |name: &str, share: f64| format!("{name} {}", percent(round(share)));
+            let of = |name: &str, share: f64| format!("{name} {}", rounded(share));
             let own = of(&subject.name, share);
             done(match &subject.runner_up {
                 Some((name, of_it)) if *of_it > share => {
@@ -481,7 +482,8 @@ mod tests {
             "but p99 is uncertain (at least 11.3 ms): 200 are too few for an upper limit, about 370 are enough"
         );
         let together = said(None, 289.0, 400);
-        let said = "but p99 is uncertain: slow values cluster; 520 steps or more would give p99 an upper limit";
+        let said =
+            "but p99 is uncertain: slow values cluster; 520 steps or more would give p99 an upper limit";
         assert_eq!(together, said);
     }
 }

@@ -9,7 +9,7 @@ use super::law::{self, Show};
 use super::number::{three, time};
 use super::paint::{Canvas, Tone};
 use crate::stretches::Stretch;
-use crate::unit::{Unit, confidence, percent};
+use crate::unit::{Unit, confidence};
 use crate::{Subject, words};
 
 /// Sentences of advice that a screen has room for.
@@ -71,7 +71,7 @@ impl FitAnswer<'_> {
         let mut canvas = Canvas::new(options);
         canvas.ends(Tone::Strong, self.name, "");
         if let Some((subject, share)) = self.subject.and_then(|subject| Some((subject, subject.share?))) {
-            let rounded = |share: f64| percent((100.0 * share).round() / 100.0);
+            let rounded = |share: f64| format!("{:.0}%", 100.0 * share);
             let next = subject.runner_up.as_ref();
             let next =
                 next.map_or(String::new(), |(name, share)| format!(", then {name} {}", rounded(*share)));

@@ -1,5 +1,7 @@
 //! Fits text to the width of a terminal.
 
+use unicode_width::UnicodeWidthChar;
+
 use crate::table::width;
 use crate::wrap::{LEAST_COLUMNS, is_unit};
 
@@ -44,7 +46,7 @@ pub(super) fn broken(line: &str, columns: usize) -> Vec<String> {
         let before = if first { "" } else { indent.as_str() };
         // Blanks before the first word are no place to break at.
         let from = if first { leading } else { 0 };
-        if shown_width(rest) <= room {
+        if farthest(rest, room) == rest.len() {
             lines.push(format!("{before}{rest}"));
             return lines;
         }
@@ -55,11 +57,33 @@ pub(super) fn broken(line: &str, columns: usize) -> Vec<String> {
     }
 }
 
+/// The end of the longest beginning of a line that has room; a line may be a name of any length, which is gone through once.
+fn farthest(line: &str, room: usize) -> usize {
+    let (mut taken, mut end, mut in_colour) = (0, 0, false);
+    for (at, letter) in line.char_indices() {
+        match (in_colour, letter) {
+            (false, '\u{1b}') => in_colour = true,
+            (true, 'm') => in_colour = false,
+            (true, _) => {}
+            (false, _) => taken += UnicodeWidthChar::width(letter).unwrap_or(0),
+        }
+        if taken > room {
+            break;
+        }
+        if !in_colour {
+            end = at + letter.len_utf8();
+        }
+    }
+    end
+}
+
 /// Where a line that is too wide is broken: between words behind `from`; inside a word only where it is as wide as
 /// the line, behind a comma or a slash if it has one.
 fn place_to_break(line: &str, from: usize, room: usize) -> usize {
-    let fits = |at: &usize| *at > from && shown_width(&line[..*at]) <= room;
-    let blanks = || line.char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
+    let farthest = farthest(line, room);
+    let fits = |at: &usize| *at > from && *at <= farthest;
+    let reach = if line[farthest..].starts_with(' ') { farthest + 1 } else { farthest };
+    let blanks = || line[..reach].char_indices().filter(|(_, letter)| *letter == ' ').map(|(at, _)| at).rev();
     // A number stays with the word before it, as in `shape 0.026`, and with its unit; what is pasted stays whole.
     let before_word = |at: &usize| {
         let (before, after) = (&line[..*at], &line[at + 1..]);
@@ -73,7 +97,7 @@ fn place_to_break(line: &str, from: usize, room: usize) -> usize {
         return at;
     }
     let ends = |wanted: fn(char) -> bool| {
-        let letters = line.char_indices().rev();
+        let letters = line[..farthest].char_indices().rev();
         letters.filter(|(_, letter)| wanted(*letter)).map(|(at, letter)| at + letter.len_utf8()).find(fits)
     };
     let first_letter = line[from..].chars().next().map_or(line.len(), |letter| from + letter.len_utf8());

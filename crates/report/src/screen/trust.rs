@@ -98,7 +98,8 @@ pub(super) fn waited(report: &Report) -> Option<String> {
 pub(super) fn typical_wait(report: &Report) -> Option<String> {
     /// So many times what it is without the wait.
     const GOOD_PART: f64 = 1.5;
-    let (what, [with, without]) = medians(report)?;
+    let own = medians(report).map(|(what, medians)| (what.to_owned(), medians));
+    let (what, [with, without]) = own.or_else(|| medians_of_sync(report))?;
     (with > GOOD_PART * without).then(|| {
         format!("In good part that is a wait for a processor: without it the {what} is {}.", time(without))
     })
@@ -166,6 +167,14 @@ fn medians(report: &Report) -> Option<(&'static str, [f64; 2])> {
     // The causes are about one operation, and the median may be that of a step.
     let what = if main.subject.gate { "median step" } else { "median" };
     Some((what, [main.summary.as_ref()?.median, main.corrected.as_ref()?.median]))
+}
+
+/// The same of what makes writes safe, where the answer is the time until they are.
+fn medians_of_sync(report: &Report) -> Option<(String, [f64; 2])> {
+    let syncs = |one: &&Slowness| matches!(one.operation.as_str(), "fsync" | "fdatasync" | "sync");
+    let excess = |a: &&Slowness, b: &&Slowness| a.excess_s.total_cmp(&b.excess_s);
+    let one = report.causes.iter().filter(|_| answer::is_of_safe(report)).filter(syncs).max_by(excess)?;
+    Some((format!("median {}", one.operation), [one.raw.median, one.corrected.as_ref()?.median]))
 }
 
 /// The median without the wait; none where that is the same to the digits of a screen.

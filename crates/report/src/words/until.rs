@@ -12,7 +12,9 @@ pub(crate) fn ended_by(until: &UntilFacts) -> String {
         }
         (EndedBy::Samples, false) => format!("; too many samples to go on until {condition}"),
         (EndedBy::Program, _) if until.is_of_time() => String::new(),
-        (EndedBy::Program | EndedBy::Condition, false) => format!("; its program ended before {condition} was seen"),
+        (EndedBy::Program | EndedBy::Condition, false) => {
+            format!("; its program ended before {condition} was seen")
+        }
         (EndedBy::Program, true) => format!("; {condition} holds"),
         (_, true) => format!("; ended by {condition}"),
     }

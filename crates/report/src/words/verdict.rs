@@ -257,16 +257,23 @@ fn beside_the_median(value: f64, found: &Assessment) -> String {
 pub fn advice(found: &Assessment, what: &str) -> Vec<String> {
     /// Fewer make no ten blocks of several values each.
     const FEWEST_FOR_BLOCKS: usize = 50;
+    let few = found.n < FEWEST_FOR_VERDICT;
     let can_be_followed =
         |advice: &&Advice| !matches!(advice, Advice::SpaceRuns { .. }) || found.n >= FEWEST_FOR_BLOCKS;
-    found.verdict.advice.iter().filter(can_be_followed).map(|advice| one_advice(advice, what)).collect()
+    found.verdict.advice.iter().filter(can_be_followed).map(|advice| one_advice(advice, what, few)).collect()
 }
 
 /// What one of several values together is called.
 const BLOCK: &str = "block";
 
-fn one_advice(advice: &Advice, what: &str) -> String {
+/// What the slowest of several ranks is called.
+const STEP: &str = "step";
+
+fn one_advice(advice: &Advice, what: &str, few: bool) -> String {
     match advice {
+        Advice::SpaceRuns { .. } if what == BLOCK && few => {
+            "Neighbouring blocks still depend on each other, and longer ones would be too few: measure for longer.".into()
+        }
         Advice::SpaceRuns { .. } if what == BLOCK => {
             "Neighbouring blocks still depend on each other: try longer ones, with a larger `--block`.".into()
         }
@@ -309,6 +316,10 @@ fn one_advice(advice: &Advice, what: &str) -> String {
             "If each value is the slowest of several parallel parts, measure with other numbers of parts, too: one \
              number alone does not test that."
                 .into()
+        }
+        // Of maxima there is no tail of single values, and of few values none beyond a threshold.
+        Advice::DoNotExtrapolate if few || what == BLOCK || what == STEP => {
+            format!("Do not predict rarer {what}s with this fit.")
         }
         Advice::DoNotExtrapolate => {
             format!(
@@ -353,7 +364,7 @@ mod tests {
     #[test]
     fn advice_on_neighbours_names_an_option_that_there_is() {
         for error_factor in [None, Some(20.5)] {
-            let text = one_advice(&Advice::SpaceRuns { error_factor }, "value");
+            let text = one_advice(&Advice::SpaceRuns { error_factor }, "value", false);
             assert!(text.contains("`lastrank fit --block N`"), "{text}");
             assert!(!text.contains("further apart") && !text.contains("multiply"), "{text}");
         }

@@ -146,7 +146,7 @@ impl Follower {
                     return self.missed(
                         living,
                         event,
-                        "attributes of descriptors that were open before the trace began",
+                        "attributes of descriptors whose opening was not seen",
                     );
                 }
             },

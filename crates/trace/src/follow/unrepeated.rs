@@ -46,7 +46,7 @@ impl Follower {
             || matches!(event.asked, Asked::Copy { to, .. } if to == descriptor);
         let (what, changes) = match descriptor {
             0..=2 => ("transfers on standard input, output and errors", false),
-            _ => ("transfers on descriptors that were open before the trace began", writes),
+            _ => ("transfers on descriptors whose opening was not seen", writes),
         };
         let (flags, bytes) = (self.trace.unrepeated(what, changes), u64::try_from(event.result).unwrap_or(0));
         self.push(Call { flags, bytes, offset: 1, ..call(Op::Unrepeated, living, event) });

@@ -239,7 +239,8 @@ fn in_one_line([quiet, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Com
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
     };
-    format!("{answer}. {sign}\n")
+    let alone = found.advice.iter().any(|advice| matches!(advice, ComparisonAdvice::Interleave));
+    format!("{answer}{}. {sign}\n", if alone { "; one run a side" } else { "" })
 }
 
 /// What a comparison came to.

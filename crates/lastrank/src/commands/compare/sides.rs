@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context, bail};
+use report::words::comparison::Outcome;
 use report::{RunsAnswer, words};
 use serde_json::json;
 use tail::congestion::{SCHEMA, several};
@@ -101,10 +102,13 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         soundness::add_unsound(&mut object, &unsound);
         output::json(&object)?;
     } else if args.one_line {
-        let answer = words::comparison::of_runs(&found).1;
-        let answer = words::unsound::headline(&unsound).unwrap_or_else(|| format!("{answer}."));
-        let sign = if warnings.is_empty() { "" } else { " ⚠" };
-        output::print_whole(&format!("{answer}{sign}\n"))?;
+        let (outcome, answer) = words::comparison::of_runs(&found);
+        let sign = if outcome == Outcome::Good && warnings.is_empty() { "✔" } else { "⚠" };
+        let line = match words::unsound::headline(&unsound) {
+            Some(wrong) => format!("{wrong} ✖"),
+            None => format!("{answer}. {sign}"),
+        };
+        output::print_whole(&format!("{line}\n"))?;
     } else {
         let what = quiet.subject.as_ref().map_or(String::new(), |subject| subject.describe());
         let answer = RunsAnswer {

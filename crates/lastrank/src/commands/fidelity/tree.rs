@@ -65,10 +65,24 @@ fn now(path: &Path) -> String {
     }
 }
 
+/// What the answer begins with: that the files are others; nothing where they are not.
+pub fn in_short(found: &Tree) -> String {
+    let differ = found.differences.len();
+    let all = found.same + differ;
+    if differ == 0 {
+        String::new()
+    } else {
+        format!("The replay leaves other files: {differ} of {all} names differ. ")
+    }
+}
+
 /// The comparison in a sentence, and the first differences.
 pub fn words(found: &Tree) -> String {
     if found.differences.is_empty() {
-        return format!("The files are those that the application left ({} names).\n", found.same);
+        return format!(
+            "The files have the names, types, sizes and links of those that the application left ({} names); content is not compared.\n",
+            found.same
+        );
     }
     let mut out =
         format!("{} of {} names differ:\n", found.differences.len(), found.same + found.differences.len());

@@ -19,7 +19,7 @@ const MOST_RANKS: u32 = 64;
 /// a program that runs for a time.
 pub fn expected_samples(planned: &Planned) -> u64 {
     let tally = count(&planned.plan, 0, DEFAULT_BUDGET / 10);
-    if tally.at_least { 0 } else { tally.total + tally.barriers }
+    if tally.at_least { 0 } else { tally.total.saturating_add(tally.barriers) }
 }
 
 /// Print operations, bytes, files and space of every rank, and whether it would begin at all.
