@@ -301,3 +301,36 @@ fn the_page_of_a_run_with_wrong_data_shows_no_rates_and_times_unless_opened() {
     run.facts.judgements = Some(samples::Judgements::default());
     assert!(!tiles_of(&report_of(&run).html()).is_empty());
 }
+
+/// Letters of two lines of a caption at the whole width of a page, and at half of it.
+const TWO_LINES: (usize, usize) = (240, 120);
+
+#[test]
+fn a_caption_takes_two_lines() {
+    let mut changed = samples::example::parallel_write(16, 400, 1);
+    for sample in changed.samples.iter_mut().filter(|sample| sample.start_ns > 200 * 30_000_000) {
+        sample.duration_ps += 3_000_000_000;
+    }
+    let runs = [
+        samples::example::parallel_write(16, 400, 1),
+        samples::example::parallel_write(4, 2_500, 2),
+        samples::example::parallel_write(2, 30, 1),
+        changed,
+        many_operations(24, true),
+        many_operations(3, false),
+    ];
+    let mut longest = Vec::new();
+    for run in &runs {
+        for figure in report_of(run).figures() {
+            let most = if figure.wide { TWO_LINES.0 } else { TWO_LINES.1 };
+            let letters = figure.caption.chars().count();
+            if letters > most {
+                longest.push(format!("{} {letters}: {}", figure.id, figure.caption));
+            }
+            assert!(!figure.caption.is_empty(), "{}", figure.id);
+        }
+    }
+    longest.sort();
+    longest.dedup();
+    assert!(longest.is_empty(), "{}", longest.join("\n"));
+}

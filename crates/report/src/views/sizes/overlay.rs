@@ -43,8 +43,7 @@ fn overlay(run: &Run, places: &[Place], family: &SizeFamily) -> Figure {
         title,
         curves,
         unit,
-        look_for: "Lines side by side: the size moves all of the distribution; lines that meet at the right end: the \
-                   same interruptions hit every size.",
+        look_for: "Apart: size matters; together at the right: the same pauses.",
     };
     survival_figure(run, overlay)
 }
