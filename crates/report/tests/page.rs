@@ -302,6 +302,13 @@ fn the_page_of_a_run_with_wrong_data_shows_no_rates_and_times_unless_opened() {
     assert!(!tiles_of(&report_of(&run).html()).is_empty());
 }
 
+#[test]
+fn the_page_of_a_gate_is_smaller_than_its_bound() {
+    let page = report_of(&samples::example::parallel_write(16, 4_000, 1)).html();
+    let (figures, bytes) = (page.matches("<figure").count(), own_part(&page).len());
+    assert!(figures < 20 && bytes < 300_000, "{figures} figures, {bytes} bytes");
+}
+
 /// Letters of two lines of a caption at the whole width of a page, and at half of it.
 const TWO_LINES: (usize, usize) = (240, 120);
 

@@ -81,7 +81,7 @@ impl Points {
     fn draw(&self, envelope: (&[f64], &[f64], &[f64]), unit: Unit, hover: &str) -> (Vec<Value>, usize) {
         let (x, lower, upper) = envelope;
         let x = unit.scale_all(x);
-        let name = "95% of samples of the distribution";
+        let name = "95% of samples";
         let mut traces: Vec<_> =
             draw::band(name, &x, unit.scale_all(lower), unit.scale_all(upper), draw::BAND).into();
         let ends: Vec<f64> = [x.first(), x.last()].into_iter().flatten().copied().collect();
@@ -239,7 +239,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let mut traces = Vec::new();
     if !x.is_empty() {
         let (lower, upper) = (unit.scale_all(&lower), unit.scale_all(&upper));
-        traces.extend(draw::band("95% band of the distribution", &x, lower, upper, draw::BAND));
+        traces.extend(draw::band("95% band", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
     let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
@@ -252,7 +252,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let (x, y, periods) = pick(true);
     let count = x.len();
     if count > 0 {
-        let mut outside = draw::alarms("outside the band", x, y, &hover);
+        let mut outside = draw::alarms("outside", x, y, &hover);
         outside["customdata"] = json!(periods);
         outside["marker"]["size"] = json!(7);
         traces.push(outside);

@@ -10,13 +10,16 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
+  // Letters on paper are as small as the text around the figure, so that they leave its frame to the data.
+  const letters = (size) => (root.classList.contains("printing") ? size - 3 : size);
+
   const axis = (from) => ({
     ...from,
     gridcolor: colour("--grid"),
     linecolor: colour("--line"),
     tickcolor: colour("--line"),
-    title: { ...from.title, font: { color: colour("--soft"), size: 13 } },
-    tickfont: { color: colour("--soft"), size: 12 },
+    title: { ...from.title, font: { color: colour("--soft"), size: letters(13) } },
+    tickfont: { color: colour("--soft"), size: letters(12) },
   });
 
   // The title of an upright axis in lines that are no longer than the axis.
@@ -41,11 +44,11 @@
   const layout = (from, data, narrow, width, height) => ({
     ...from,
     title: undefined,
-    font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: 13 },
+    font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: letters(13) },
     margin: { ...from.margin, l: narrow ? 48 : from.margin.l, r: narrow ? 8 : from.margin.r, t: from.showlegend === false ? 14 : 38 },
-    legend: { ...from.legend, font: { color: colour("--soft"), size: 12 }, bgcolor: "rgba(0,0,0,0)" },
-    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } },
-    annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: 12 } })),
+    legend: { ...from.legend, font: { color: colour("--soft"), size: letters(12) }, bgcolor: "rgba(0,0,0,0)" },
+    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: letters(13) } },
+    annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: letters(12) } })),
     xaxis: axis(along(from, data, width)),
     yaxis: axis(upright(from.yaxis ?? {}, height)),
   });
@@ -61,7 +64,7 @@
     const rows = Math.ceil(count / across);
     const [above, below] = [76, 46];
     const height = rows * ROW + above + below;
-    const small = (given, shows) => ({ ...axis(given), title: undefined, showticklabels: shows, automargin: false, tickfont: { color: colour("--soft"), size: 10 } });
+    const small = (given, shows) => ({ ...axis(given), title: undefined, showticklabels: shows, automargin: false, tickfont: { color: colour("--soft"), size: letters(10) } });
     const grid = { ...from.grid, rows, columns: across, xgap: 0.1, ygap: 0.36 };
     const made = { ...layout(from, data, false, width, height), grid, height, margin: { l: 72, r: 8, t: above, b: below } };
     // Decades between numbers that do not touch each other.
@@ -72,7 +75,7 @@
       made[`xaxis${number}`] = { ...small(from[`xaxis${number}`], at + across >= count), dtick: steps[0], tickangle: 0 };
       made[`yaxis${number}`] = { ...small(from[`yaxis${number}`], at % across === 0), dtick: steps[1] };
     }
-    const title = (more, text) => ({ text, showarrow: false, xref: "paper", yref: "paper", font: { color: colour("--soft"), size: 13 }, ...more });
+    const title = (more, text) => ({ text, showarrow: false, xref: "paper", yref: "paper", font: { color: colour("--soft"), size: letters(13) }, ...more });
     // Name and median in two lines; where they do not fit the name alone, or its beginning and its end.
     const room = Math.floor((0.9 * (width - 80)) / across / 6);
     const wrapped = (text) => upright({ title: { text } }, 7.5 * (room + 1) + 70).title.text.split("<br>");
@@ -81,7 +84,7 @@
       const [fits] = lines.filter((some) => some.length <= 2);
       return (fits ?? [`${lines[1][0]} …`, lines[1].at(-1)]).join("<br>");
     };
-    made.annotations = made.annotations.map((note) => ({ ...note, text: name(note.text), align: "left", font: { ...note.font, size: 11 } })).concat([
+    made.annotations = made.annotations.map((note) => ({ ...note, text: name(note.text), align: "left", font: { ...note.font, size: letters(11) } })).concat([
       title({ x: 0.5, y: 0, yshift: -26, xanchor: "center", yanchor: "top" }, from.xaxis.title.text),
       title({ x: 0, y: 0.5, xshift: -70, xanchor: "left", yanchor: "middle", textangle: -90 }, from.yaxis.title.text),
     ]);
@@ -108,7 +111,7 @@
     const own = isOfPanels(figure) ? panels(figure.plot.layout, figure.plot.data, frame.clientWidth) : null;
     if (own) frame.style.height = `${own.height}px`;
     const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
-    const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, !paper && innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
+    const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, paper || innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
     Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
     // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
     for (const svg of frame.querySelectorAll(".main-svg")) {
