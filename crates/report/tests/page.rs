@@ -65,7 +65,7 @@ fn every_tag_that_opens_closes() {
     // Cells and rows end where the next begins, as HTML has it: each row has as many cells as its table has columns.
     assert!(["</tr>", "</td>", "</th>"].iter().all(|end| !own.contains(end)));
     let tables: Vec<&str> =
-        own.split("<table>").skip(1).map(|part| part.split("</table>").next().unwrap()).collect();
+        own.split("<table").skip(1).map(|part| part.split("</table>").next().unwrap()).collect();
     for table in &tables {
         let mut rows = table.split("<tr").skip(1);
         let columns = rows.next().unwrap().matches("<th ").count();
@@ -306,7 +306,7 @@ fn the_page_of_a_run_with_wrong_data_shows_no_rates_and_times_unless_opened() {
 fn the_page_of_a_gate_is_smaller_than_its_bound() {
     let page = report_of(&samples::example::parallel_write(16, 4_000, 1)).html();
     let (figures, bytes) = (page.matches("<figure").count(), own_part(&page).len());
-    assert!(figures < 20 && bytes < 300_000, "{figures} figures, {bytes} bytes");
+    assert!(figures < 24 && bytes < 300_000, "{figures} figures, {bytes} bytes");
 }
 
 /// Letters of two lines of a caption at the whole width of a page, and at half of it.

@@ -34,11 +34,26 @@
     return { ...from, title: { ...from.title, text: lines.join("<br>") } };
   };
 
-  // The title of the lower axis in lines that fit beside the names of rows, of which a narrow frame has little left.
-  const along = (from, data, width) => {
-    const names = data.flatMap((trace) => (from.yaxis?.type === "category" || trace.orientation === "h" ? trace.y : []));
-    const longest = Math.max(0, ...names.map((name) => String(name ?? "").length));
-    return upright(from.xaxis ?? {}, width - 6.5 * longest);
+  // Names of rows; in a narrow frame their beginnings and ends, so that the data have the larger part of it.
+  const NAME = 20;
+  const names = (from, data) =>
+    from.yaxis?.type === "category" ? [...new Set(data.flatMap((trace) => trace.y).filter((name) => typeof name === "string"))] : [];
+  const shortened = (name, narrow) => (narrow && name.length > NAME ? `${name.slice(0, 9)}…${name.slice(-(NAME - 10))}` : name);
+  const rows = (from, data, narrow) => {
+    const all = narrow ? names(from, data) : [];
+    const short = { tickmode: "array", tickvals: all, ticktext: all.map((name) => shortened(name, narrow)) };
+    return all.length > 0 ? { ...from.yaxis, ...short } : (from.yaxis ?? {});
+  };
+
+  // The lower axis beside these names: its title in lines that fit, and of its numbers those that do not touch.
+  const along = (from, data, narrow, width) => {
+    const longest = Math.max(0, ...names(from, data).map((name) => shortened(name, narrow).length));
+    const room = width - 60 - 6.5 * longest;
+    const given = from.xaxis ?? {};
+    const step = Math.ceil(((given.tickvals ?? []).length * 46) / Math.max(46, room));
+    const apart = (list) => list.filter((_, at) => at % step === 0);
+    const fewer = narrow && step > 1 ? { tickvals: apart(given.tickvals), ticktext: apart(given.ticktext), tickangle: 0 } : {};
+    return upright({ ...given, ...fewer }, room + 60);
   };
 
   const layout = (from, data, narrow, width, height) => ({
@@ -49,8 +64,8 @@
     legend: { ...from.legend, font: { color: colour("--soft"), size: letters(12) }, bgcolor: "rgba(0,0,0,0)" },
     hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: letters(13) } },
     annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: letters(12) } })),
-    xaxis: axis(along(from, data, width)),
-    yaxis: axis(upright(from.yaxis ?? {}, height)),
+    xaxis: axis(along(from, data, width < 420, width)),
+    yaxis: axis(upright(rows(from, data, width < 420), height)),
   });
 
   // Panels of the same axes in as many columns as there is room for: numbers at the outer axes alone, whose titles stand once.

@@ -2,10 +2,10 @@
 
 use samples::Run;
 
-use super::axis::size_text;
+use super::axis::{count_text, size_text};
 use crate::figures::curve::{Curve, above};
 use crate::figures::{Figure, slug};
-use crate::unit::{Unit, significant};
+use crate::unit::Unit;
 use crate::views::distributions::{Overlay, survival_figure};
 use crate::views::family::{Axis, SizeFamily};
 use crate::views::place::Place;
@@ -26,7 +26,7 @@ pub(super) fn overlays(
 fn overlay(run: &Run, places: &[Place], family: &SizeFamily) -> Figure {
     let unit = Unit::of_duration(places[family.members[family.members.len() / 2].1].median());
     let label = |size: f64| match &family.axis {
-        Axis::Count(name) => format!("{name} {}", significant(size, 4)),
+        Axis::Count(name) => format!("{name} {}", count_text(size)),
         _ => size_text(size),
     };
     let curves: Vec<Curve> = family
