@@ -48,12 +48,12 @@
   // The lower axis beside these names: its title in lines that fit, and of its numbers those that do not touch.
   const along = (from, data, narrow, width) => {
     const longest = Math.max(0, ...names(from, data).map((name) => shortened(name, narrow).length));
-    const room = width - 60 - 6.5 * longest;
+    const room = width - 30 - 6.5 * longest;
     const given = from.xaxis ?? {};
-    const step = Math.ceil(((given.tickvals ?? []).length * 46) / Math.max(46, room));
+    const step = Math.ceil(((given.tickvals ?? []).length * 40) / Math.max(40, room));
     const apart = (list) => list.filter((_, at) => at % step === 0);
     const fewer = narrow && step > 1 ? { tickvals: apart(given.tickvals), ticktext: apart(given.ticktext), tickangle: 0 } : {};
-    return upright({ ...given, ...fewer }, room + 60);
+    return upright({ ...given, ...fewer }, room + 30);
   };
 
   const layout = (from, data, narrow, width, height) => ({
@@ -125,7 +125,11 @@
     const paper = root.classList.contains("printing");
     const own = isOfPanels(figure) ? panels(figure.plot.layout, figure.plot.data, frame.clientWidth) : null;
     if (own) frame.style.height = `${own.height}px`;
-    const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
+    // A legend that takes a line for each of its names would leave no room for rows.
+    const legend = figure.plot.data.filter((trace) => trace.name && trace.showlegend !== false).length;
+    const high = figure.plot.layout.height;
+    if (!own && high) frame.style.height = `${high + (frame.clientWidth < 420 ? 19 * legend : 0)}px`;
+    const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : high ? { height: frame.clientHeight } : {};
     const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, paper || innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
     Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
     // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
