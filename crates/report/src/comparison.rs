@@ -225,8 +225,7 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
     Figure {
         id: "pair-quantiles".into(),
         caption: format!(
-            "On the orange line: one factor slows everything. Parallel to the dotted line (green): a constant is added. \
-             Only the right end above it: the tail alone is slower. The largest distance from the factor's line is {}.",
+            "On orange: one factor. Parallel to dotted: a constant. Only the right end above: the tail. At most {} off orange.",
             crate::percent(worst)
         ),
         alternative: format!("Quantile-quantile plot of the two samples with the line of factor {k:.4}."),
@@ -258,8 +257,7 @@ fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, un
     Figure {
         id: "pair-survival".into(),
         caption: format!(
-            "Side by side at the same distance: a factor. Parting at the right end: the tail is another. New over baseline is \
-             {} at the median and {} for one in ten; k is {:.4}.",
+            "Evenly apart: a factor; parting at the right: another tail. New/baseline: median {}, one in ten {}; k {:.4}.",
             significant(ratio(0.5), 4),
             significant(ratio(0.9), 4),
             found.headline().value

@@ -8,7 +8,7 @@ use crate::unit::{duration, rounded, significant};
 
 /// What the page of an application and its replays is made of.
 pub struct ReplayPage {
-    /// The sentences that come first.
+    /// What comes first, a line each: the answer, then what it rests on.
     pub answer: String,
     /// The files that were compared.
     pub place: Vec<String>,
@@ -109,6 +109,32 @@ impl ReplayPage {
             wide: true,
             plot: draw::figure(title, traces, draw::axis("time, s"), draw::axis(unit)),
             numbers: Numbers::new("replay-over-time", Curves { curves }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_of_the_answer_do_not_run_into_each_other() {
+        let page = ReplayPage {
+            answer: "The replay does the same.\nrepeated exactly: 3 calls\nnot repeated: 2 × `readlink`"
+                .into(),
+            place: vec!["application: app.parquet".into()],
+            tiles: Vec::new(),
+            operations: Table::new("Operations", &["<operation", "calls"]),
+            bin_s: 0.1,
+            sides: Vec::new(),
+        };
+        let html = page.html();
+        for line in [
+            "<p>The replay does the same.</p>",
+            "<p class=\"more\">repeated exactly: 3 calls</p>",
+            "<p class=\"more\">not repeated: 2 × <code>readlink</code></p>",
+        ] {
+            assert!(html.contains(line), "{line}");
         }
     }
 }

@@ -65,7 +65,7 @@ fn every_tag_that_opens_closes() {
     // Cells and rows end where the next begins, as HTML has it: each row has as many cells as its table has columns.
     assert!(["</tr>", "</td>", "</th>"].iter().all(|end| !own.contains(end)));
     let tables: Vec<&str> =
-        own.split("<table>").skip(1).map(|part| part.split("</table>").next().unwrap()).collect();
+        own.split("<table").skip(1).map(|part| part.split("</table>").next().unwrap()).collect();
     for table in &tables {
         let mut rows = table.split("<tr").skip(1);
         let columns = rows.next().unwrap().matches("<th ").count();
@@ -300,4 +300,44 @@ fn the_page_of_a_run_with_wrong_data_shows_no_rates_and_times_unless_opened() {
     assert_eq!((figures, html.matches("<section id=").count()), (folded, 0));
     run.facts.judgements = Some(samples::Judgements::default());
     assert!(!tiles_of(&report_of(&run).html()).is_empty());
+}
+
+#[test]
+fn the_page_of_a_gate_is_smaller_than_its_bound() {
+    let page = report_of(&samples::example::parallel_write(16, 4_000, 1)).html();
+    let (figures, bytes) = (page.matches("<figure").count(), own_part(&page).len());
+    assert!(figures < 24 && bytes < 300_000, "{figures} figures, {bytes} bytes");
+}
+
+/// Letters of two lines of a caption at the whole width of a page, and at half of it.
+const TWO_LINES: (usize, usize) = (240, 120);
+
+#[test]
+fn a_caption_takes_two_lines() {
+    let mut changed = samples::example::parallel_write(16, 400, 1);
+    for sample in changed.samples.iter_mut().filter(|sample| sample.start_ns > 200 * 30_000_000) {
+        sample.duration_ps += 3_000_000_000;
+    }
+    let runs = [
+        samples::example::parallel_write(16, 400, 1),
+        samples::example::parallel_write(4, 2_500, 2),
+        samples::example::parallel_write(2, 30, 1),
+        changed,
+        many_operations(24, true),
+        many_operations(3, false),
+    ];
+    let mut longest = Vec::new();
+    for run in &runs {
+        for figure in report_of(run).figures() {
+            let most = if figure.wide { TWO_LINES.0 } else { TWO_LINES.1 };
+            let letters = figure.caption.chars().count();
+            if letters > most {
+                longest.push(format!("{} {letters}: {}", figure.id, figure.caption));
+            }
+            assert!(!figure.caption.is_empty(), "{}", figure.id);
+        }
+    }
+    longest.sort();
+    longest.dedup();
+    assert!(longest.is_empty(), "{}", longest.join("\n"));
 }

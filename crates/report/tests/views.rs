@@ -316,3 +316,16 @@ fn a_share_that_takes_longer_is_drawn_as_steps() {
     let lines = overlay.plot["data"].as_array().unwrap();
     assert!(lines.len() > 1 && lines.iter().all(|line| line["line"]["shape"] == "hv"), "{lines:?}");
 }
+
+#[test]
+fn a_number_after_a_preposition_is_told_as_a_number() {
+    let mut made = Maker::new();
+    for workers in [1u64, 2, 4] {
+        made = made
+            .place(&format!("read by {workers}"), "stream", (1, 1 << 24), |n| 1_000_000 * workers + n % 7);
+    }
+    let report = made.in_one_line().report();
+    let chapter = report.chapters.iter().find(|chapter| chapter.id == "by-number").expect("a chapter");
+    assert_eq!(chapter.title, "By number");
+    assert!(chapter.brief.starts_with("Medians by number: read / stream from "), "{}", chapter.brief);
+}

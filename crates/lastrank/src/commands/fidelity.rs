@@ -251,7 +251,7 @@ fn page(args: &FidelityArgs, (answer, table): (&str, Table), sides: (&Side, &[Si
     ];
     let names = args.replays.iter().map(|path| format!("replay: {}", path.display()));
     ReplayPage {
-        answer: answer.trim_end().replace('\n', " "),
+        answer: answer.trim_end().to_owned(),
         place: std::iter::once(format!("application: {}", args.application.display())).chain(names).collect(),
         tiles: tiles.into_iter().flatten().collect(),
         operations: table,

@@ -70,11 +70,7 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
     let title = "How likely is each factor".to_string();
     Figure {
         id: "factor-curve".into(),
-        caption: format!(
-            "The narrower the hill, the better k is known. Best is {:.4}, the interval from {lower:.4} to {upper:.4} \
-             (blue); {verdict}.",
-            k.value
-        ),
+        caption: format!("k is {:.4}, from {lower:.4} to {upper:.4} (blue); {verdict}.", k.value),
         alternative: format!("Profile likelihood of k with its top at {:.4}; {verdict}.", k.value),
         wide: false,
         plot: draw::figure(
@@ -146,15 +142,13 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
     );
     plot["layout"]["barmode"] = json!("overlay");
     let words = if by_law.factor.p < 0.05 {
-        "the lines do not describe both samples (see the test of one factor): the shape has changed, not only the scale"
+        "the shape has changed, not only the scale"
     } else {
         "one distribution, stretched by k, describes both"
     };
     Figure {
         id: "pair-density".into(),
-        caption: format!(
-            "Bars that do not follow their line: k alone does not explain the difference. Here {words}."
-        ),
+        caption: format!("Bars off their line: k alone does not explain it. Here {words}."),
         alternative: format!("Histograms of both samples with one distribution stretched by k; {words}."),
         wide: false,
         plot,

@@ -57,10 +57,9 @@ fn figure(prefix: &str, tail: &Tail) -> Option<Figure> {
     Some(Figure {
         id: format!("{prefix}autocorrelation"),
         caption: format!(
-            "Rank correlation of values so many places apart. Slow decay to the right: slow times come in clusters. \
-             {outside} of {} bars leave the band; one in twenty does so by chance. For a mean, the {n} values are \
-             worth {:.0} independent ones.",
+            "{outside} of {} bars leave the band, chance gives {}. Slow decay: clusters. For a mean, {n} values count as {:.0}.",
             numbers.lag.len(),
+            numbers.lag.len().div_ceil(20),
             found.effective_size
         ),
         alternative: format!(

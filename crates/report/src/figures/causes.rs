@@ -84,8 +84,8 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
     Some(Figure {
         id: "causes".into(),
         caption: format!(
-            "Of {of}: red is the wait for a CPU, which a quieter machine would not show; blue is the wait for a \
-             device or another process; grey was not seen, and is not guessed. {found}"
+            "Of {of}. Red: wait for a CPU (the machine); blue: for a device or another process; grey: not seen, not guessed. \
+             {found}"
         ),
         alternative: format!("Stacked bars of the causes of slow operations in {count} rows. {found}"),
         wide: true,

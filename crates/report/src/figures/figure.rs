@@ -134,3 +134,15 @@ pub(crate) fn slug(name: &str) -> String {
     }
     out.trim_end_matches('-').into()
 }
+
+/// Parts of a caption in one sentence, as many as have room for so many letters and the first always: the tables have all.
+pub(crate) fn in_short(parts: &[String], room: usize) -> String {
+    let mut said = String::new();
+    for (at, part) in parts.iter().enumerate() {
+        if at > 0 && said.chars().count() + part.chars().count() + 2 > room {
+            return format!("{said}; {} more below", parts.len() - at);
+        }
+        said = if at == 0 { part.clone() } else { format!("{said}; {part}") };
+    }
+    said
+}

@@ -118,20 +118,14 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
         format!("Rank {rank} was last most often: {count} times ({} of the steps).", percent(share))
     });
     let test = match (numbers.p_value, numbers.often.is_empty()) {
-        (Some(p), false) => format!(
-            " Red ranks differ from the others (of the largest count p {}): look at what serves them first.",
-            signed_probability(p)
-        ),
-        (None, false) => " Red ranks differ from the others: look at what serves them first.".into(),
-        (Some(p), true) => format!(
-            " No rank is shown to be last more often than equal ones are by chance (p {}).",
-            signed_probability(p)
-        ),
-        (None, true) => " There are too few steps to test whether the ranks are alike.".into(),
+        (Some(p), false) => format!(" Red: more than by chance (p {}).", signed_probability(p)),
+        (None, false) => " Red: more than by chance.".into(),
+        (Some(p), true) => format!(" Not more than by chance (p {}).", signed_probability(p)),
+        (None, true) => " Too few steps to test that.".into(),
     };
     Figure {
         id: format!("{prefix}last"),
-        caption: format!("Dashed: ranks that are alike. {most}{test}"),
+        caption: format!("Dashed: all alike. {most}{test}"),
         alternative: format!("Bars: how often each of {} ranks was the last one. {most}", numbers.rank.len()),
         wide: false,
         plot: draw::figure(

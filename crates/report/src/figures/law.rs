@@ -81,7 +81,7 @@ impl Points {
     fn draw(&self, envelope: (&[f64], &[f64], &[f64]), unit: Unit, hover: &str) -> (Vec<Value>, usize) {
         let (x, lower, upper) = envelope;
         let x = unit.scale_all(x);
-        let name = "95% of samples of the distribution";
+        let name = "95% of samples";
         let mut traces: Vec<_> =
             draw::band(name, &x, unit.scale_all(lower), unit.scale_all(upper), draw::BAND).into();
         let ends: Vec<f64> = [x.first(), x.last()].into_iter().flatten().copied().collect();
@@ -126,8 +126,7 @@ fn probability(prefix: &str, tail: &Tail) -> Option<Figure> {
     Some(Figure {
         id: format!("{prefix}probability"),
         caption: format!(
-            "Points on the diagonal: the fitted distribution describes the bulk of the values. The largest gap is {worst:.3}; \
-             {outside} of {} points leave the band.",
+            "On the diagonal: the distribution describes the bulk. Largest gap: {worst:.3}; {outside} of {} points leave the band.",
             numbers.x.len()
         ),
         alternative: format!(
@@ -154,10 +153,9 @@ fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure
     Some(Figure {
         id: format!("{prefix}quantiles"),
         caption: format!(
-            "The band is where the points of 95 of 100 samples of the fitted distribution lie, position by position. {outside} \
-             of {} points are outside{}",
+            "Band: where 95 of 100 samples of the distribution lie. {outside} of {} points are outside{}",
             numbers.x.len(),
-            if outside == 0 { "." } else { " (red); neighbours go together, so judge groups, not counts." }
+            if outside == 0 { "." } else { " (red): judge groups, not counts." }
         ),
         alternative: format!("Measured against fitted quantiles with an envelope; {outside} points outside."),
         wide: false,
@@ -241,7 +239,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let mut traces = Vec::new();
     if !x.is_empty() {
         let (lower, upper) = (unit.scale_all(&lower), unit.scale_all(&upper));
-        traces.extend(draw::band("95% band of the distribution", &x, lower, upper, draw::BAND));
+        traces.extend(draw::band("95% band", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
     let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
@@ -254,7 +252,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     let (x, y, periods) = pick(true);
     let count = x.len();
     if count > 0 {
-        let mut outside = draw::alarms("outside the band", x, y, &hover);
+        let mut outside = draw::alarms("outside", x, y, &hover);
         outside["customdata"] = json!(periods);
         outside["marker"]["size"] = json!(7);
         traces.push(outside);
@@ -269,8 +267,7 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
     Some(Figure {
         id: format!("{prefix}return-levels"),
         caption: format!(
-            "Up to {n} the points test the line; beyond, it extrapolates. Single points next to its band are no alarm; a \
-             run of them at the right end is. {found}"
+            "Beyond {n} the line extrapolates. Alarm: a run of points outside at the right end. {found}"
         ),
         alternative: format!(
             "Return levels of the fitted distribution with a 95% band and {n} values. {found}"
@@ -365,8 +362,7 @@ fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) ->
     let title = "Histogram and fitted density".to_string();
     Some(Figure {
         id: format!("{prefix}density"),
-        caption: "Twenty bins of equal width. Two humps, or a wall on one side, mean that more than one process is at \
-                  work, and one distribution for all of it describes neither."
+        caption: "Twenty bins. Two humps, or a wall on one side: more than one process, which no one distribution describes."
             .into(),
         alternative: format!("Histogram of {} values in 20 bins with the fitted density.", values.len()),
         wide: false,

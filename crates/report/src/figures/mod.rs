@@ -23,7 +23,7 @@ pub use autocorrelation::Autocorrelation;
 pub use causes::{CauseShares, CauseStacks};
 pub use curve::{Curve, Curves};
 pub use figure::{Figure, Numbers};
-pub(crate) use figure::{Input, slug};
+pub(crate) use figure::{Input, in_short, slug};
 pub use last::LastRanks;
 pub use law::{Density, Points, ReturnLevels};
 pub use rates::RateOverTime;

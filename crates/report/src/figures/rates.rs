@@ -91,8 +91,7 @@ pub(crate) fn figure(row: &ResultRow) -> Option<Figure> {
     Some(Figure {
         id: "rate".into(),
         caption: format!(
-            "Bins of {}; each operation is shared out over those in which it was under way. {}. A bin at 0 with a depth \
-             above 0 is a stall.{}",
+            "Bins of {}, each operation shared out over those it spans. {}. At 0 with a depth above 0: a stall.{}",
             time(numbers.bin_seconds),
             steadiness(row.steady.as_ref()),
             if row.series_counts_pauses() { PAUSES_COUNTED } else { "" }

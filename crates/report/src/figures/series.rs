@@ -113,29 +113,29 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
         1 => "One value is an outlier (red)",
         n => &format!("{n} values are outliers (red)"),
     };
+    let outliers = match numbers.outliers.len() {
+        0 => "No outlier",
+        1 => "One outlier (red)",
+        n => &format!("{n} outliers (red)"),
+    };
     let rule = numbers.threshold.map_or(String::new(), |threshold| {
         format!(
-            ": more than {} above the median{}, further than an exponential tail with the same quartiles reaches in \
-             19 of 20 such series",
+            ", over {} above the median{} (beyond 19 of 20 exponential tails)",
             unit.show(threshold),
             if several { " of its stretch" } else { "" }
         )
     });
     let thinned = if numbers.step.len() < numbers.of {
-        format!(" Of {} values the smallest and largest of each stretch are shown.", numbers.of)
+        format!(" Of {} values the ends of each bin.", numbers.of)
     } else {
         String::new()
     };
     let changes = match numbers.segments.len() {
         0 | 1 => String::new(),
-        n => format!(
-            " The level changes at {} (green: the median of each stretch).",
-            listed_changes(&numbers.segments[1..n])
-        ),
+        n => format!(" Steps at {} (green: medians).", listed_changes(&numbers.segments[1..n])),
     };
     let caption = format!(
-        "Look for drifts, steps and clusters: with any of them the values are not repetitions of one experiment. \
-         {found}{rule}.{changes}{thinned}"
+        "Drifts, steps or clusters: the values are not of one experiment. {outliers}{rule}.{changes}{thinned}"
     );
     let unit_axis = unit.axis(what);
     vec![Figure {

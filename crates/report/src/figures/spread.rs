@@ -73,12 +73,11 @@ fn figure(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     ];
     let title = "S of every rank against T of its step".to_string();
     let thinned =
-        if stride > 1 { format!(" {} of {of} pairs are shown.", numbers.rank.len()) } else { String::new() };
+        if stride > 1 { format!(" Shown: {} of {of} pairs.", numbers.rank.len()) } else { String::new() };
     Figure {
         id: format!("{prefix}spread"),
         caption: format!(
-            "Level while T grows: single ranks are late. Rising with T: the ranks share a cause. In the middle step the \
-             typical rank took {} of T.{thinned}",
+            "Level: single ranks are late; rising: all share a cause. Typical rank: {} of T.{thinned}",
             percent(numbers.typical_share)
         ),
         alternative: format!("Durations S of {ranks} ranks against the step's duration T, {of} pairs."),

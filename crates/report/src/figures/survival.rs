@@ -79,22 +79,16 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     }
     let y = draw::axis_with("share that takes longer", draw::shares());
     let compared = if numbers.laws.len() > 1 {
-        " A normal distribution bends away where the tail is longer than chance around a mean would make it."
+        " The normal line bends away where it is longer than chance."
     } else {
         ""
     };
-    let corrected = if numbers.corrected_seconds.is_empty() {
-        ""
-    } else {
-        " Green is what is left without the wait for a CPU, which is the machine's part and not the storage's."
-    };
+    let corrected =
+        if numbers.corrected_seconds.is_empty() { "" } else { " Green: without the wait for a CPU." };
     let title = "How often it takes longer".to_string();
     vec![Figure {
         id: format!("{prefix}survival"),
-        caption: format!(
-            "Both axes are logarithmic. The right end is the tail: read off how often a value is exceeded.{compared}\
-             {corrected}"
-        ),
+        caption: format!("Right end: the tail.{compared}{corrected}"),
         alternative: format!(
             "Empirical share of {} values above each duration, with the fitted distributions.",
             numbers.of

@@ -106,18 +106,31 @@ fn effects(prefix: &str, subject: &Subject, found: &Targets) -> Figure {
     if ranks.len() <= 32 {
         x["dtick"] = json!(1);
     }
-    let said = words::targets::in_two_parts(found)[0].join(" ");
+    let said = &words::targets::in_two_parts(found)[0];
+    let all = said.join(" ");
     Figure {
         id: format!("{prefix}targets"),
-        caption: format!(
-            "A bar above the dotted line: a rank that is slower than the others in the median step. {said}"
-        ),
-        alternative: format!("Typical duration of each of {} ranks against the others. {said}", ranks.len()),
+        caption: in_two_lines(said),
+        alternative: format!("Typical duration of each of {} ranks against the others. {all}", ranks.len()),
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis("slower than the others (%)")),
         title,
         numbers: Numbers::new("effects", numbers),
     }
+}
+
+/// What is said of the ranks, as far as it has room in a caption of half the width; the table has every rank.
+fn in_two_lines(said: &[String]) -> String {
+    const LETTERS: usize = 120;
+    let fits = |caption: &str, more: &str| caption.chars().count() + more.chars().count() < LETTERS;
+    said.iter().map(String::as_str).chain(["Dotted: all alike."]).fold(String::new(), |caption, more| match (
+        caption.is_empty(),
+        fits(&caption, more),
+    ) {
+        (true, _) => more.to_owned(),
+        (false, true) => format!("{caption} {more}"),
+        (false, false) => caption,
+    })
 }
 
 fn shared(prefix: &str, found: &Targets) -> Figure {
@@ -144,10 +157,9 @@ fn shared(prefix: &str, found: &Targets) -> Figure {
     Figure {
         id: format!("{prefix}shared"),
         caption: format!(
-            "Above 1: the whole step was slow, on all ranks at once (congestion, a pause of the system). {outside} of \
-             {} steps leave the band; one in twenty does so by chance. Steps differ by {} (standard deviation) for \
-             reasons that all ranks share.",
+            "Above 1: slow on all ranks at once. {outside} of {} steps leave the band, chance gives {}. Shared deviation: {}.",
             numbers.of,
+            numbers.of.div_ceil(20),
             percent(numbers.deviation)
         ),
         alternative: format!(

@@ -86,7 +86,7 @@ fn choice(far: &Latency, unit: Unit) -> String {
         Some(at) => {
             let chosen = &far.candidates[at];
             format!(
-                "Chosen: {} (red), with {} values above.",
+                "Chosen: {} (red), {} above.",
                 unit.show(chosen.threshold),
                 samples::units::count(chosen.exceedances as u64)
             )
@@ -118,21 +118,17 @@ fn mean_excess(prefix: &str, far: &Latency, unit: Unit) -> Figure {
     let (first, last) = (numbers.estimate[from], numbers.estimate[numbers.estimate.len() - 1]);
     let error = numbers.half_width.iter().skip(from).flatten().fold(0.0f64, |most, half| most.max(*half));
     let course = if (last - first).abs() <= error {
-        "is level within its errors, as of an exponential tail"
+        "level, as if exponential"
     } else if last > first {
-        "rises, as of a tail heavier than exponential"
+        "rising, as if heavier"
     } else {
-        "falls, as of a tail that ends"
+        "falling, as if it ends"
     };
-    let scope = if numbers.chosen.is_some() { "Beyond the chosen threshold it" } else { "It" };
+    let scope = if numbers.chosen.is_some() { "Beyond the chosen one:" } else { "It is" };
     Figure {
         id: format!("{prefix}mean-excess"),
-        caption: format!(
-            "By how much values above a threshold exceed it on average: a straight line where a Pareto tail \
-             begins. {scope} {course}. {}",
-            choice(far, unit)
-        ),
-        alternative: format!("Mean excess over {} thresholds; it {course}.", numbers.threshold.len()),
+        caption: format!("Straight where a Pareto tail begins. {scope} {course}. {}", choice(far, unit)),
+        alternative: format!("Mean excess over {} thresholds; it is {course}.", numbers.threshold.len()),
         wide: false,
         plot: draw::figure(
             &title,
@@ -155,7 +151,7 @@ fn agreement(numbers: &Thresholds) -> String {
     let agree = known.iter().filter(|agrees| **agrees).count();
     match known.len() {
         0 => String::new(),
-        n => format!(" Of {n} higher thresholds {agree} agree with the chosen one within their errors."),
+        n => format!(" {agree} of {n} higher ones agree."),
     }
 }
 
@@ -169,13 +165,11 @@ fn stability(prefix: &str, far: &Latency, unit: Unit) -> Figure {
     {
         traces.push(draw::guide("chosen", unit.scale_all(&[*first, *last]), vec![rounded(shape); 2]));
     }
-    let value =
-        shape.map_or(String::new(), |shape| format!(" The shape there is {}.", significant(shape, 2)));
+    let value = shape.map_or(String::new(), |shape| format!(" Shape {}.", significant(shape, 2)));
     Figure {
         id: format!("{prefix}shape-stability"),
         caption: format!(
-            "Level from some threshold on: the tail is a Pareto tail from there. Above 0 the tail is heavy, below 0 \
-             it ends.{value}{} {}",
+            "Level: Pareto tail; above 0: heavy.{value}{} {}",
             agreement(&numbers),
             choice(far, unit)
         ),
@@ -199,7 +193,7 @@ fn modified_scale(prefix: &str, far: &Latency, unit: Unit) -> Figure {
     Figure {
         id: format!("{prefix}scale-stability"),
         caption: format!(
-            "Scale less shape times threshold: level, like the shape, from where the Pareto tail begins. {}",
+            "Scale − shape × threshold: level from where the Pareto tail begins. {}",
             choice(far, unit)
         ),
         alternative: format!("Modified scale above {} thresholds.", numbers.threshold.len()),
@@ -271,17 +265,14 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
             let beyond = numbers.of as f64 * 10.0;
             let level = fit.law().upper_quantile(0.1 / fit.exceedances as f64);
             format!(
-                "The line is the Pareto tail of shape {} fitted beyond {}; continued to ten times as many values, \
-                 one in {} would take longer than {}.",
+                "Line: Pareto tail of shape {} beyond {}; one in {} would take over {}.",
                 significant(fit.shape, 2),
                 unit.show(fit.threshold),
                 samples::units::count(beyond as u64),
                 unit.show(level)
             )
         }
-        None => {
-            "No Pareto tail fits (steps of timers or interrupts, for instance): trust the points only.".into()
-        }
+        None => "No Pareto tail fits (steps of timers or interrupts, for instance).".into(),
     };
     let mut x = draw::axis(&unit.axis(what));
     if numbers.seconds.first().is_some_and(|first| *first > 0.0) {
@@ -289,9 +280,7 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
     }
     Figure {
         id: format!("{prefix}far-tail"),
-        caption: format!(
-            "Points that leave the line at the right end are slower than the distribution predicts. {found}"
-        ),
+        caption: format!("{found} Right of it: slower."),
         alternative: format!("Share of {} values above each duration in the tail. {found}", numbers.of),
         wide: false,
         plot: draw::figure(&title, traces, x, draw::axis_with("share that takes longer", draw::shares())),

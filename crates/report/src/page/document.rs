@@ -43,7 +43,7 @@ pub(crate) struct Document<'a> {
     pub kicker: String,
     /// Lines below it: what, where.
     pub place: Vec<String>,
-    /// The answer in a few sentences: throughput, typical and slow.
+    /// The answer in a few sentences: throughput, typical and slow. What stands in further lines says more of the first.
     pub answer: Option<String>,
     pub warnings: &'a [Warning],
     pub verdict: Option<VerdictCard>,
@@ -180,7 +180,9 @@ impl Document<'_> {
             h1 { (self.title) }
             p.where { @for line in &self.place { span { (line) } } }
             @if let Some(answer) = &self.answer {
-                section.answer.card { p { (prose(answer)) } }
+                section.answer.card {
+                    @for (at, line) in answer.lines().enumerate() { p class=[(at > 0).then_some("more")] { (prose(line)) } }
+                }
             }
             @if !self.warnings.is_empty() {
                 section.warnings {

@@ -10,13 +10,16 @@
 
   const colour = (name) => getComputedStyle(root).getPropertyValue(name).trim();
 
+  // Letters on paper are as small as the text around the figure, so that they leave its frame to the data.
+  const letters = (size) => (root.classList.contains("printing") ? size - 3 : size);
+
   const axis = (from) => ({
     ...from,
     gridcolor: colour("--grid"),
     linecolor: colour("--line"),
     tickcolor: colour("--line"),
-    title: { ...from.title, font: { color: colour("--soft"), size: 13 } },
-    tickfont: { color: colour("--soft"), size: 12 },
+    title: { ...from.title, font: { color: colour("--soft"), size: letters(13) } },
+    tickfont: { color: colour("--soft"), size: letters(12) },
   });
 
   // The title of an upright axis in lines that are no longer than the axis.
@@ -31,23 +34,38 @@
     return { ...from, title: { ...from.title, text: lines.join("<br>") } };
   };
 
-  // The title of the lower axis in lines that fit beside the names of rows, of which a narrow frame has little left.
-  const along = (from, data, width) => {
-    const names = data.flatMap((trace) => (from.yaxis?.type === "category" || trace.orientation === "h" ? trace.y : []));
-    const longest = Math.max(0, ...names.map((name) => String(name ?? "").length));
-    return upright(from.xaxis ?? {}, width - 6.5 * longest);
+  // Names of rows; in a narrow frame their beginnings and ends, so that the data have the larger part of it.
+  const NAME = 20;
+  const names = (from, data) =>
+    from.yaxis?.type === "category" ? [...new Set(data.flatMap((trace) => trace.y).filter((name) => typeof name === "string"))] : [];
+  const shortened = (name, narrow) => (narrow && name.length > NAME ? `${name.slice(0, 9)}…${name.slice(-(NAME - 10))}` : name);
+  const rows = (from, data, narrow) => {
+    const all = narrow ? names(from, data) : [];
+    const short = { tickmode: "array", tickvals: all, ticktext: all.map((name) => shortened(name, narrow)) };
+    return all.length > 0 ? { ...from.yaxis, ...short } : (from.yaxis ?? {});
+  };
+
+  // The lower axis beside these names: its title in lines that fit, and of its numbers those that do not touch.
+  const along = (from, data, narrow, width) => {
+    const longest = Math.max(0, ...names(from, data).map((name) => shortened(name, narrow).length));
+    const room = width - 30 - 6.5 * longest;
+    const given = from.xaxis ?? {};
+    const step = Math.ceil(((given.tickvals ?? []).length * 40) / Math.max(40, room));
+    const apart = (list) => list.filter((_, at) => at % step === 0);
+    const fewer = narrow && step > 1 ? { tickvals: apart(given.tickvals), ticktext: apart(given.ticktext), tickangle: 0 } : {};
+    return upright({ ...given, ...fewer }, room + 30);
   };
 
   const layout = (from, data, narrow, width, height) => ({
     ...from,
     title: undefined,
-    font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: 13 },
+    font: { family: getComputedStyle(document.body).fontFamily, color: colour("--ink"), size: letters(13) },
     margin: { ...from.margin, l: narrow ? 48 : from.margin.l, r: narrow ? 8 : from.margin.r, t: from.showlegend === false ? 14 : 38 },
-    legend: { ...from.legend, font: { color: colour("--soft"), size: 12 }, bgcolor: "rgba(0,0,0,0)" },
-    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 13 } },
-    annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: 12 } })),
-    xaxis: axis(along(from, data, width)),
-    yaxis: axis(upright(from.yaxis ?? {}, height)),
+    legend: { ...from.legend, font: { color: colour("--soft"), size: letters(12) }, bgcolor: "rgba(0,0,0,0)" },
+    hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: letters(13) } },
+    annotations: (from.annotations ?? []).map((note) => ({ ...note, font: { color: colour("--soft"), size: letters(12) } })),
+    xaxis: axis(along(from, data, width < 420, width)),
+    yaxis: axis(upright(rows(from, data, width < 420), height)),
   });
 
   // Panels of the same axes in as many columns as there is room for: numbers at the outer axes alone, whose titles stand once.
@@ -61,7 +79,7 @@
     const rows = Math.ceil(count / across);
     const [above, below] = [76, 46];
     const height = rows * ROW + above + below;
-    const small = (given, shows) => ({ ...axis(given), title: undefined, showticklabels: shows, automargin: false, tickfont: { color: colour("--soft"), size: 10 } });
+    const small = (given, shows) => ({ ...axis(given), title: undefined, showticklabels: shows, automargin: false, tickfont: { color: colour("--soft"), size: letters(10) } });
     const grid = { ...from.grid, rows, columns: across, xgap: 0.1, ygap: 0.36 };
     const made = { ...layout(from, data, false, width, height), grid, height, margin: { l: 72, r: 8, t: above, b: below } };
     // Decades between numbers that do not touch each other.
@@ -72,7 +90,7 @@
       made[`xaxis${number}`] = { ...small(from[`xaxis${number}`], at + across >= count), dtick: steps[0], tickangle: 0 };
       made[`yaxis${number}`] = { ...small(from[`yaxis${number}`], at % across === 0), dtick: steps[1] };
     }
-    const title = (more, text) => ({ text, showarrow: false, xref: "paper", yref: "paper", font: { color: colour("--soft"), size: 13 }, ...more });
+    const title = (more, text) => ({ text, showarrow: false, xref: "paper", yref: "paper", font: { color: colour("--soft"), size: letters(13) }, ...more });
     // Name and median in two lines; where they do not fit the name alone, or its beginning and its end.
     const room = Math.floor((0.9 * (width - 80)) / across / 6);
     const wrapped = (text) => upright({ title: { text } }, 7.5 * (room + 1) + 70).title.text.split("<br>");
@@ -81,7 +99,7 @@
       const [fits] = lines.filter((some) => some.length <= 2);
       return (fits ?? [`${lines[1][0]} …`, lines[1].at(-1)]).join("<br>");
     };
-    made.annotations = made.annotations.map((note) => ({ ...note, text: name(note.text), align: "left", font: { ...note.font, size: 11 } })).concat([
+    made.annotations = made.annotations.map((note) => ({ ...note, text: name(note.text), align: "left", font: { ...note.font, size: letters(11) } })).concat([
       title({ x: 0.5, y: 0, yshift: -26, xanchor: "center", yanchor: "top" }, from.xaxis.title.text),
       title({ x: 0, y: 0.5, xshift: -70, xanchor: "left", yanchor: "middle", textangle: -90 }, from.yaxis.title.text),
     ]);
@@ -107,8 +125,12 @@
     const paper = root.classList.contains("printing");
     const own = isOfPanels(figure) ? panels(figure.plot.layout, figure.plot.data, frame.clientWidth) : null;
     if (own) frame.style.height = `${own.height}px`;
-    const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : {};
-    const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, !paper && innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
+    // A legend that takes a line for each of its names would leave no room for rows.
+    const legend = figure.plot.data.filter((trace) => trace.name && trace.showlegend !== false).length;
+    const high = figure.plot.layout.height;
+    if (!own && high) frame.style.height = `${high + (frame.clientWidth < 420 ? 19 * legend : 0)}px`;
+    const size = paper ? { autosize: false, width: frame.clientWidth, height: frame.clientHeight } : high ? { height: frame.clientHeight } : {};
+    const drawing = { ...(own ?? layout(figure.plot.layout, figure.plot.data, paper || innerWidth < 600, frame.clientWidth, frame.clientHeight)), ...size };
     Plotly.react(frame, figure.plot.data, drawing, { ...config, responsive: !paper });
     // Paper of another width takes the whole of it smaller or larger, and cuts nothing.
     for (const svg of frame.querySelectorAll(".main-svg")) {

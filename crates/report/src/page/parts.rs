@@ -43,10 +43,18 @@ fn is_narrow(table: &Table) -> bool {
     (0..table.columns.len()).map(width).sum::<usize>() <= 66
 }
 
+/// Whether names in the first column are so long that they go on in a second line where there is little room.
+fn has_long_names(table: &Table) -> bool {
+    const LETTERS: usize = 26;
+    let is_long =
+        |row: &crate::table::Row| row.cells.first().is_some_and(|name| name.chars().count() > LETTERS);
+    table.rows.iter().any(is_long)
+}
+
 fn html_table(table: &Table, is_wide: bool) -> Markup {
     let body = html! {
         div.scroll tabindex="0" {
-            table {
+            table class=[has_long_names(table).then_some("names")] {
                 thead {
                     tr {
                         @for (at, column) in table.columns.iter().enumerate() {

@@ -36,13 +36,8 @@ pub(crate) fn chapters(run: &Run, about: Option<&ResultRow>) -> (Vec<Chapter>, V
         curves,
         unit,
         look_for: match places.iter().any(|place| place.responses.is_some()) {
-            true => {
-                "From the histograms, once begun, not from the scheduled start: steep is always the same, a long slope to \
-                     the right now and then much slower."
-            }
-            false => {
-                "From the histograms: steep is always the same, a long slope to the right now and then much slower."
-            }
+            true => "Once begun, not from the schedule. Steep: always alike; a long slope: at times slow.",
+            false => "From the histograms. Steep: always alike; a long slope: at times slow.",
         },
     };
     let figure = survival_figure(run, overlay);

@@ -69,7 +69,7 @@ pub(super) fn chapter(run: &Run, places: &[Place]) -> Option<Chapter> {
             title: "How often each takes longer".into(),
             curves: single,
             unit,
-            look_for: "Steep: always the same; a long slope to the right: now and then much slower.",
+            look_for: "Steep: always alike; a long slope: at times slow.",
         };
         figures.push(survival_figure(run, overlay));
     }
@@ -163,8 +163,7 @@ pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
     Figure {
         id: "ranges".into(),
         caption: format!(
-            "A row is an operation, on one logarithmic axis. Far red marks: single ones are much slower than the rest. \
-             {found}{left_out}"
+            "A row is an operation, on one logarithmic axis. Red far right: single ones much slower. {found}{left_out}"
         ),
         alternative: format!("Quantiles of {count} operations. {found}"),
         wide: true,
@@ -253,18 +252,14 @@ pub(crate) fn survival_figure(run: &Run, overlay: Overlay) -> Figure {
             (draw::OTHER, "dot"),
             "%{x}<extra></extra>",
         ));
-        note = format!(
-            " Dotted: the step of the clock, {}; nothing finer is seen in one timing.",
-            duration(quantum)
-        );
+        note = format!(" Dotted: the clock's step, {}.", duration(quantum));
     }
     let slowest = curves
         .iter()
         .filter_map(|curve| Some((curve.name.as_str(), *curve.x.last()?)))
         .max_by(|a, b| a.1.total_cmp(&b.1));
-    let found = slowest.map_or(String::new(), |(name, seconds)| {
-        format!("The slowest of all, {}, is in {name}.", duration(seconds))
-    });
+    let found =
+        slowest.map_or(String::new(), |(name, seconds)| format!("Slowest: {}, {name}.", duration(seconds)));
     Figure {
         id,
         caption: format!("{look_for} {found}{note}"),

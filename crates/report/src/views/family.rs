@@ -8,6 +8,8 @@ use super::Place;
 const FEWEST: usize = 3;
 /// Fewest samples of a size.
 const FEWEST_SAMPLES: usize = 10;
+/// Words before a number that say nothing of what it counts: `read by 4`.
+const PREPOSITIONS: [&str; 8] = ["at", "by", "from", "in", "of", "on", "to", "with"];
 
 /// Places of one operation whose labels differ in one number only: `local 64`, `local 256`, ….
 #[derive(Clone, Debug, PartialEq)]
@@ -96,9 +98,15 @@ pub(crate) fn all(places: &[Place]) -> Vec<SizeFamily> {
             } else if found.with_unit {
                 Axis::Bytes
             } else {
-                Axis::Count(if found.word_before.is_empty() { "number".into() } else { found.word_before })
+                let word = found.word_before;
+                let is_name = !word.is_empty() && !PREPOSITIONS.contains(&word.as_str());
+                Axis::Count(if is_name { word } else { "number".into() })
             };
-            let rest = rest.strip_suffix(" of").unwrap_or(&rest);
+            // Without its number a preposition at the end has nothing to be before.
+            let rest = match rest.rsplit_once(' ') {
+                Some((name, last)) if PREPOSITIONS.contains(&last) => name,
+                _ => &rest,
+            };
             let name = match rest {
                 "" => operation.clone(),
                 rest if rest == operation => operation.clone(),
@@ -146,6 +154,9 @@ mod tests {
             ("depth 1", "fread", 4096),
             ("depth 8", "fread", 4096),
             ("depth 64", "fread", 4096),
+            ("read by 1", "stream", 1 << 24),
+            ("read by 2", "stream", 1 << 24),
+            ("read by 4", "stream", 1 << 24),
         ]));
         let seen: Vec<_> = found
             .iter()
@@ -160,6 +171,7 @@ mod tests {
                 ("memory single / chase", &Axis::Bytes, vec![1024.0, 1048576.0, 1e9]),
                 ("fork", &Axis::Bytes, vec![1048576.0, 4194304.0, 16777216.0]),
                 ("depth / fread", &Axis::Count("depth".into()), vec![1.0, 8.0, 64.0]),
+                ("read / stream", &Axis::Count("number".into()), vec![1.0, 2.0, 4.0]),
             ]
         );
     }

@@ -97,8 +97,7 @@ fn body(id: &str, numbers: &AgainstNormal, unit: Unit) -> Option<Figure> {
     Some(Figure {
         id: format!("{id}-body"),
         caption: format!(
-            "Bars that do not follow the dashed line are not normal. The normal distribution of mean {} and standard deviation {} \
-             puts {} of all values in this range, instead of 99%.",
+            "Off the dashed line: not normal. Mean {}, standard deviation {}: it puts {} here, instead of 99%.",
             unit.show(numbers.mean),
             unit.show(numbers.deviation),
             percent(inside / n.max(1) as f64)
@@ -143,7 +142,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
     }
     Some(Figure {
         id: format!("{id}-tail"),
-        caption: format!("Separate humps are separate causes: timers, faults, the scheduler. {found}"),
+        caption: "Separate humps are separate causes: timers, faults, the scheduler.".into(),
         alternative: format!("Histogram of the slowest hundredth on a logarithmic axis. {found}"),
         wide: false,
         plot: draw::figure(
@@ -198,9 +197,8 @@ fn survival(id: &str, numbers: &AgainstNormal, unit: Unit, logarithmic: bool, fo
     Some(Figure {
         id: format!("{id}-{}", if logarithmic { "log" } else { "linear" }),
         caption: if logarithmic {
-            format!(
-                "A normal distribution falls off like a cliff; a tail that goes on beyond it is not chance around a mean. {found}"
-            )
+            "A normal distribution falls off like a cliff; a tail that goes on is not chance around a mean."
+                .into()
         } else {
             "Vertical: the mean; horizontal: one standard deviation. Where the lines differ here, even the bulk is not \
              normal."

@@ -102,8 +102,7 @@ fn figure(site: usize, name: &str, service: Vec<f64>, response: Vec<f64>) -> Fig
     Figure {
         id: format!("response-{site}"),
         caption: format!(
-            "Where the lines part, requests waited for those before them. Of {n}, {of_service} took more than {} \
-             once begun, but {of_response} from when they were due.",
+            "Lines part: requests waited for others. Of {n}, {of_service} took more than {} once begun, but {of_response} from when due.",
             duration(limit)
         ),
         alternative: format!(

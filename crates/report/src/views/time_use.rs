@@ -98,7 +98,7 @@ pub(super) fn chapter(time: &[TimeUse]) -> Option<Chapter> {
     let figure = Figure {
         id: "time-use".into(),
         caption: format!(
-            "A long part of waiting means that ranks are unequal, not that the storage is slow. {found}{}",
+            "Long waits: ranks are unequal, the storage need not be slow. {found}{}",
             late.unwrap_or_default()
         ),
         alternative: format!("Stacked bars of the time of {ranks} ranks. {found}"),

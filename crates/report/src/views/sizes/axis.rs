@@ -26,11 +26,17 @@ pub(crate) fn size_axis(title: &str, sizes: &[f64], bytes: bool) -> Value {
     all.dedup();
     let step = all.len().div_ceil(10).max(1);
     let shown: Vec<f64> = all.iter().copied().step_by(step).collect();
-    let label = |size: &f64| if bytes { size_text(*size) } else { significant(*size, 4) };
+    let label = |size: &f64| if bytes { size_text(*size) } else { count_text(*size) };
     draw::axis_with(
         title,
         json!({"type": "log", "tickvals": shown, "ticktext": shown.iter().map(label).collect::<Vec<_>>(), "tickangle": 0}),
     )
+}
+
+/// `64`, or `0.125` of what is no whole number.
+pub(super) fn count_text(count: f64) -> String {
+    let is_whole = count.fract() == 0.0 && (0.0..1e15).contains(&count);
+    if is_whole { units::count(count as u64) } else { significant(count, 4) }
 }
 
 /// `1 MiB`, or `10 GB` of a size that is no power of two.

@@ -8,7 +8,7 @@ use super::numbers::{SizeCurve, Sizes};
 use super::overlay::overlays;
 use super::tables::of_family;
 use crate::Chapter;
-use crate::figures::{Figure, Numbers, draw, slug};
+use crate::figures::{Figure, Numbers, draw, in_short, slug};
 use crate::screen::number::time;
 use crate::unit::{rounded, significant};
 use crate::views::family::SizeFamily;
@@ -40,22 +40,25 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily], nam
         }
     }
     let title = format!("Time of one operation by {name}");
-    let ends = |of: &dyn Fn(&SizeCurve, usize) -> String| -> String {
-        let parts: Vec<String> = numbers
+    let ends = |of: &dyn Fn(&SizeCurve, usize) -> String| -> Vec<String> {
+        numbers
             .iter()
             .map(|family| {
                 let last = family.size.len() - 1;
                 format!("{} from {} to {}", family.name, of(family, 0), of(family, last))
             })
-            .collect();
-        parts.join("; ")
+            .collect()
     };
     let found = ends(&|family, at| time(family.median[at]));
-    chapter.brief = format!("Medians by {name}: {found}.");
+    let all = found.join("; ");
+    chapter.brief = format!("Medians by {name}: {all}.");
     chapter.figures.push(Figure {
         id: format!("time-by-{}", slug(name)),
-        caption: format!("Rising: operations wait for each other. Medians: {found}."),
-        alternative: format!("Median time against {name}: {found}."),
+        caption: format!(
+            "Rising: operations wait for each other. Medians: {found}.",
+            found = in_short(&found, 64)
+        ),
+        alternative: format!("Median time against {name}: {all}."),
         wide: false,
         plot: draw::figure(
             &title,
@@ -86,8 +89,8 @@ pub(super) fn chapter(run: &Run, places: &[Place], families: &[&SizeFamily], nam
     let found = ends(&|family, at| format!("{}/s", significant(family.rate[at], 3)));
     chapter.figures.push(Figure {
         id: format!("rate-by-{}", slug(name)),
-        caption: format!("Level: the device or the processor is full. From its first to its last: {found}."),
-        alternative: format!("Operations a second against {name}: {found}."),
+        caption: format!("Level: the device or processor is full. {found}.", found = in_short(&found, 78)),
+        alternative: format!("Operations a second against {name}: {}.", found.join("; ")),
         wide: false,
         plot: draw::figure(
             &title,

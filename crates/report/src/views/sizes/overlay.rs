@@ -2,10 +2,10 @@
 
 use samples::Run;
 
-use super::axis::size_text;
+use super::axis::{count_text, size_text};
 use crate::figures::curve::{Curve, above};
 use crate::figures::{Figure, slug};
-use crate::unit::{Unit, significant};
+use crate::unit::Unit;
 use crate::views::distributions::{Overlay, survival_figure};
 use crate::views::family::{Axis, SizeFamily};
 use crate::views::place::Place;
@@ -26,7 +26,7 @@ pub(super) fn overlays(
 fn overlay(run: &Run, places: &[Place], family: &SizeFamily) -> Figure {
     let unit = Unit::of_duration(places[family.members[family.members.len() / 2].1].median());
     let label = |size: f64| match &family.axis {
-        Axis::Count(name) => format!("{name} {}", significant(size, 4)),
+        Axis::Count(name) => format!("{name} {}", count_text(size)),
         _ => size_text(size),
     };
     let curves: Vec<Curve> = family
@@ -43,8 +43,7 @@ fn overlay(run: &Run, places: &[Place], family: &SizeFamily) -> Figure {
         title,
         curves,
         unit,
-        look_for: "Lines side by side: the size moves all of the distribution; lines that meet at the right end: the \
-                   same interruptions hit every size.",
+        look_for: "Apart: size matters; together at the right: the same pauses.",
     };
     survival_figure(run, overlay)
 }

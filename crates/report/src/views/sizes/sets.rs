@@ -7,7 +7,7 @@ use super::numbers::{SizeCurve, Sizes};
 use super::overlay::overlays;
 use super::tables::{means, of_family};
 use crate::Chapter;
-use crate::figures::{Figure, Numbers, draw};
+use crate::figures::{Figure, Numbers, draw, in_short};
 use crate::screen::number::time;
 use crate::views::family::SizeFamily;
 use crate::views::place::Place;
@@ -64,9 +64,8 @@ pub(crate) fn set_figure(run: &Run, places: &[Place], families: &[&SizeFamily], 
     Figure {
         id: if index == 0 { "by-size".into() } else { format!("by-size-{}", index + 1) },
         caption: format!(
-            "A step up is where the size outgrows something quicker. Medians: {}.{marked} The cost of reading the clock \
-             is in every single timing.",
-            growth.join("; ")
+            "A step up: the size outgrows something quicker. Medians: {}.{marked} Single timings include the clock's cost.",
+            in_short(&growth, 120)
         ),
         alternative: format!("Median times against size. {}.", growth.join("; ")),
         wide: true,

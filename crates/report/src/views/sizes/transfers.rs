@@ -8,7 +8,7 @@ use super::numbers::{SizeCurve, Sizes};
 use super::overlay::overlays;
 use super::tables::{of_family, side_by_side};
 use crate::figures::curve::{Curve, Curves};
-use crate::figures::{Figure, Numbers, draw, slug};
+use crate::figures::{Figure, Numbers, draw, in_short, slug};
 use crate::screen::number::time;
 use crate::unit::{Unit, rounded, significant};
 use crate::views::family::SizeFamily;
@@ -155,15 +155,10 @@ fn transfer_figure(operation: &str, numbers: &[SizeCurve]) -> (Figure, Vec<Strin
     let figure = Figure {
         id: format!("transfer-{}-{}", slug(operation), slug(&numbers[0].name)),
         caption: if found.is_empty() {
-            "Level on the left: the latency; rising on the right: the bandwidth. No straight line fits: cost does \
-             not grow evenly with the size. Bars are 95% intervals of the medians."
+            "Left: the latency; right: the bandwidth. No straight line fits. Bars: 95% intervals of the medians."
                 .into()
         } else {
-            format!(
-                "Level on the left: the latency; rising on the right: the bandwidth. Dotted is the fitted line \
-                 ({}); bars are 95% intervals of the medians.",
-                found.join("; ")
-            )
+            format!("Left: latency; right: bandwidth. Bars: 95%. Dotted: {}.", in_short(&found, 60))
         },
         alternative: format!("Median time of {operation} against size. {}", found.join("; ")),
         wide: false,
@@ -212,7 +207,7 @@ fn rate_figure(operation: &str, numbers: &[SizeCurve]) -> Figure {
     let title = format!("Bytes a second of {operation} by size");
     Figure {
         id: format!("rate-{}-{}", slug(operation), slug(&numbers[0].name)),
-        caption: format!("Where a line flattens, larger pieces gain nothing. The most: {}.", best.join("; ")),
+        caption: format!("Flat: larger pieces gain nothing. Most: {}.", in_short(&best, 75)),
         alternative: format!("MiB/s of {operation} against size; most: {}.", best.join("; ")),
         wide: false,
         plot: draw::figure(
