@@ -181,7 +181,7 @@ fn more_rounds_than_there_are_numbers_are_counted_as_the_largest() {
     ] {
         let (plan, _) = ppl::compile(&mut Source::new("test.ppl", text), &Settings::default(), false, None)
             .expect("right");
-        let found = count(&plan, 0, 10_000);
+        let found = ppl::count::count(&plan, 0, 10_000);
         assert!(found.total >= 9_000_000_000_000_000_000, "{}", found.total);
     }
 }

@@ -22,7 +22,7 @@ use results::RowRatios;
 use serde_json::{Value, json};
 use single::{Single, measured_median};
 use tail::congestion::{
-    Basis, ByLaw, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run,
+    Basis, ByLaw, CompareOptions, Comparison, ComparisonAdvice, Estimate, SCHEMA, compare_series, single_run,
 };
 use tail::{Gev, Interval, Likelihood, Series};
 
