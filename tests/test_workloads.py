@@ -241,7 +241,7 @@ HOSTILE = [
     ("ab --program disk nowhere .", "no directory"),
     ("ab true true --equal-within 0", "percentage"),
     ("ab /nowhere/x true", "cannot start"),
-    ("ls nowhere", "cannot read"),
+    ("ls nowhere", "there is no directory nowhere"),
     ("import nowhere.fio", "cannot read"),
     ("run disk --tag x", "--tag NAME=VALUE"),
 ]
