@@ -241,7 +241,7 @@ HOSTILE = [
     ("ab --program disk nowhere .", "no directory"),
     ("ab true true --equal-within 0", "percentage"),
     ("ab /nowhere/x true", "cannot start"),
-    ("ls nowhere", "cannot read"),
+    ("ls nowhere", "there is no directory nowhere"),
     ("import nowhere.fio", "cannot read"),
     ("run disk --tag x", "--tag NAME=VALUE"),
 ]
@@ -314,7 +314,7 @@ def test_ab_of_programs_keeps_their_runs_and_stops_when_its_time_is_over(lastran
     for name, law in (("a", "20us"), ("b", "20us")):
         (tmp_path / f"{name}.ppl").write_text(f"repeat 50 time[\"pause\"] sleep({law});\n")
     told = lastrank("ab", "a.ppl", "b.ppl", "--time", "1ms", "--keep", "runs", "--of", "pause", "--fail-if-slower", status=3)
-    assert "Not decided: 1 of the 8 blocks" in told.stdout
+    assert "Undecided: 1 of the 8 blocks" in told.stdout
     assert len(list((tmp_path / "runs").glob("01-*.parquet"))) == 4
 
 

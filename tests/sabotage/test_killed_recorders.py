@@ -161,7 +161,7 @@ def test_children_that_are_killed_leave_nothing_that_was_counted_and_not_seen(la
     os.mkfifo(tmp_path / "pipe")
     # Somebody who writes to it, so that who reads waits.
     writer = os.open(tmp_path / "pipe", os.O_RDWR)
-    command = [lastrank.program, "record", "-o", "a.parquet", "--", "sh", "-c", KILLS]
+    command = [lastrank.program, "record", "-v", "-o", "a.parquet", "--", "sh", "-c", KILLS]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     os.close(writer)
     counts = re.search(r"(\d+) recorded, (\d+) counted by Linux", done.stderr)

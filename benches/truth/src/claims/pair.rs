@@ -111,7 +111,7 @@ pub(super) fn ab() -> Vec<Clause> {
         sentence("slower", "B is slower", slower),
         sentence("faster", "B is faster", faster),
         interval("{} times as long as A ({}% interval {} to {})", ends),
-        neutral("not decided", "Not decided"),
+        neutral("not decided", "Undecided"),
         interval("B takes {} times as long as A ({}% interval {} to {})", ends),
     ]
 }

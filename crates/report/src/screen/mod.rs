@@ -233,7 +233,10 @@ impl Report {
         let told_above = self.warnings.iter().any(|one| one.code == PAGE_CACHE);
         let is_memory =
             |one: &&Warning| told_above && [PAGE_CACHE, "async-at-once"].contains(&one.code.as_str());
-        let others: Vec<_> = self.warnings.iter().filter(|one| !is_told(one) && !is_memory(one)).collect();
+        // A busy machine limits times, and those of wrong data are not shown.
+        let is_of_times = |one: &&Warning| one.code == "processor-busy" && !answer::is_shown(self);
+        let is_left = |one: &&Warning| !is_told(one) && !is_memory(one) && !is_of_times(one);
+        let others: Vec<_> = self.warnings.iter().filter(is_left).collect();
         let most = MOST_WARNINGS - usize::from(told_above);
         let (told, named) = others.split_at(others.len().min(most));
         for warning in told {

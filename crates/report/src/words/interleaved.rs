@@ -1,9 +1,12 @@
 //! Words for an interleaved comparison of two programs.
 
+use samples::units::duration;
 use tail::interleaved::{Decision, LOOKS, Look};
 
 use crate::AnswerSign;
-use crate::unit::{duration, significant};
+use crate::table::width;
+use crate::unit::significant;
+use crate::wrap::columns_for;
 
 /// One of the two arms.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +39,7 @@ pub struct Interleaving {
 /// The answer in one sentence.
 pub fn answer(of: &Interleaving) -> String {
     let Some(look) = &of.look else {
-        return format!("Not decided: {} of the {} blocks that are needed were run.", of.blocks, LOOKS[0]);
+        return format!("Undecided: {} of the {} blocks that are needed were run.", of.blocks, LOOKS[0]);
     };
     let range = format!("{} to {}", factor(look.interval.lower), factor(look.interval.upper));
     let level = significant(look.interval.level * 100.0, 3);
@@ -54,7 +57,7 @@ pub fn answer(of: &Interleaving) -> String {
         }
         Decision::Open => {
             format!(
-                "Not decided: B takes {} times as long as A ({level}% interval {range}).",
+                "Undecided: B takes {} times as long as A ({level}% interval {range}).",
                 factor(look.ratio)
             )
         }
@@ -72,26 +75,11 @@ pub fn sign(of: &Interleaving, fails_if_slower: bool) -> AnswerSign {
 
 /// Both arms and what the answer rests on.
 pub fn text(of: &Interleaving) -> String {
-    let mut text = String::new();
-    let widest = of.arms.iter().map(|arm| crate::table::width(&arm.what)).max().unwrap_or(0).min(40);
-    for (letter, arm) in ["A", "B"].iter().zip(&of.arms) {
-        let mut sorted = arm.seconds.clone();
-        sorted.sort_by(f64::total_cmp);
-        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { continue };
-        let gap = " ".repeat(widest.saturating_sub(crate::table::width(&arm.what)));
-        text += &format!(
-            "  {letter}  {}{gap}  median {} (fastest {}, slowest {}; {} runs)\n",
-            arm.what,
-            duration(crate::quantile(&sorted, 0.5)),
-            duration(*least),
-            duration(*most),
-            sorted.len()
-        );
-    }
+    let mut text = arms(of);
     text += &format!(
-        "  {}, {} blocks of A B B A or B A A B in random order, {}\n",
+        "  {}, {} runs each in random order (ABBA or BAAB), {}\n",
         of.value,
-        of.blocks,
+        of.arms[0].seconds.len(),
         duration(of.elapsed)
     );
     match &of.look {
@@ -111,6 +99,29 @@ pub fn text(of: &Interleaving) -> String {
         text += &format!(
             "  The medians over all runs point the other way (B over A: {apart}): the factor compares runs of the same block only.\n"
         );
+    }
+    text
+}
+
+/// A row for each, as far as there were runs; what was run is cut where the terminal has no room.
+fn arms(of: &Interleaving) -> String {
+    /// Of a column of times with the blanks before it.
+    const COLUMN: usize = 10;
+    const LETTER: usize = 5;
+    let room = columns_for(usize::MAX).saturating_sub(LETTER + 3 * COLUMN).max(COLUMN);
+    let names = of.arms.each_ref().map(|arm| crate::cut(&arm.what, room));
+    let widest = names.iter().map(|name| width(name)).max().unwrap_or(0);
+    let line = |letter: &str, name: &str, times: [String; 3]| {
+        let gap = " ".repeat(widest.saturating_sub(width(name)));
+        let times: String = times.iter().map(|time| format!("{time:>COLUMN$}")).collect();
+        format!("  {letter:<3}{name}{gap}{times}\n")
+    };
+    let mut text = line("", "", ["median", "fastest", "slowest"].map(str::to_owned));
+    for (letter, (name, arm)) in ["A", "B"].iter().zip(names.iter().zip(&of.arms)) {
+        let mut sorted = arm.seconds.clone();
+        sorted.sort_by(f64::total_cmp);
+        let (Some(least), Some(most)) = (sorted.first(), sorted.last()) else { return String::new() };
+        text += &line(letter, name, [crate::quantile(&sorted, 0.5), *least, *most].map(duration));
     }
     text
 }

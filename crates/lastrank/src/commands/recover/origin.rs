@@ -111,7 +111,7 @@ pub fn elsewhere(others: &[LeftOrigin], is_any_here: bool) -> String {
         text += &format!("  and in {} further folders\n", folders.len() - NAMED);
     }
     let head = if is_any_here { "" } else { "Nothing to recover here. " };
-    text += "`lastrank recover DIR` recovers those of a folder into it, `recover --all` all of them into this one.\n";
+    text += "`lastrank recover DIR` recovers those of a folder into it, `lastrank recover --all` all of them into this one.\n";
     // One command is next: that of what was recovered here goes before.
     let next =
         if is_any_here { String::new() } else { way_on::text("recover", &first.to_string_lossy(), &[]) };
