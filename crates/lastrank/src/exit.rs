@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use report::words::unsound::Unsound;
 use samples::Judgements;
+use trace::recording::RecordingError;
 
 /// What a command found, as an exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -168,7 +169,11 @@ fn is_corrupt(error: &anyhow::Error) -> bool {
     let of_numbers = |cause: &(dyn std::error::Error + 'static)| {
         matches!(cause.downcast_ref::<intake::Error>(), Some(intake::Error::Damaged { .. }))
     };
-    error.chain().any(|cause| of_store(cause) || of_numbers(cause))
+    let of_recording = |cause: &(dyn std::error::Error + 'static)| {
+        let found = cause.downcast_ref::<RecordingError>();
+        found.is_some_and(|found| !matches!(found, RecordingError::NoRecording))
+    };
+    error.chain().any(|cause| of_store(cause) || of_numbers(cause) || of_recording(cause))
 }
 
 fn is_of(error: &anyhow::Error, kind: io::ErrorKind) -> bool {

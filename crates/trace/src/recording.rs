@@ -5,6 +5,7 @@ use std::io::Write;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use crc32fast::Hasher;
 use parquet::basic::Compression;
 use parquet::column::reader::{ColumnReaderImpl, get_typed_column_reader};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
@@ -32,6 +33,9 @@ const MOST_UNPACKED: u64 = 256;
 
 /// The key of the footer under which a recording keeps what belongs to the whole.
 const KEY: &str = store::RECORDING_KEY;
+
+/// The key with the checksums of the calls and of what belongs to the whole, as two numbers in base 16.
+const CHECKSUM_KEY: &str = "lastrank.crc32";
 
 const SCHEMA: &str = "message recording {
     required int64 start_ns;
@@ -94,7 +98,7 @@ pub struct About {
 #[derive(Debug, thiserror::Error)]
 pub enum RecordingError {
     /// As Parquet says.
-    #[error(transparent)]
+    #[error("the recording is cut or damaged, take another copy or record again: {0}")]
     Parquet(#[from] ParquetError),
     /// It is a Parquet file, but no recording.
     #[error("a Parquet file without the key {KEY}: no recording")]
@@ -122,10 +126,11 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
     }
     let mut file = SerializedFileWriter::new(out, schema, Arc::new(properties.build()))?;
     let rows = trace.calls.len();
+    let mut sum = Hasher::new();
     for first in (0..rows).step_by(GROUP_ROWS) {
         let calls: Vec<Call> = (first..rows.min(first + GROUP_ROWS)).map(|at| trace.calls.get(at)).collect();
         let mut group = file.next_row_group()?;
-        write_group(&mut group, &calls, trace)?;
+        write_group(&mut group, &calls, trace, &mut sum)?;
         group.close()?;
     }
     let text = |number: u32| escape(trace.names.get(number));
@@ -149,7 +154,9 @@ pub fn write(out: impl Write + Send, trace: &Trace, about: &About) -> Result<(),
         about: about.clone(),
     };
     let json = serde_json::to_string(&footer).map_err(|error| RecordingError::Damaged(error.to_string()))?;
+    let sums = format!("{:08x} {:08x}", sum.finalize(), crc32fast::hash(json.as_bytes()));
     file.append_key_value_metadata(KeyValue::new(KEY.to_owned(), json));
+    file.append_key_value_metadata(KeyValue::new(CHECKSUM_KEY.to_owned(), sums));
     file.close()?;
     Ok(())
 }
@@ -158,6 +165,7 @@ fn write_group<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     calls: &[Call],
     trace: &Trace,
+    sum: &mut Hasher,
 ) -> Result<(), ParquetError> {
     let number = |value: u32| if value == NONE { -1 } else { i64::from(value) };
     let mut names: HashMap<u32, ByteArray> = HashMap::new();
@@ -185,6 +193,15 @@ fn write_group<W: Write + Send>(
         Values::Numbers(Box::new(|call| call.offset.cast_signed())),
         Values::Numbers(Box::new(|call| call.held.cast_signed())),
     ];
+    for call in calls {
+        for values in &columns {
+            match values {
+                Values::Numbers(of) => sum.update(&of(call).to_le_bytes()),
+                Values::Operations => add_text(sum, call.op.word().as_bytes()),
+                Values::Names(of) => add_text(sum, name(of(call)).data()),
+            }
+        }
+    }
     for values in columns {
         let Some(mut column) = group.next_column()? else { break };
         match values {
@@ -205,6 +222,12 @@ fn write_group<W: Write + Send>(
         column.close()?;
     }
     Ok(())
+}
+
+/// Adds a text, so that no two lists of texts give the same.
+fn add_text(sum: &mut Hasher, text: &[u8]) {
+    sum.update(&(text.len() as u64).to_le_bytes());
+    sum.update(text);
 }
 
 /// Reads a recording.
@@ -237,9 +260,13 @@ pub fn read_from<R: ChunkReader + 'static>(source: R, again: &R) -> Result<(Trac
         )));
     }
     let pairs = file.metadata().file_metadata().key_value_metadata();
-    let footer = pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == KEY)?.value.clone());
-    let footer: Footer = serde_json::from_str(&footer.ok_or(RecordingError::NoRecording)?)
-        .map_err(|error| RecordingError::Damaged(error.to_string()))?;
+    let value = |key: &str| pairs.and_then(|pairs| pairs.iter().find(|pair| pair.key == key)?.value.clone());
+    let footer = value(KEY).ok_or(RecordingError::NoRecording)?;
+    // Recordings of earlier versions have no checksums.
+    let sums = value(CHECKSUM_KEY);
+    let of_whole = crc32fast::hash(footer.as_bytes());
+    let footer: Footer =
+        serde_json::from_str(&footer).map_err(|error| RecordingError::Damaged(error.to_string()))?;
     // Those of earlier versions do not tell how long threads were stopped.
     if !matches!(file.metadata().file_metadata().schema_descr().num_columns(), 11 | 12) {
         return Err(RecordingError::Damaged("it has other columns".to_owned()));
@@ -259,8 +286,14 @@ pub fn read_from<R: ChunkReader + 'static>(source: R, again: &R) -> Result<(Trac
         ..Trace::default()
     };
     let ops: BTreeMap<&str, Op> = Op::ALL.iter().map(|op| (op.word(), *op)).collect();
+    let mut sum = Hasher::new();
     for group in 0..file.num_row_groups() {
-        read_group(again, &*file.get_row_group(group)?, &mut trace, &ops)?;
+        read_group(again, &*file.get_row_group(group)?, &mut trace, &ops, &mut sum)?;
+    }
+    if sums.is_some_and(|sums| sums != format!("{:08x} {of_whole:08x}", sum.finalize())) {
+        let what =
+            "its calls are not those that were written (checksum differs); take another copy or record again";
+        return Err(RecordingError::Damaged(what.to_owned()));
     }
     let sighted = |sightings: Vec<(String, Sighting)>, names: &mut NameTable| {
         let whole = sightings.into_iter().map(|(name, mut sighting)| {
@@ -282,6 +315,7 @@ fn read_group(
     group: &dyn RowGroupReader,
     trace: &mut Trace,
     ops: &BTreeMap<&str, Op>,
+    sum: &mut Hasher,
 ) -> Result<(), RecordingError> {
     let rows = usize::try_from(group.metadata().num_rows()).unwrap_or(0);
     for at in 0..group.num_columns() {
@@ -308,6 +342,15 @@ fn read_group(
         texts.iter_mut().try_for_each(|column| column.read(some))?;
         for row in 0..some {
             let values = |at: usize| numbers.get(at).map_or(0, |column| column.values[row]);
+            // In the order of the columns.
+            for (at, column) in numbers.iter().enumerate() {
+                match at {
+                    3 => add_text(sum, texts[0].values[row].data()),
+                    6 => texts[1..].iter().for_each(|column| add_text(sum, column.values[row].data())),
+                    _ => {}
+                }
+                sum.update(&column.values[row].to_le_bytes());
+            }
             let call = call(&values, texts[0].values[row].data(), trace, ops)?;
             let [path, other] = [0, 1].map(|which| texts[which + 1].values[row].data());
             let path = name(path, &mut names[0], &mut trace.names);
@@ -427,6 +470,35 @@ mod tests {
         assert_eq!((back.names.get(0), back.sightings), (trace.names.get(0), trace.sightings));
         assert_eq!(back.after, trace.after);
         assert!(read(Bytes::from_static(b"PAR1 no more")).is_err());
+    }
+
+    /// A bit that changes on a disk or a way makes no other program.
+    #[test]
+    fn a_recording_with_another_bit_is_damaged_or_the_same() {
+        let mut trace = Trace { format: "test".into(), cost_ns: Some(9000), ..Trace::default() };
+        trace.threads.push(Thread { id: 7, process: 0, name: "app".into(), part: 0 });
+        let name = trace.names.intern(b"/a/b");
+        for at in 0..40 {
+            let mut call = Call::new(Op::Write, 0, 1000 * at, 300 + at);
+            (call.path, call.file, call.bytes) = (name, 3, 4096 + at);
+            trace.calls.push(call);
+        }
+        let mut out = Vec::new();
+        write(&mut out, &trace, &About::default()).unwrap();
+        let calls: Vec<_> = trace.calls.iter().collect();
+        let mut found = 0;
+        for at in (0..out.len()).step_by(3) {
+            let mut other = out.clone();
+            other[at] ^= 1 << (at % 8);
+            match store::expecting_panics(|| read(Bytes::from(other))) {
+                Err(_) | Ok(Err(_)) => found += 1,
+                Ok(Ok((back, about))) => {
+                    assert_eq!(back.calls.iter().collect::<Vec<_>>(), calls, "byte {at}");
+                    assert_eq!((back.threads, about), (trace.threads.clone(), About::default()), "byte {at}");
+                }
+            }
+        }
+        assert!(6 * found > out.len(), "{found} of {}", out.len());
     }
 
     #[test]

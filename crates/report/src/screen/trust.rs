@@ -268,4 +268,39 @@ mod tests {
             "{text}"
         );
     }
+
+    #[test]
+    fn a_write_that_is_safe_late_because_its_fsync_waits_for_a_processor_is_told_so() {
+        let mut run = samples::example::parallel_write(1, 1, 7);
+        run.facts.report = [("samples".to_owned(), "fwrite".to_owned())].into();
+        let own = |operation: &str| samples::Site { operation: operation.into(), ..run.sites[2].clone() };
+        run.sites =
+            ["fwrite", "fsync"].map(own).map(|site| samples::Site { labels: Vec::new(), ..site }).into();
+        let mut random = tail::Xoshiro::new(3);
+        let mut told = |queue_ns: u64| {
+            let of = |site: u32, start_ns: u64, took_us: u64, queue_ns: u64| samples::Sample {
+                site,
+                start_ns,
+                duration_ps: took_us * 1_000_000,
+                bytes: u64::from(site == 0) * 4096,
+                queue_ns,
+                causes: samples::Causes::default().with(samples::Cause::Blocked).0,
+                batch: 1,
+                ..samples::Sample::default()
+            };
+            let mut pair = |at: u64| {
+                let more = (200.0 * random.uniform()) as u64;
+                // None takes less without its wait than the quickest with it.
+                let (took, queue_ns) = if at < 80 { (200 + more, 0) } else { (4_000 + more, queue_ns) };
+                [of(0, at * 9_000_000, 10, 0), of(1, at * 9_000_000 + 11_000, took, queue_ns)]
+            };
+            run.samples = (0..200).flat_map(&mut pair).collect();
+            run.samples.sort_by_key(|sample| (sample.site, sample.start_ns));
+            screen_of(&run, 100).0.split_whitespace().collect::<Vec<_>>().join(" ")
+        };
+        let wait = "In good part that is a wait for a processor: without it the median fsync is 2";
+        let (waited, quick) = (told(3_800_000), told(100_000));
+        assert!(waited.contains("safe after") && waited.contains(wait), "{waited}");
+        assert!(quick.contains("safe after") && !quick.contains("In good part"), "{quick}");
+    }
 }
