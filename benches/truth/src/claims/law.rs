@@ -154,6 +154,7 @@ fn verdicts() -> Vec<Clause> {
         }),
         neutral("quote", "Quote each part by itself"),
         neutral("quote", "`lastrank fit --values FROM-TO` looks at a part"),
+        neutral("quote", "`lastrank fit run.parquet --values FROM-TO` looks at a part"),
         neutral("quote", "Quote each kind by itself"),
         neutral("quote", "Quote what was measured"),
         neutral("quote", "What was measured holds, rarer {what} cannot be predicted"),
