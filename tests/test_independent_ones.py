@@ -35,7 +35,7 @@ def document(program: Path, folder: Path, *words: str) -> Any:
 
 def worth(text: str) -> set[int]:
     """What a text says that the values are worth."""
-    return {int(found) for found in re.findall(r"values are worth (?:about )?(\d+) independent ones", text)}
+    return {int(found) for found in re.findall(r"values (?:are worth (?:about )?|count as )(\d+)", text)}
 
 
 @pytest.mark.parametrize(("phi", "seed"), [(0.6, 1), (0.6, 2), (0.3, 3), (0.9, 4), (0.0, 5), (0.0, 6)])

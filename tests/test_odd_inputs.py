@@ -56,7 +56,7 @@ def test_plain_numbers_stand_beside_what_has_a_unit(run: Path, program: Path) ->
     numbers(folder / "us.csv", head="latency_us\n")
     numbers(folder / "plain.txt")
     for pair in (["us.csv", "plain.txt"], ["plain.txt", "us.csv"], ["run.parquet", "plain.txt"]):
-        assert "--unit says it" in call(program, folder, "compare", *pair, status=2).stderr
+        assert "as in `--unit ms`" in call(program, folder, "compare", *pair, status=2).stderr
         assert "times as long" in call(program, folder, "compare", *pair, "--unit", "ms").stdout
     # Of a run an operation, beside a column of a table.
     call(program, folder, "compare", "run.parquet", "us.csv", "--of", "write", "--column", "latency_us")

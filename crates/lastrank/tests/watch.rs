@@ -1,4 +1,6 @@
 //! Alarms on a stream: their rates, their words, the state kept for the next call.
+//!
+//! Long because: it has one baseline and what is told of each kind of stream.
 
 mod common;
 

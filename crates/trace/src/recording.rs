@@ -1,4 +1,6 @@
 //! Keeps a trace in a Parquet file: a row a call, what belongs to the whole in the footer.
+//!
+//! Long because: the format is in one place, with what writes, reads and doubts it.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::Write;

@@ -42,7 +42,7 @@ pub fn run(args: &WatchArgs) -> anyhow::Result<Status> {
     // Before the calibration, whose threads would otherwise take the signal and end the process.
     let stop = source::waits(args).then(StopSignals::catch);
     let baseline = baseline::read(args)?;
-    let mut session = Session::open(args, baseline)?;
+    let mut session = Session::open(args, baseline, stop.is_some())?;
     match source::read(args, &mut session, stop) {
         // Whoever read the events went away: what was found until then is the answer.
         Err(error) if !exit::is_broken_pipe(&error) => {

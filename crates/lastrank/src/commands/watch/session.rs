@@ -13,7 +13,6 @@ use tail::alarm::{Event, Level, Watch};
 
 use super::baseline::{self, Healthy};
 use super::prometheus::Metrics;
-use super::source;
 use super::state::{Position, State};
 use crate::cli::WatchArgs;
 use crate::exit::{self, BrokenInput, Status};
@@ -43,13 +42,16 @@ pub struct Session<'a> {
     /// What the state file holds, once it was written.
     written: Option<String>,
     changed: bool,
+    /// The stream has no end of its own.
+    waits: bool,
     /// The stream is at its end: only the sum is left to tell.
     ending: bool,
 }
 
 impl<'a> Session<'a> {
     /// Calibrates, or resumes from the state file; prints the rates of false alarms.
-    pub fn open(args: &'a WatchArgs, healthy: Healthy) -> anyhow::Result<Self> {
+    /// `waits`: for values that are still to come.
+    pub fn open(args: &'a WatchArgs, healthy: Healthy, waits: bool) -> anyhow::Result<Self> {
         let old = match &args.state {
             Some(path) => State::load(path, &healthy, args.guaranteed)?,
             None => None,
@@ -77,6 +79,7 @@ impl<'a> Session<'a> {
             saved: Instant::now(),
             written: None,
             changed: true,
+            waits,
             ending: false,
         };
         // Find a directory that cannot be written before the first value, not after the last.
@@ -260,9 +263,7 @@ impl<'a> Session<'a> {
     /// status is still read.
     fn heard(&self, told: anyhow::Result<()>) -> anyhow::Result<()> {
         match told {
-            Err(error) if exit::is_broken_pipe(&error) && (self.ending || !source::waits(self.args)) => {
-                Ok(())
-            }
+            Err(error) if exit::is_broken_pipe(&error) && (self.ending || !self.waits) => Ok(()),
             told => told,
         }
     }
