@@ -167,7 +167,7 @@ def test_a_replay_makes_absolute_links_too_and_fidelity_sees_another_one(lastran
         "i": "lib/../res/f",
     }
     look = ("fidelity", "app.parquet", lastrank.folder / "replay.parquet", "--tree", "imported")
-    assert "The files are those that the application left" in (said := say(lastrank, home, *look)), said
+    assert "The files have the names, types, sizes and links of those that the application left" in (said := say(lastrank, home, *look)), said
     made["tool"].unlink()
     made["tool"].symlink_to("../../../elsewhere/tool")
     said = say(lastrank, home, *look, status=1)

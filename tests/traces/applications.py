@@ -258,8 +258,8 @@ def trial(lastrank: Path, application: Application, folder: Path, recorder: tupl
     if imported.returncode != 0:
         found.failed.append(f"import: {imported.stderr}")
         return found
-    counts = re.search(r": (\d+) operations in (\d+) lines", imported.stderr)
-    found.calls, found.lines = int(counts[1]), int(counts[2])
+    counts = re.search(r": ([\d,]+) operations in ([\d,]+) lines", imported.stderr)
+    found.calls, found.lines = (int(one.replace(",", "")) for one in counts.groups())
     found.left_out = re.findall(r"left out: (.*)", imported.stderr)
     found.program = (folder / "app.ppl").read_text()
     more = re.search(r"(\d+) more opens", found.program)
