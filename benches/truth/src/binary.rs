@@ -43,7 +43,7 @@ fn of_file(binary: &Path, folder: &Path, (cell, at): (&Cell, u64)) -> Result<(),
         let rest = text.split_once('\n').map_or("", |(_, rest)| rest);
         let words = rest.split_whitespace().collect::<Vec<_>>().join(" ");
         // The binary names the file in what it advises.
-        words.replace("`lastrank fit values.txt --unit=s -", "`lastrank fit -")
+        words.replace("`lastrank fit values.txt --unit=s", "`lastrank fit FILE")
     };
     match below_title(&printed) == below_title(&expected) {
         true => Ok(()),
@@ -175,7 +175,7 @@ pub fn check_many(binary: &Path, folder: &Path) -> Result<(), String> {
     std::fs::write(folder.join("many.txt"), lines).map_err(|error| error.to_string())?;
     let shown = printed(binary, folder, &["fit", "many.txt", "--unit", "s"])?;
     let shown = shown.split_once('\n').map_or("", |(_, rest)| rest);
-    let shown = shown.replace("`lastrank fit many.txt --unit=s -", "`lastrank fit -");
+    let shown = shown.replace("`lastrank fit many.txt --unit=s", "`lastrank fit FILE");
     let told = format!("the values\n{shown}");
     let said = claims::of(Screen::Fit).read(&told, &Asked { cell: &cell, values: &values })?;
     let is_false = |one: &&crate::Said| one.judged == crate::Judged::Sentence(false);

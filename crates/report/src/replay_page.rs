@@ -56,7 +56,7 @@ impl ReplayPage {
         let operations = Chapter::new(
             "operations",
             "Operations",
-            "Durations of the application that are shorter than what recording costs are marked unusable.",
+            "Durations of the application that are shorter than four times what recording costs are marked unusable.",
         )
         .with([], [self.operations.clone()]);
         let tiles = self.tiles.iter().map(|[name, quantity, note]| Tile::new(name, quantity, note));

@@ -32,7 +32,7 @@ pub struct Compared {
     pub median: Option<Ratio>,
     /// Ratio of the 99th percentiles, likewise.
     pub p99: Option<Ratio>,
-    /// Whether the durations of the application are shorter than what recording costs, or those of either side than the
+    /// Whether the durations of the application are shorter than four times what recording costs, or those of either side than the
     /// step of its clock, so that they say nothing.
     pub unusable: bool,
 }
@@ -133,7 +133,7 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
         }
         let first = theirs.first().map_or(&[][..], |one| one.typical());
         let medians = quantile(own.typical(), 0.5).zip(quantile(first, 0.5));
-        let unusable = medians.is_some_and(|(own, theirs)| own < cost_ns || own.min(theirs) == 0);
+        let unusable = medians.is_some_and(|(own, theirs)| own < HIDES * cost_ns || own.min(theirs) == 0);
         found.rows.push(Compared {
             calls: (own.calls, theirs.iter().map(|one| one.calls).collect()),
             bytes: (own.bytes, theirs.iter().map(|one| one.bytes).collect()),
@@ -160,6 +160,10 @@ pub fn compare(application: &mut Side, replays: &mut [Side], known: Known<'_>) -
     found.deviance = deviance(&own, &theirs).filter(|_| is_known);
     found
 }
+
+/// So many times what recording a call costs an operation must take to be told: one, such as a copy, may be several calls, and
+/// what is taken off for them is an estimate.
+pub const HIDES: u64 = 4;
 
 /// Where recording hides more of the time in operations, that time is not known to 5%.
 const LEAST_HIDDEN: f64 = 0.05;

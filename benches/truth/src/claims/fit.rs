@@ -38,11 +38,11 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("all tables", "All tables: -v"),
         neutral(
             "single values",
-            "These are single values, not maxima: `lastrank fit --model gpd` fits those beyond a threshold",
+            "These are single values, not maxima: `lastrank fit FILE --model gpd` fits those beyond a threshold",
         ),
         neutral(
             "single values",
-            "If each is one measurement, not the largest of several: `lastrank fit --model gpd` fits those beyond a threshold",
+            "If each is one measurement, not the largest of several: `lastrank fit FILE --model gpd` fits those beyond a threshold",
         ),
     ];
     all.extend(advice());
@@ -53,12 +53,12 @@ fn advice() -> Vec<Clause> {
     vec![
         sentence(
             "space the runs",
-            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N",
+            "Look for what ties neighbours together; `lastrank fit FILE --block N` fits the largest of every N",
             space_runs,
         ),
         sentence(
             "space the runs",
-            "Intervals of a fit to all values are about {} times too narrow: `lastrank fit --block N` fits the largest of every N",
+            "Intervals of a fit to all values are about {} times too narrow: `lastrank fit FILE --block N` fits the largest of every N",
             space_runs,
         ),
         sentence(
@@ -78,7 +78,7 @@ fn advice() -> Vec<Clause> {
         ),
         sentence(
             "fit each mode",
-            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit -o fit.html` draws the density",
+            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit FILE -o fit.html` draws the density",
             |_, asked| {
                 Sentence(matches!(
                     asked.law().course,
@@ -113,7 +113,7 @@ fn advice() -> Vec<Clause> {
         ),
         neutral(
             "do not extrapolate",
-            "Do not predict rarer {what} with this fit; if each is one measurement, not the largest of several, `lastrank fit --model gpd` fits the tail alone",
+            "Do not predict rarer {what} with this fit; if each is one measurement, not the largest of several, `lastrank fit FILE --model gpd` fits the tail alone",
         ),
     ]
 }

@@ -153,7 +153,7 @@ fn verdicts() -> Vec<Clause> {
             Sentence(!asked.law().is_independent())
         }),
         neutral("quote", "Quote each part by itself"),
-        neutral("quote", "`lastrank fit --values FROM-TO` looks at a part"),
+        neutral("quote", "`lastrank fit FILE --values FROM-TO` looks at a part"),
         neutral("quote", "`lastrank fit run.parquet --values FROM-TO` looks at a part"),
         neutral("quote", "Quote each kind by itself"),
         neutral("quote", "Quote what was measured"),

@@ -69,7 +69,7 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let mut text = format!("{answer}\n{}", table.text());
     if found.rows.iter().any(|row| row.unusable) {
         text += &format!(
-            "\nunusable: shorter than what recording costs ({} a call), or than the step of a clock; such durations are not told.\n",
+            "\nunusable: shorter than four times what recording costs ({} a call), or than the step of a clock; such durations are not told.\n",
             duration(cost_ns as f64 / 1e9)
         );
     }

@@ -225,6 +225,7 @@ fn of_one(report: &Report, part: &AnswerPart) -> String {
         // Of calls that make data safe, how fast the data came is told all the same.
         let row = report.results.iter().find(|row| part.bytes_per_second.is_none() && row.name() == *next);
         let moved = row.and_then(|row| row.bytes_per_second).map(|rate| format!(" with {}", bandwidth(rate)));
+        let next = if *next == subject.name { "another of that name" } else { next };
         text.push(format!(
             "This is of {} ({} of the time{}, {next} {}{}).",
             subject.name,

@@ -308,6 +308,8 @@ pub struct RunsAnswer<'a> {
     pub names: [&'a str; 2],
     /// `median of write / fwrite`.
     pub what: &'a str,
+    /// The number of each run, in the order in which they began.
+    pub values: [&'a [f64]; 2],
     /// What was found.
     pub found: &'a SeveralRuns,
     /// Whether a condition of the user failed.
@@ -317,6 +319,9 @@ pub struct RunsAnswer<'a> {
     /// What makes it less trustworthy, a sentence each.
     pub warnings: &'a [String],
 }
+
+/// Runs of a side whose numbers are told one by one, so that one unlike the others is seen.
+const MOST_EACH: usize = 6;
 
 impl RunsAnswer<'_> {
     /// The answer in a few lines.
@@ -332,8 +337,10 @@ impl RunsAnswer<'_> {
         canvas.said(" ", Tone::Faint, &basis, 2);
         for (at, side) in SIDES.into_iter().enumerate() {
             let between = crate::unit::significant(100.0 * self.found.between_runs[at], 2);
+            let each: Vec<String> = self.values[at].iter().map(|value| time(*value)).collect();
+            let each = if each.len() <= MOST_EACH { format!(" ({})", each.join(", ")) } else { String::new() };
             let line = format!(
-                "{side}: {}: {} runs, mean {}, {between}% apart (standard deviation)",
+                "{side}: {}: {} runs{each}, geometric mean {}, {between}% apart (standard deviation)",
                 self.names[at],
                 self.found.runs[at],
                 time(self.found.means[at])

@@ -122,7 +122,7 @@ impl FitAnswer<'_> {
                 Some(_) => "These are single values, not maxima:",
                 None => "If each is one measurement, not the largest of several:",
             };
-            let text = format!("{are_they} `lastrank fit --model gpd` fits those beyond a threshold.");
+            let text = format!("{are_they} `lastrank fit FILE --model gpd` fits those beyond a threshold.");
             canvas.said("→", Tone::Caution, &self.of_this_file(&text), 2);
         }
         let mut advice = words::verdict::advice(found, self.what);
@@ -139,7 +139,7 @@ impl FitAnswer<'_> {
     fn of_this_file(&self, text: &str) -> String {
         match self.again.is_empty() {
             true => text.to_owned(),
-            false => text.replace("`lastrank fit -", &format!("`{} -", self.again.join(" "))),
+            false => text.replace("`lastrank fit FILE", &format!("`{}", self.again.join(" "))),
         }
     }
 

@@ -27,8 +27,12 @@ pub(super) fn verdict(found: &Assessment, what: &str, show: Show) -> Verdict {
             "–",
             Tone::Faint,
             format!(
-                "{} {what}s are too few to say how rare slower ones are; {FEWEST_FOR_VERDICT} are enough for a verdict.",
-                units::count(found.n as u64)
+                "{} {what}s are too few to say how rare slower ones are{}; {FEWEST_FOR_VERDICT} are enough for a verdict.",
+                units::count(found.n as u64),
+                match found.verdict.code {
+                    VerdictCode::GevRejected => ", and the GEV distribution does not fit them",
+                    _ => "",
+                }
             ),
         ),
     }
@@ -53,7 +57,7 @@ fn in_parts(found: &Assessment, what: &str) -> String {
     match test.question {
         Question::Jump => format!("Usable with care: {why}. Quote each part by itself."),
         Question::Trend => {
-            format!("Usable with care: {why}. `lastrank fit --values FROM-TO` looks at a part.")
+            format!("Usable with care: {why}. `lastrank fit FILE --values FROM-TO` looks at a part.")
         }
         Question::Modes => format!("Usable with care: {why}. Quote each kind by itself."),
         Question::Autocorrelation | Question::SlowValues => {

@@ -209,7 +209,7 @@ impl Report {
     fn of_file(&self, text: &str, files: WrittenFiles) -> String {
         match files.run.map(|run| next::command(self, run)).as_deref() {
             Some([lastrank, fit, file]) if fit == "fit" => {
-                text.replace("`lastrank fit -", &format!("`{lastrank} {fit} {file} -"))
+                text.replace("`lastrank fit FILE", &format!("`{lastrank} {fit} {file}"))
             }
             _ => text.to_owned(),
         }

@@ -278,12 +278,12 @@ fn one_advice(advice: &Advice, what: &str, few: bool) -> String {
             "Neighbouring blocks still depend on each other: try longer ones, with a larger `--block`.".into()
         }
         Advice::SpaceRuns { error_factor: None } => {
-            "Look for what ties neighbours together; `lastrank fit --block N` fits the largest of every N."
+            "Look for what ties neighbours together; `lastrank fit FILE --block N` fits the largest of every N."
                 .into()
         }
         Advice::SpaceRuns { error_factor: Some(factor) } => {
             format!(
-                "Intervals of a fit to all values are about {factor:.1} times too narrow: `lastrank fit --block N` fits \
+                "Intervals of a fit to all values are about {factor:.1} times too narrow: `lastrank fit FILE --block N` fits \
                  the largest of every N."
             )
         }
@@ -298,7 +298,7 @@ fn one_advice(advice: &Advice, what: &str, few: bool) -> String {
             "Look at the time series, find what changed, and fit each stretch on its own.".into()
         }
         Advice::FitEachMode => {
-            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit -o fit.html` draws the density."
+            "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit FILE -o fit.html` draws the density."
                 .into()
         }
         Advice::ExplainSlowValues { period: Some(period) } => format!(
@@ -324,7 +324,7 @@ fn one_advice(advice: &Advice, what: &str, few: bool) -> String {
         Advice::DoNotExtrapolate => {
             format!(
                 "Do not predict rarer {what}s with this fit; if each is one measurement, not the largest of several, \
-                 `lastrank fit --model gpd` fits the tail alone."
+                 `lastrank fit FILE --model gpd` fits the tail alone."
             )
         }
         Advice::RecordMoreDigits => "Record the values with more digits, then fit again.".into(),
@@ -365,7 +365,7 @@ mod tests {
     fn advice_on_neighbours_names_an_option_that_there_is() {
         for error_factor in [None, Some(20.5)] {
             let text = one_advice(&Advice::SpaceRuns { error_factor }, "value", false);
-            assert!(text.contains("`lastrank fit --block N`"), "{text}");
+            assert!(text.contains("`lastrank fit FILE --block N`"), "{text}");
             assert!(!text.contains("further apart") && !text.contains("multiply"), "{text}");
         }
     }

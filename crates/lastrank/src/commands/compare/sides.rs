@@ -114,6 +114,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         let answer = RunsAnswer {
             names: [&args.quiet.display().to_string(), &args.new.display().to_string()],
             what: &format!("{} of {what}", statistic.name()),
+            values: [&quiet.numbers, &new.numbers],
             found: &found,
             tripped: limit.is_some_and(|limit| lower > limit),
             unsound: &unsound,

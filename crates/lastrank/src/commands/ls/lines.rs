@@ -21,6 +21,9 @@ struct Field {
     cells: Vec<String>,
 }
 
+/// The column of how runs were set, what was found in them, and the words of their users.
+const SAID: &str = "<settings, note";
+
 impl Field {
     fn new(head: &'static str, cells: impl Iterator<Item = String>) -> Self {
         Field { head, cells: cells.collect() }
@@ -72,7 +75,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
         .collect();
     let taken =
         |file: &Field, numbers: &[Field]| file.width() + numbers.iter().map(Field::width).sum::<usize>();
-    let mut words = Field::new("<note", runs.iter().zip(&all).map(|(run, row)| said(run, row)));
+    let mut words = Field::new(SAID, runs.iter().zip(&all).map(|(run, row)| said(run, row)));
     let said: Vec<String> = words.cells.clone();
     let has_words = words.cells.iter().any(|cell| !cell.is_empty());
     let least = if has_words { FEWEST } else { 0 };
@@ -114,7 +117,7 @@ pub(super) fn in_lines(title: &str, runs: &[ListedRun], room: usize) -> Option<S
     for at in 0..runs.len() {
         table.push(false, columns.iter().map(|one| one.cells[at].clone()));
     }
-    let shown = columns.iter().find(|one| one.head == "<note").map_or(&[][..], |one| &one.cells);
+    let shown = columns.iter().find(|one| one.head == SAID).map_or(&[][..], |one| &one.cells);
     let wrong = wrong_in_whole(&all, (&said, shown), room);
     Some(table.in_whole_lines() + &wrong + &what_is_missing(&left_out, is_whole, room))
 }

@@ -8,6 +8,7 @@ use report::words::unsound::headline;
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, CountedThresholds};
 
 use super::per_run;
+use crate::circumstances::some_disturbed;
 use crate::cli::WatchArgs;
 use crate::commands::fit::part;
 use crate::statistic::Statistic;
@@ -129,6 +130,7 @@ pub fn of_folder(
     let limits = [
         mixed(folder, found.iter().filter_map(|(_, one)| one.facts.as_ref()).collect()),
         copies(folder, found.iter().map(|(_, one)| one)),
+        some_disturbed(folder, found.iter().filter_map(|(_, one)| one.facts.as_ref())),
     ];
     let limits: Vec<String> = limits.into_iter().flatten().collect();
     let limit = (!limits.is_empty()).then(|| limits.join(". "));
