@@ -7,15 +7,8 @@ use samples::{ConfinedBy, Facts};
 use crate::values::Values;
 
 /// Warnings that a machine was not idle.
-const DISTURBANCES: [&str; 7] = [
-    "processor-busy",
-    "io-busy",
-    "memory-pressure",
-    "memory-short",
-    "throttled",
-    "load-changed",
-    "stolen",
-];
+const DISTURBANCES: [&str; 7] =
+    ["processor-busy", "io-busy", "memory-pressure", "memory-short", "throttled", "load-changed", "stolen"];
 
 /// What disturbed the machine during either run, as its warnings tell.
 pub fn disturbed(one: &Values, other: &Values) -> Option<String> {

@@ -338,7 +338,8 @@ impl RunsAnswer<'_> {
         for (at, side) in SIDES.into_iter().enumerate() {
             let between = crate::unit::significant(100.0 * self.found.between_runs[at], 2);
             let each: Vec<String> = self.values[at].iter().map(|value| time(*value)).collect();
-            let each = if each.len() <= MOST_EACH { format!(" ({})", each.join(", ")) } else { String::new() };
+            let each =
+                if each.len() <= MOST_EACH { format!(" ({})", each.join(", ")) } else { String::new() };
             let line = format!(
                 "{side}: {}: {} runs{each}, geometric mean {}, {between}% apart (standard deviation)",
                 self.names[at],
