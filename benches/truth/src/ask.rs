@@ -13,7 +13,7 @@ use tail::scale::{ScaleOptions, scale_at};
 use tail::{Likelihood, Series};
 
 use crate::claims::others::TIMES;
-use crate::{Base, Law};
+use crate::{Base, Distribution};
 
 /// So wide that no sentence is broken or cut.
 const WIDE: ScreenOptions = ScreenOptions { width: 4000, colour: false };
@@ -41,7 +41,8 @@ pub fn fit(values: &[f64], options: &AssessOptions) -> Result<String, String> {
 /// meet before each, which `meet` says.
 pub fn run(of_rank: &[Vec<f64>], meet: bool, options: &AssessOptions) -> String {
     // As `run` without a page.
-    let options = ReportOptions { fit: options.clone(), law_figures: false, ..ReportOptions::default() };
+    let options =
+        ReportOptions { fit: options.clone(), distribution_figures: false, ..ReportOptions::default() };
     let report = report::build(&made_of(of_rank, meet), &options);
     report.first_screen(WrittenFiles { run: Some("run.parquet"), page: None }, WIDE)
 }
@@ -92,7 +93,7 @@ pub fn ab(seed: u64, mut measure: impl FnMut(bool) -> f64) -> Result<String, Str
     }))
 }
 
-/// Whether `lastrank watch` takes these runs for a baseline, and how often later ones of the same law, which `later` draws,
+/// Whether `lastrank watch` takes these runs for a baseline, and how often later ones of the same distribution, which `later` draws,
 /// set it off beside what it states; why not where it does not.
 pub fn watch(values: &[f64], later: impl FnOnce(usize) -> Vec<f64>) -> Result<String, String> {
     /// Later runs: two million of 200 baselines.
@@ -144,23 +145,27 @@ pub fn scale(values: &[f64], ranks: usize) -> Result<String, String> {
 }
 
 /// What `lastrank plan-runs` says of a pilot, and the number of runs beside that which the truth needs.
-pub fn plan(values: &[f64], law: &Law) -> Result<String, String> {
+pub fn plan(values: &[f64], distribution: &Distribution) -> Result<String, String> {
     let text = |error: tail::Error| error.to_string();
     let quantity = Quantity::ReturnLevel(100.0);
     let goal = PrecisionGoal { quantity, precision: Precision::Relative(0.02) };
-    let plan_of = |law: &tail::Gev, inflation| plan_with(law, goal, 0.95, 0.8, inflation).map_err(text);
+    let plan_of = |distribution: &tail::Gev, inflation| {
+        plan_with(distribution, goal, 0.95, 0.8, inflation).map_err(text)
+    };
     let pilot_of = |values: &[f64], is_dependent: bool| -> Result<Pilot, String> {
         let fit = Likelihood::new(&Series::clean(values)).map_err(text)?.fit();
         Ok(Pilot::new(values.to_vec(), fit, is_dependent))
     };
     let tests = tail::independence::check(values, 0.05).map_err(text)?;
     let pilot = pilot_of(values, tests.test(Question::Autocorrelation).is_some_and(|test| test.rejected))?;
-    let mut plan = plan_of(&pilot.fit.law(), pilot.inflation(quantity).unwrap_or(1.0))?;
+    let mut plan = plan_of(&pilot.fit.distribution(), pilot.inflation(quantity).unwrap_or(1.0))?;
     plan.runs_interval = pilot.runs_interval(&plan);
-    let Base::Gev(shape) = law.base else { return Err("a distribution of maxima is planned with".into()) };
-    // What dependence costs is that of very many values of the law.
-    let cost = match law.phi > 0.0 {
-        true => pilot_of(&law.draw(100_000, &mut tail::Xoshiro::new(1)), true)?.inflation(quantity),
+    let Base::Gev(shape) = distribution.base else {
+        return Err("a distribution of maxima is planned with".into());
+    };
+    // What dependence costs is that of very many values of the distribution.
+    let cost = match distribution.phi > 0.0 {
+        true => pilot_of(&distribution.draw(100_000, &mut tail::Xoshiro::new(1)), true)?.inflation(quantity),
         false => None,
     };
     let truth = plan_of(&tail::Gev::new(10e-3, 1e-3, shape).map_err(text)?, cost.unwrap_or(1.0))?;

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use tail::assess::AssessOptions;
 
-use crate::{Asked, Base, Cell, Law, Screen, ask, claims, study};
+use crate::{Asked, Base, Cell, Distribution, Screen, ask, claims, study};
 
 /// The seed of what commands draw.
 const SEED_OF_ARMS: u64 = 20_261_126;
@@ -18,14 +18,14 @@ const N: usize = 120;
 /// # Errors
 /// Where a screen differs, or has words that are not registered.
 pub fn check(binary: &Path, folder: &Path) -> Result<(), String> {
-    let law = Law::of(Base::Gev(0.1));
-    for law in [law, law.ar(0.6)] {
+    let distribution = Distribution::of(Base::Gev(0.1));
+    for distribution in [distribution, distribution.ar(0.6)] {
         for at in 0..3 {
-            of_file(binary, folder, (&Cell::of(Screen::Fit, law, N, (1, 0)), at))?;
+            of_file(binary, folder, (&Cell::of(Screen::Fit, distribution, N, (1, 0)), at))?;
         }
     }
     for seed in 1..4 {
-        of_run(binary, folder, (&Cell::of(Screen::Run, law, N, (1, 0)), seed))?;
+        of_run(binary, folder, (&Cell::of(Screen::Run, distribution, N, (1, 0)), seed))?;
     }
     Ok(())
 }
@@ -69,7 +69,7 @@ fn of_run(binary: &Path, folder: &Path, (cell, seed): (&Cell, u64)) -> Result<()
     }
 }
 
-/// How often `compare --fail-if` trips on pairs of runs of one law, of which 2.5% may: its interval holds 95%, and only the
+/// How often `compare --fail-if` trips on pairs of runs of one distribution, of which 2.5% may: its interval holds 95%, and only the
 /// end towards slower counts.
 ///
 /// # Errors
@@ -100,7 +100,7 @@ pub fn check_limits(binary: &Path, folder: &Path, pairs: u64) -> Result<String, 
     }
 }
 
-/// How often `ab --fail-if-slower` trips on pairs of commands of one law, of which 2.5% may: its looks share 5% for both
+/// How often `ab --fail-if-slower` trips on pairs of commands of one distribution, of which 2.5% may: its looks share 5% for both
 /// sides. The commands are this program, which sleeps as long as it draws; one that sleeps much longer is found.
 ///
 /// # Errors
@@ -141,7 +141,7 @@ pub fn check_arms(binary: &Path, folder: &Path, pairs: u64) -> Result<String, St
     }
 }
 
-/// A command of known law, one arm of [`check_arms`]: sleeps about 1 ms times `factor`, log-normal with a standard deviation of
+/// A command of known distribution, one arm of [`check_arms`]: sleeps about 1 ms times `factor`, log-normal with a standard deviation of
 /// 0.1. `drawn` holds which draw is next.
 ///
 /// # Errors
@@ -163,14 +163,14 @@ fn status(binary: &Path, folder: &Path, words: &[&str]) -> Result<i32, String> {
     done.status.code().ok_or_else(|| format!("{words:?} was ended by a signal"))
 }
 
-/// What 100,000 values of a law that is none of maxima get to hear is true, and says that it is none.
+/// What 100,000 values of a distribution that is none of maxima get to hear is true, and says that it is none.
 ///
 /// # Errors
 /// Where the screen is not true of them, or has words that are not registered.
 pub fn check_many(binary: &Path, folder: &Path) -> Result<(), String> {
-    let law = Law::of(Base::Exponential);
-    let cell = Cell::of(Screen::Fit, law, 100_000, (1, 0));
-    let values = law.draw(cell.n, &mut tail::Xoshiro::new(1));
+    let distribution = Distribution::of(Base::Exponential);
+    let cell = Cell::of(Screen::Fit, distribution, 100_000, (1, 0));
+    let values = distribution.draw(cell.n, &mut tail::Xoshiro::new(1));
     let lines: String = values.iter().map(|value| format!("{value:e}\n")).collect();
     std::fs::write(folder.join("many.txt"), lines).map_err(|error| error.to_string())?;
     let shown = printed(binary, folder, &["fit", "many.txt", "--unit", "s"])?;

@@ -1,6 +1,6 @@
-//! Tries what first screens say on data whose law is known.
+//! Tries what first screens say on data whose distribution is known.
 //!
-//! A [`Law`] draws values and knows their quantiles, whether they depend on each other, and what changes among them.
+//! A [`Distribution`] draws values and knows their quantiles, whether they depend on each other, and what changes among them.
 //! [`ask`] gives the text of the screens that the commands print. A [`Registry`] holds every clause that such a screen
 //! can have, each with what decides whether it is true; a screen with any other words is an error, so that no claim comes
 //! without a predicate. [`Study`] counts over many draws.
@@ -10,8 +10,8 @@ pub mod ask;
 pub mod binary;
 mod cell;
 pub mod claims;
+mod distribution;
 mod known;
-mod law;
 mod number;
 mod plan;
 mod ranks;
@@ -21,8 +21,8 @@ mod table;
 mod template;
 
 pub use cell::{Bound, Row, bound_above};
+pub use distribution::{Base, Course, Distribution};
 pub use known::{KNOWN, Known};
-pub use law::{Base, Course, Law};
 pub use number::Number;
 pub use plan::{Cell, Screen, Slow, full, quick};
 pub use registry::{Asked, Clause, Judged, Read, Registry, Said};

@@ -3,8 +3,8 @@
 //! `truth` prints the whole table, `--quick` that of the test, `--all` counts as failures what is known too, `--only WORDS`
 //! takes the cells with these words, `--show WORDS` prints screens of them, `--share 0.1` takes a tenth of the draws.
 //! `--binary LASTRANK --folder EMPTY` compares screens of the binary with those that are counted, and counts how often
-//! `--fail-if` trips on 200 pairs of runs of one law (`--pairs N`: on so many), and `ab --fail-if-slower` on 200 pairs of
-//! commands of one law (`--arms N`), each of which is this program with `--arm`. `--seed N` draws others: what was tuned on the
+//! `--fail-if` trips on 200 pairs of runs of one distribution (`--pairs N`: on so many), and `ab --fail-if-slower` on 200 pairs of
+//! commands of one distribution (`--arms N`), each of which is this program with `--arm`. `--seed N` draws others: what was tuned on the
 //! draws of the table is tried on them.
 //! `--save FILE` keeps the counts, `--before FILE` puts those of an earlier state beside, `--write PAGE` writes the
 //! rows of these cells into the calibration page as they come and leaves the others, `--missing` takes only the cells that the

@@ -1,6 +1,6 @@
-//! Which laws are tried, with how many values and draws.
+//! Which distributions are tried, with how many values and draws.
 
-use crate::{Base, Course, Law};
+use crate::{Base, Course, Distribution};
 
 /// Which screen is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,18 +34,18 @@ pub enum Slow {
     Bursts(f64, f64),
 }
 
-/// A law, a number of values, a number of draws.
+/// A distribution, a number of values, a number of draws.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// The screen.
     pub screen: Screen,
-    /// The law.
-    pub law: Law,
+    /// The distribution.
+    pub distribution: Distribution,
     /// Values of a draw; of ranks values of each.
     pub n: usize,
     /// Draws.
     pub draws: usize,
-    /// Refits behind the test of the law.
+    /// Refits behind the test of the distribution.
     pub refits: usize,
     /// Ranks.
     pub ranks: usize,
@@ -80,10 +80,10 @@ impl Screen {
 
 impl Cell {
     /// Of one rank, with nothing different.
-    pub fn of(screen: Screen, law: Law, n: usize, (draws, refits): (usize, usize)) -> Cell {
+    pub fn of(screen: Screen, distribution: Distribution, n: usize, (draws, refits): (usize, usize)) -> Cell {
         Cell {
             screen,
-            law,
+            distribution,
             n,
             draws,
             refits,
@@ -97,7 +97,7 @@ impl Cell {
 
     /// `fit, GEV 0.1, n = 400`.
     pub fn name(&self) -> String {
-        let mut name = format!("{}, {}, n = {}", self.screen.name(), self.law.name(), self.n);
+        let mut name = format!("{}, {}, n = {}", self.screen.name(), self.distribution.name(), self.n);
         if self.ranks > 1 {
             name += &format!(", {} ranks", self.ranks);
         }
@@ -120,28 +120,28 @@ impl Cell {
         (self.slow != Slow::None).then(|| self.ranks.saturating_sub(3))
     }
 
-    /// Whether all values are of one law that does not depend on when or who.
+    /// Whether all values are of one distribution that does not depend on when or who.
     pub fn is_stationary(&self) -> bool {
-        self.law.is_stationary() && self.slow == Slow::None
+        self.distribution.is_stationary() && self.slow == Slow::None
     }
 
-    /// Whether a screen of one law for all ranks is right to say that values depend on each other.
+    /// Whether a screen of one distribution for all ranks is right to say that values depend on each other.
     pub fn is_independent(&self) -> bool {
-        self.law.is_independent()
+        self.distribution.is_independent()
     }
 
-    /// What is stated of screens of this law: the share of those with a false sentence.
+    /// What is stated of screens of this distribution: the share of those with a false sentence.
     pub fn stated(&self) -> Option<f64> {
         match () {
             // What two runs do not tell of run-to-run variation they cannot know.
             () if self.screen == Screen::Compare && self.between > 0.0 => None,
-            () if self.law.is_independent() => Some(0.06),
-            () if self.law.is_stationary() && self.law.phi <= 0.6 => Some(0.08),
+            () if self.distribution.is_independent() => Some(0.06),
+            () if self.distribution.is_stationary() && self.distribution.phi <= 0.6 => Some(0.08),
             () => None,
         }
     }
 
-    /// The claims, one of which a screen should make of this law; empty where there is nothing to find.
+    /// The claims, one of which a screen should make of this distribution; empty where there is nothing to find.
     pub fn expected(&self) -> &'static [&'static str] {
         match (self.screen, self.slow) {
             (Screen::Run | Screen::Gate, Slow::Always(_) | Slow::Bursts(..)) => {
@@ -151,7 +151,7 @@ impl Cell {
             (Screen::Fit | Screen::Run | Screen::Gate, _) => {}
             (Screen::Compare | Screen::Ab | Screen::Watch | Screen::Scale | Screen::Plan, _) => return &[],
         }
-        match self.law.course {
+        match self.distribution.course {
             Course::Step { .. } => &["jump"],
             Course::Ramp { .. } => &["creep", "jump"],
             Course::WarmUp { .. } => &["creep", "jump", "neighbours resemble"],
@@ -167,7 +167,7 @@ impl Cell {
                 &["slow values periodic", "values apart resemble", "slow values even", "several clumps"]
             }
             Course::Modes { .. } => &["several clumps", "no distribution of maxima", "another distribution"],
-            Course::Steady if self.law.phi > 0.0 => &[
+            Course::Steady if self.distribution.phi > 0.0 => &[
                 "neighbours resemble",
                 // What a screen of too few values says of it.
                 "space the runs",
@@ -183,53 +183,58 @@ impl Cell {
 
 const GEV: Base = Base::Gev(0.1);
 
-/// Laws whose values are independent.
-fn independent() -> Vec<Law> {
+/// Distributions whose values are independent.
+fn independent() -> Vec<Distribution> {
     [-0.3, 0.0, 0.1, 0.3, 0.5]
         .map(Base::Gev)
         .into_iter()
         .chain([Base::LogNormal(0.5), Base::Exponential, Base::Gamma(4.0)])
-        .map(Law::of)
+        .map(Distribution::of)
         .collect()
 }
 
-/// Laws whose neighbours are correlated.
-fn dependent() -> Vec<Law> {
-    let of = |base| [0.3, 0.6, 0.9].map(|phi| Law::of(base).ar(phi));
+/// Distributions whose neighbours are correlated.
+fn dependent() -> Vec<Distribution> {
+    let of = |base| [0.3, 0.6, 0.9].map(|phi| Distribution::of(base).ar(phi));
     [GEV, Base::LogNormal(0.5), Base::Exponential].into_iter().flat_map(of).collect()
 }
 
-/// Laws with something to find.
-fn changing() -> Vec<Law> {
-    let law = Law::of(GEV);
+/// Distributions with something to find.
+fn changing() -> Vec<Distribution> {
+    let distribution = Distribution::of(GEV);
     vec![
-        law.with(Course::Step { from: 0.5, by: 1.0 }),
-        law.ar(0.3).with(Course::Step { from: 0.5, by: 1.0 }),
-        law.with(Course::Ramp { by: 2.0 }),
-        law.with(Course::WarmUp { share: 0.1, by: 4.0 }),
-        law.with(Course::Bursts { share: 0.1, length: 10.0, by: 3.0 }),
-        law.with(Course::Periodic { every: 16, by: 4.0 }),
-        law.with(Course::Modes { share: 0.2, by: 6.0 }),
-        law.with(Course::Outlier { by: 30.0 }),
-        law.with(Course::Tick { ticks: 0.2 }),
-        law.with(Course::Tick { ticks: 1.0 }),
-        law.with(Course::Tick { ticks: 4.0 }),
+        distribution.with(Course::Step { from: 0.5, by: 1.0 }),
+        distribution.ar(0.3).with(Course::Step { from: 0.5, by: 1.0 }),
+        distribution.with(Course::Ramp { by: 2.0 }),
+        distribution.with(Course::WarmUp { share: 0.1, by: 4.0 }),
+        distribution.with(Course::Bursts { share: 0.1, length: 10.0, by: 3.0 }),
+        distribution.with(Course::Periodic { every: 16, by: 4.0 }),
+        distribution.with(Course::Modes { share: 0.2, by: 6.0 }),
+        distribution.with(Course::Outlier { by: 30.0 }),
+        distribution.with(Course::Tick { ticks: 0.2 }),
+        distribution.with(Course::Tick { ticks: 1.0 }),
+        distribution.with(Course::Tick { ticks: 4.0 }),
     ]
 }
 
-fn cells(screens: &[Screen], laws: &[Law], sizes: &[usize], of_each: (usize, usize)) -> Vec<Cell> {
+fn cells(
+    screens: &[Screen],
+    distributions: &[Distribution],
+    sizes: &[usize],
+    of_each: (usize, usize),
+) -> Vec<Cell> {
     let mut all = Vec::new();
     for screen in screens {
-        for law in laws {
-            all.extend(sizes.iter().map(|n| Cell::of(*screen, *law, *n, of_each)));
+        for distribution in distributions {
+            all.extend(sizes.iter().map(|n| Cell::of(*screen, *distribution, *n, of_each)));
         }
     }
     all
 }
 
-/// Ranks of the same law, and with one that is slow.
+/// Ranks of the same distribution, and with one that is slow.
 fn ranks(of_each: (usize, usize), most: usize) -> Vec<Cell> {
-    let base = Law::of(Base::LogNormal(0.3));
+    let base = Distribution::of(Base::LogNormal(0.3));
     let of = |screen, ranks, n, slow| {
         let draws = if ranks * n > 5_000 { of_each.0.div_ceil(10) } else { of_each.0 };
         Cell { ranks, slow, ..Cell::of(screen, base, n, (draws, of_each.1)) }
@@ -252,7 +257,7 @@ fn ranks(of_each: (usize, usize), most: usize) -> Vec<Cell> {
         of(Screen::Gate, 64, 50, Slow::Always(1.05)),
         of(Screen::Gate, 64, 50, Slow::Bursts(0.15, 5.0)),
     ];
-    let dependent = Cell { law: base.ar(0.6), ..of(Screen::Run, 8, 50, Slow::None) };
+    let dependent = Cell { distribution: base.ar(0.6), ..of(Screen::Run, 8, 50, Slow::None) };
     all.insert(3, dependent);
     all.truncate(most);
     all
@@ -260,83 +265,118 @@ fn ranks(of_each: (usize, usize), most: usize) -> Vec<Cell> {
 
 /// Two runs, two arms.
 fn pairs(of_each: (usize, usize), quick: bool) -> Vec<Cell> {
-    let law = Law::of(GEV);
-    let of = |screen, law, n, factor, between| Cell { factor, between, ..Cell::of(screen, law, n, of_each) };
+    let distribution = Distribution::of(GEV);
+    let of = |screen, distribution, n, factor, between| Cell {
+        factor,
+        between,
+        ..Cell::of(screen, distribution, n, of_each)
+    };
     let mut all = vec![
-        of(Screen::Compare, law, 100, 1.0, 0.0),
-        of(Screen::Compare, law.ar(0.6), 400, 1.0, 0.0),
-        of(Screen::Compare, law, 100, 1.05, 0.0),
-        of(Screen::Compare, law, 100, 1.2, 0.0),
-        of(Screen::Compare, law.with(Course::Tick { ticks: 1.0 }), 100, 1.0, 0.0),
-        of(Screen::Ab, law, 48, 1.0, 0.02),
-        of(Screen::Ab, law, 48, 1.05, 0.02),
-        of(Screen::Ab, law, 48, 1.2, 0.02),
+        of(Screen::Compare, distribution, 100, 1.0, 0.0),
+        of(Screen::Compare, distribution.ar(0.6), 400, 1.0, 0.0),
+        of(Screen::Compare, distribution, 100, 1.05, 0.0),
+        of(Screen::Compare, distribution, 100, 1.2, 0.0),
+        of(Screen::Compare, distribution.with(Course::Tick { ticks: 1.0 }), 100, 1.0, 0.0),
+        of(Screen::Ab, distribution, 48, 1.0, 0.02),
+        of(Screen::Ab, distribution, 48, 1.05, 0.02),
+        of(Screen::Ab, distribution, 48, 1.2, 0.02),
     ];
     if !quick {
         for phi in [0.3, 0.9] {
-            all.push(of(Screen::Compare, law.ar(phi), 400, 1.0, 0.0));
+            all.push(of(Screen::Compare, distribution.ar(phi), 400, 1.0, 0.0));
         }
-        all.push(of(Screen::Compare, law, 400, 1.0, 0.0));
-        all.push(of(Screen::Compare, law.ar(0.6), 400, 1.05, 0.0));
-        all.push(of(Screen::Compare, law.ar(0.6), 400, 1.2, 0.0));
-        all.push(of(Screen::Compare, Law::of(Base::LogNormal(0.5)), 400, 1.0, 0.0));
-        all.push(of(Screen::Compare, Law::of(Base::Exponential), 400, 1.05, 0.0));
+        all.push(of(Screen::Compare, distribution, 400, 1.0, 0.0));
+        all.push(of(Screen::Compare, distribution.ar(0.6), 400, 1.05, 0.0));
+        all.push(of(Screen::Compare, distribution.ar(0.6), 400, 1.2, 0.0));
+        all.push(of(Screen::Compare, Distribution::of(Base::LogNormal(0.5)), 400, 1.0, 0.0));
+        all.push(of(Screen::Compare, Distribution::of(Base::Exponential), 400, 1.05, 0.0));
         all.push(of(
             Screen::Compare,
-            law.with(Course::Bursts { share: 0.1, length: 10.0, by: 3.0 }),
+            distribution.with(Course::Bursts { share: 0.1, length: 10.0, by: 3.0 }),
             400,
             1.0,
             0.0,
         ));
-        all.push(of(Screen::Compare, law, 400, 1.0, 0.02));
-        all.push(of(Screen::Compare, law, 400, 1.2, 0.02));
+        all.push(of(Screen::Compare, distribution, 400, 1.0, 0.02));
+        all.push(of(Screen::Compare, distribution, 400, 1.2, 0.02));
     }
     all
 }
 
 fn others(draws: [usize; 3], quick: bool) -> Vec<Cell> {
-    let law = Law::of(GEV);
+    let distribution = Distribution::of(GEV);
     let mut all = Vec::new();
-    let mut quiet = vec![law, law.ar(0.3), law.ar(0.6), law.with(Course::Step { from: 0.5, by: 1.0 })];
+    let mut quiet = vec![
+        distribution,
+        distribution.ar(0.3),
+        distribution.ar(0.6),
+        distribution.with(Course::Step { from: 0.5, by: 1.0 }),
+    ];
     if !quick {
         let more = [Base::Gev(-0.2), Base::Gev(0.3), Base::LogNormal(0.2), Base::Gamma(4.0)];
-        quiet.extend(more.map(Law::of).into_iter().flat_map(|law| [law, law.ar(0.6)]));
+        quiet.extend(
+            more.map(Distribution::of)
+                .into_iter()
+                .flat_map(|distribution| [distribution, distribution.ar(0.6)]),
+        );
     }
-    all.extend(quiet.into_iter().map(|law| Cell::of(Screen::Watch, law, 400, (draws[0], 0))));
+    all.extend(
+        quiet.into_iter().map(|distribution| Cell::of(Screen::Watch, distribution, 400, (draws[0], 0))),
+    );
     for base in [GEV, Base::LogNormal(0.5), Base::Exponential] {
-        all.push(Cell { ranks: 16, ..Cell::of(Screen::Scale, Law::of(base), 400, (draws[1], 0)) });
+        all.push(Cell { ranks: 16, ..Cell::of(Screen::Scale, Distribution::of(base), 400, (draws[1], 0)) });
     }
-    all.extend([law, law.ar(0.6)].map(|law| Cell::of(Screen::Plan, law, 400, (draws[2], 0))));
+    all.extend(
+        [distribution, distribution.ar(0.6)]
+            .map(|distribution| Cell::of(Screen::Plan, distribution, 400, (draws[2], 0))),
+    );
     all
 }
 
 /// The cells of the full table.
 pub fn full() -> Vec<Cell> {
-    let mut laws = independent();
-    laws.extend(dependent());
-    laws.extend(changing());
-    let law = Law::of(GEV);
-    let main = [law, Law::of(Base::LogNormal(0.5)), law.ar(0.3), law.ar(0.6), law.ar(0.9)];
-    let mut all = cells(&[Screen::Fit], &laws, &[50, 400], (2000, 99));
+    let mut distributions = independent();
+    distributions.extend(dependent());
+    distributions.extend(changing());
+    let distribution = Distribution::of(GEV);
+    let main = [
+        distribution,
+        Distribution::of(Base::LogNormal(0.5)),
+        distribution.ar(0.3),
+        distribution.ar(0.6),
+        distribution.ar(0.9),
+    ];
+    let mut all = cells(&[Screen::Fit], &distributions, &[50, 400], (2000, 99));
     all.extend(cells(&[Screen::Fit, Screen::Run], &main, &[20], (2000, 99)));
     all.extend(cells(&[Screen::Fit], &main, &[10_000], (2000, 99)));
     all.extend(cells(&[Screen::Run], &main, &[50, 400], (2000, 99)));
     all.extend(cells(&[Screen::Run], &changing(), &[400], (200, 99)));
-    all.extend(cells(&[Screen::Fit, Screen::Run], &[law, law.ar(0.6)], &[100_000], (200, 99)));
+    all.extend(cells(
+        &[Screen::Fit, Screen::Run],
+        &[distribution, distribution.ar(0.6)],
+        &[100_000],
+        (200, 99),
+    ));
     all.extend(ranks((500, 99), usize::MAX));
     all.extend(pairs((2000, 0), false));
     all.extend(others([200, 2000, 2000], false));
     all
 }
 
-/// Those of the test: the same laws, fewer of each.
+/// Those of the test: the same distributions, fewer of each.
 pub fn quick() -> Vec<Cell> {
-    let law = Law::of(GEV);
-    let laws =
-        [law, Law::of(Base::Gev(-0.3)), Law::of(Base::LogNormal(0.5)), law.ar(0.3), law.ar(0.6), law.ar(0.9)];
-    let mut all = cells(&[Screen::Fit], &laws, &[50, 400], (60, 49));
-    all.extend(cells(&[Screen::Run], &laws, &[50], (60, 49)));
-    all.extend(cells(&[Screen::Run], &laws, &[400], (6, 49)));
+    let distribution = Distribution::of(GEV);
+    let distributions = [
+        distribution,
+        Distribution::of(Base::Gev(-0.3)),
+        Distribution::of(Base::LogNormal(0.5)),
+        distribution.ar(0.3),
+        distribution.ar(0.6),
+        distribution.ar(0.9),
+    ];
+    let mut all = cells(&[Screen::Fit], &distributions, &[50, 400], (60, 49));
+    all.extend(cells(&[Screen::Run], &distributions, &[50], (60, 49)));
+    all.extend(cells(&[Screen::Run], &distributions, &[400], (6, 49)));
     all.extend(cells(&[Screen::Fit], &changing(), &[400], (15, 49)));
     all.extend(cells(&[Screen::Run], &changing(), &[400], (2, 49)));
     all.extend(ranks((8, 49), 7));

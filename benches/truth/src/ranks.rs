@@ -7,14 +7,15 @@ use crate::{Cell, Slow};
 /// The values of each rank.
 pub fn of_ranks(cell: &Cell, random: &mut Xoshiro) -> Vec<Vec<f64>> {
     let one = |rank: usize| {
-        let mut values = cell.law.draw(cell.n, random);
+        let mut values = cell.distribution.draw(cell.n, random);
         if cell.slow_rank() == Some(rank) {
             for value in &mut values {
                 match cell.slow {
                     Slow::None => {}
                     Slow::Always(factor) => *value *= factor,
                     Slow::Bursts(share, by) => {
-                        *value += by * cell.law.base.deviation() * f64::from(random.uniform() < share);
+                        *value +=
+                            by * cell.distribution.base.deviation() * f64::from(random.uniform() < share);
                     }
                 }
             }
@@ -28,7 +29,7 @@ pub fn of_ranks(cell: &Cell, random: &mut Xoshiro) -> Vec<Vec<f64>> {
 pub fn pair(cell: &Cell, random: &mut Xoshiro) -> [Vec<f64>; 2] {
     [1.0, cell.factor].map(|factor| {
         let level = factor * (cell.between * random.normal()).exp();
-        cell.law.draw(cell.n, random).into_iter().map(|value| value * level).collect()
+        cell.distribution.draw(cell.n, random).into_iter().map(|value| value * level).collect()
     })
 }
 

@@ -1,20 +1,20 @@
 //! The registry: every clause that a screen can have, each with what decides whether it is true.
 
 use crate::template::{Found, Template};
-use crate::{Cell, Law, Number, Screen, Slow};
+use crate::{Cell, Distribution, Number, Screen, Slow};
 
 /// What was asked about: the truth, and the values that were drawn of it.
 pub struct Asked<'a> {
-    /// The cell: its law, its ranks, how two runs differ.
+    /// The cell: its distribution, its ranks, how two runs differ.
     pub cell: &'a Cell,
     /// What the screen is about, in the order in which it came.
     pub values: &'a [f64],
 }
 
 impl Asked<'_> {
-    /// The law of one series.
-    pub fn law(&self) -> &Law {
-        &self.cell.law
+    /// The distribution of one series.
+    pub fn distribution(&self) -> &Distribution {
+        &self.cell.distribution
     }
 
     /// How many ranks each value is the slowest of.
@@ -24,26 +24,26 @@ impl Asked<'_> {
 
     /// The value that a share `p` of what the screen is about is below in the long run.
     pub fn quantile(&self, p: f64) -> f64 {
-        self.law().quantile(p.powf(1.0 / self.slowest_of()))
+        self.distribution().quantile(p.powf(1.0 / self.slowest_of()))
     }
 
     /// The share of slower values in the long run.
     pub fn survival(&self, x: f64) -> f64 {
-        -(self.slowest_of() * (-self.law().survival(x)).ln_1p()).exp_m1()
+        -(self.slowest_of() * (-self.distribution().survival(x)).ln_1p()).exp_m1()
     }
 
     /// Whether what the screen is about is a GEV.
     pub fn is_gev(&self) -> bool {
-        self.law().is_gev() && self.cell.slow == Slow::None
+        self.distribution().is_gev() && self.cell.slow == Slow::None
     }
 }
 
-/// What a clause is worth on data of a known law.
+/// What a clause is worth on data of a known distribution.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Judged {
-    /// It claims nothing about the law: it describes the values, or says what to do.
+    /// It claims nothing about the distribution: it describes the values, or says what to do.
     Neutral,
-    /// A sentence about the law: whether it is true.
+    /// A sentence about the distribution: whether it is true.
     Sentence(bool),
     /// An interval: whether it holds the value that it is for. Its row has this name.
     Interval(&'static str, bool),

@@ -116,7 +116,7 @@ pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
     let options = AssessOptions { bootstrap: cell.refits, ..AssessOptions::default() };
     match cell.screen {
         Screen::Fit => {
-            let values = cell.law.draw(cell.n, &mut random);
+            let values = cell.distribution.draw(cell.n, &mut random);
             let text = ask::fit(&values, &options);
             (values, text)
         }
@@ -134,8 +134,8 @@ pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
         }
         Screen::Ab => (Vec::new(), ask::ab(at, |b| ranks::of_arm(cell, b, &mut random))),
         Screen::Watch => {
-            let values = cell.law.draw(cell.n, &mut random);
-            let text = ask::watch(&values, |n| cell.law.draw(n, &mut random));
+            let values = cell.distribution.draw(cell.n, &mut random);
+            let text = ask::watch(&values, |n| cell.distribution.draw(n, &mut random));
             (values, text)
         }
         Screen::Scale => {
@@ -146,8 +146,8 @@ pub fn draw(cell: &Cell, at: u64) -> (Vec<f64>, Result<String, String>) {
             (values, text)
         }
         Screen::Plan => {
-            let values = cell.law.draw(cell.n, &mut random);
-            let text = ask::plan(&values, &cell.law);
+            let values = cell.distribution.draw(cell.n, &mut random);
+            let text = ask::plan(&values, &cell.distribution);
             (values, text)
         }
     }

@@ -32,7 +32,7 @@ impl Study {
         if !self.cell.expected().is_empty() {
             rows.push(Row::share_of(MISSED, (outcome.missed, screens), Bound::Open));
         }
-        let covered = self.cell.is_stationary() && self.cell.law.phi <= 0.6;
+        let covered = self.cell.is_stationary() && self.cell.distribution.phi <= 0.6;
         let least = if covered { Bound::AtLeast(COVERAGE) } else { Bound::Open };
         for (name, count) in &outcome.intervals {
             rows.push(Row::share_of(
@@ -250,7 +250,7 @@ pub fn failures(studies: &[Study], known: &[Known]) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Base, Count, Law, Outcome};
+    use crate::{Base, Count, Distribution, Outcome};
 
     fn row(cell: &Cell, of: usize) -> String {
         format!("| {}: {FALSE} | 6 | 0 to 6 | 1.0 | 0.5 | {of} |  |\n", cell.name())
@@ -277,19 +277,19 @@ mod tests {
 
     #[test]
     fn of_baselines_of_one_distribution_one_in_twenty_may_be_refused() {
-        let law = Law::of(Base::Gev(0.1)).ar(0.6);
-        let refused = |screen: Screen, law: Law, said: u64| {
+        let distribution = Distribution::of(Base::Gev(0.1)).ar(0.6);
+        let refused = |screen: Screen, distribution: Distribution, said: u64| {
             let sentences = [("refused: dependent", Count { said, wrong: said })].into();
             let outcome = Outcome { screens: 200, with_a_false_one: 0, sentences, ..Outcome::default() };
-            let study = Study { cell: Cell::of(screen, law, 400, (200, 0)), outcome };
+            let study = Study { cell: Cell::of(screen, distribution, 400, (200, 0)), outcome };
             let rows = study.rows();
             rows.into_iter().find(|row| row.name == "refused").map(|row| (row.count, row.breaks()))
         };
-        assert_eq!(refused(Screen::Watch, law, 0), Some((0, false)));
-        assert_eq!(refused(Screen::Watch, law, 10), Some((10, false)));
-        assert_eq!(refused(Screen::Watch, law, 30), Some((30, true)));
+        assert_eq!(refused(Screen::Watch, distribution, 0), Some((0, false)));
+        assert_eq!(refused(Screen::Watch, distribution, 10), Some((10, false)));
+        assert_eq!(refused(Screen::Watch, distribution, 30), Some((30, true)));
         // Nothing is stated of what changes, or of other screens.
-        assert_eq!(refused(Screen::Watch, law.ar(0.9), 30), Some((30, false)));
-        assert_eq!(refused(Screen::Scale, law, 30), Some((30, false)));
+        assert_eq!(refused(Screen::Watch, distribution.ar(0.9), 30), Some((30, false)));
+        assert_eq!(refused(Screen::Scale, distribution, 30), Some((30, false)));
     }
 }

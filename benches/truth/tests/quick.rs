@@ -1,4 +1,4 @@
-//! Fails where first screens say what is false more often than stated, on draws of known laws.
+//! Fails where first screens say what is false more often than stated, on draws of known distributions.
 
 #[test]
 fn first_screens_are_true_as_often_as_they_claim() {
@@ -11,8 +11,8 @@ fn first_screens_are_true_as_often_as_they_claim() {
 
 #[test]
 fn words_that_are_not_registered_are_an_error() {
-    let law = truth::Law::of(truth::Base::Gev(0.1));
-    let cell = truth::Cell::of(truth::Screen::Fit, law, 2, (1, 0));
+    let distribution = truth::Distribution::of(truth::Base::Gev(0.1));
+    let cell = truth::Cell::of(truth::Screen::Fit, distribution, 2, (1, 0));
     let asked = truth::Asked { cell: &cell, values: &[0.01, 0.02] };
     let registry = truth::claims::of(truth::Screen::Fit);
     assert!(registry.read("the values\nAll tables: -v\n", &asked).is_ok());

@@ -18,8 +18,8 @@ fn plan(text: &str, ranks: u32) -> Plan {
 }
 
 fn simulated(text: &str, ranks: u32, keep: Keep) -> RunOutcome {
-    let law = "gev(1ms,200us,0.2)".parse().expect("a distribution");
-    let options = Options { keep, backend: BackendKind::Simulate(law), ..Options::new(ranks) };
+    let distribution = "gev(1ms,200us,0.2)".parse().expect("a distribution");
+    let options = Options { keep, backend: BackendKind::Simulate(distribution), ..Options::new(ranks) };
     engine::run(&plan(text, ranks), &options, |_| ()).expect("a run")
 }
 

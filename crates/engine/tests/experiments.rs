@@ -130,9 +130,9 @@ fn one_rank_starts_all_writes_of_a_step() {
 }
 
 #[test]
-fn a_monte_carlo_runs_under_each_law() {
+fn a_monte_carlo_runs_under_each_distribution() {
     small(
-        "a_monte_carlo_runs_under_each_law",
+        "a_monte_carlo_runs_under_each_distribution",
         include_str!("../../lastrank/experiments/monte_carlo.ppl"),
         &[("repeat", "40"), ("work", "100"), ("law", "uniform")],
     );

@@ -110,8 +110,8 @@ fn two_runs_stand_beside_each_other_phase_by_phase() {
     let program = "time[\"build\"] {\n    repeat 20 write(\"f\", 16k);\n    repeat 20 { rename(\"f\", \"g\"); rename(\"g\", \"f\"); }\n    rename(\"f\", \"g\");\n}\n\
                    time[\"scan\"] repeat 50 read(\"g\", 16k);\n";
     std::fs::write(folder.path().join("p.ppl"), program).unwrap();
-    for (name, law, servers) in [("a", "constant(1ms)", "2"), ("b", "constant(2ms)", "4")] {
-        let backend = format!("simulate:{law}");
+    for (name, distribution, servers) in [("a", "constant(1ms)", "2"), ("b", "constant(2ms)", "4")] {
+        let backend = format!("simulate:{distribution}");
         let tag = format!("servers={servers}");
         let out = format!("{name}.parquet");
         let run = ["run", "p.ppl", "-o", &out, "--tag", &tag, "--backend", &backend];
@@ -193,17 +193,17 @@ fn dates_are_a_covariate_in_days() {
 }
 
 #[test]
-fn a_quantile_is_planned_for_without_a_law_where_the_pilot_reaches_it() {
+fn a_quantile_is_planned_for_without_a_distribution_where_the_pilot_reaches_it() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(2);
     let text: String = (0..2_000).map(|_| format!("{:.6}\n", (0.5 * random.normal()).exp())).collect();
     std::fs::write(folder.path().join("pilot.txt"), text).unwrap();
     let found = json(folder.path(), &["plan-runs", "pilot.txt", "p99=2.5%", "--json"]);
-    // A half width of 2.5% takes about 22,000 independent values of this law.
+    // A half width of 2.5% takes about 22,000 independent values of this distribution.
     let runs = found["plans"][0]["runs"].as_f64().unwrap();
     assert!((8_000.0..60_000.0).contains(&runs), "{runs}");
-    let law = ["plan-runs", "p99=5%", "--location", "11", "--scale", "0.2"];
-    assert_snapshot!(all(&lastrank(folder.path(), &law)));
+    let distribution = ["plan-runs", "p99=5%", "--location", "11", "--scale", "0.2"];
+    assert_snapshot!(all(&lastrank(folder.path(), &distribution)));
     for wrong in
         [&["plan-runs", "pilot.txt"][..], &["plan-runs", "p99=5%"], &["plan-runs", "pilot.txt", "p98=1%"]]
     {
@@ -214,11 +214,11 @@ fn a_quantile_is_planned_for_without_a_law_where_the_pilot_reaches_it() {
 /// A probe of 200 operations around 1 ms.
 fn probe(folder: &Path, name: &str, seed: u64, factor: f64) {
     let mut random = tail::Xoshiro::new(seed);
-    let law = tail::Gev::new(1e9, 5e7, 0.0).unwrap();
+    let distribution = tail::Gev::new(1e9, 5e7, 0.0).unwrap();
     let mut now = 0;
     let samples = (0..200)
         .map(|_| {
-            let duration_ps = (factor * law.sample(&mut random)) as u64;
+            let duration_ps = (factor * distribution.sample(&mut random)) as u64;
             now += duration_ps / 1_000 + 500;
             samples::Sample { start_ns: now, duration_ps, batch: 1, ..samples::Sample::default() }
         })

@@ -8,9 +8,9 @@ use serde_json::Value;
 
 /// `n` values around 11, `factor` times as long.
 fn values(n: usize, factor: f64, seed: u64) -> String {
-    let law = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
+    let distribution = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(seed);
-    (0..n).map(|_| format!("{:.5}\n", factor * law.sample(&mut random))).collect()
+    (0..n).map(|_| format!("{:.5}\n", factor * distribution.sample(&mut random))).collect()
 }
 
 fn folder() -> tempfile::TempDir {
@@ -134,14 +134,15 @@ fn measured(a: &str, b: &str, more: &[&str]) -> common::Done {
 }
 
 #[test]
-fn samples_of_one_law_and_rounded_ones_are_answered_right() {
+fn samples_of_one_distribution_and_rounded_ones_are_answered_right() {
     let first = |a: &str, b: &str| -> String {
         let done = measured(a, b, &[]);
         assert_eq!(done.status, Some(0), "{}", done.err);
         done.out.lines().next().unwrap().into()
     };
-    for law in ["ar06", "iid"] {
-        let line = first(&format!("same-law-{law}-a.txt"), &format!("same-law-{law}-b.txt"));
+    for distribution in ["ar06", "iid"] {
+        let line =
+            first(&format!("same-law-{distribution}-a.txt"), &format!("same-law-{distribution}-b.txt"));
         assert!(line.starts_with("✔ No difference is shown: 1.0"), "{line}");
     }
     // Whole milliseconds, four different ones.
@@ -187,8 +188,12 @@ fn several_runs_a_side_are_compared_by_the_run() {
     // The level of a run varies by 5%, far more than its 40 values say.
     for (side, levels) in [("quiet", [10.0, 10.6, 9.6]), ("new", [10.4, 9.7, 10.2])] {
         for (at, level) in levels.iter().enumerate() {
-            let (law, file) = (format!("simulate:gev({level}ms,100us,0.05)"), format!("{side}/{at}.parquet"));
-            let done = lastrank(path, &["run", "p.ppl", "--backend", &law, "--report", "none", "-o", &file]);
+            let (distribution, file) =
+                (format!("simulate:gev({level}ms,100us,0.05)"), format!("{side}/{at}.parquet"));
+            let done = lastrank(
+                path,
+                &["run", "p.ppl", "--backend", &distribution, "--report", "none", "-o", &file],
+            );
             assert_eq!(done.status, Some(0), "{}", done.err);
         }
     }
@@ -208,7 +213,7 @@ fn several_runs_a_side_are_compared_by_the_run() {
     assert!(alone.out.contains("slower") && alone.out.contains("One run a side"), "{}", alone.out);
 }
 
-/// A run of one program; `gev` is its simulated law.
+/// A run of one program; `gev` is its simulated distribution.
 fn run(folder: &std::path::Path, name: &str, text: &str) {
     std::fs::write(folder.join("p.ppl"), text).unwrap();
     let arguments =
@@ -266,9 +271,9 @@ fn one_run_a_side_tells_nothing_of_what_differs_from_run_to_run() {
 fn a_difference_that_is_not_one_factor_is_not_quoted_as_one() {
     let folder = tempfile::tempdir().unwrap();
     let draw = |scale: f64, seed: u64| -> String {
-        let law = tail::Gev::new(10.0, scale, 0.0).unwrap();
+        let distribution = tail::Gev::new(10.0, scale, 0.0).unwrap();
         let mut random = tail::Xoshiro::new(seed);
-        (0..300).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect()
+        (0..300).map(|_| format!("{:.6}\n", distribution.sample(&mut random))).collect()
     };
     std::fs::write(folder.path().join("quiet.txt"), draw(0.2, 3)).unwrap();
     std::fs::write(folder.path().join("new.txt"), draw(0.9, 4)).unwrap();
@@ -333,9 +338,20 @@ fn directories_of_other_programs_and_copies_of_one_run_are_told() {
             let name = format!("{side}/{at}.parquet");
             std::fs::write(path.join(format!("{side}.ppl")), text).unwrap();
             let program = format!("{side}.ppl");
-            let law = "simulate:gev(10ms,300us,0.05)";
+            let distribution = "simulate:gev(10ms,300us,0.05)";
             let seed = at.to_string();
-            let words = ["run", &program, "--backend", law, "--seed", &seed, "--report", "none", "-o", &name];
+            let words = [
+                "run",
+                &program,
+                "--backend",
+                distribution,
+                "--seed",
+                &seed,
+                "--report",
+                "none",
+                "-o",
+                &name,
+            ];
             assert_eq!(lastrank(path, &words).status, Some(0));
         }
     }
@@ -368,10 +384,11 @@ fn the_row_of_what_is_compared_has_the_ratio_of_the_comparison() {
     let folder = tempfile::tempdir().unwrap();
     let text = "$f = fopen(\"x\", \"w+\"); repeat 300 fwrite($f, 4KiB, 0); fclose($f);\n";
     for seed in ["1", "2"] {
-        let law = "simulate:gev(10ms,3ms,0.1)";
+        let distribution = "simulate:gev(10ms,3ms,0.1)";
         let name = format!("{seed}.parquet");
         std::fs::write(folder.path().join("p.ppl"), text).unwrap();
-        let words = ["run", "p.ppl", "--report", "none", "--backend", law, "--seed", seed, "-o", &name];
+        let words =
+            ["run", "p.ppl", "--report", "none", "--backend", distribution, "--seed", seed, "-o", &name];
         assert_eq!(lastrank(folder.path(), &words).status, Some(0));
     }
     let said = lastrank(folder.path(), &["compare", "1.parquet", "2.parquet", "--json"]).out;

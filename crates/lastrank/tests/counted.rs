@@ -13,12 +13,12 @@ repeat 50000 {
 }
 fclose($f);
 ";
-const LAW: &str = "simulate:gev(1ms,200us,0.2)";
+const DISTRIBUTION: &str = "simulate:gev(1ms,200us,0.2)";
 
 #[test]
 fn a_run_of_histograms_reads_well_and_can_be_reported_again() {
     let folder = tempfile::tempdir().unwrap();
-    let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram", "-v"]);
+    let done = program(folder.path(), PROGRAM, &["--backend", DISTRIBUTION, "--record", "histogram", "-v"]);
     assert_snapshot!(all(&done));
     let again = lastrank(folder.path(), &["report", "run.parquet", "--text"]);
     let table = "Durations, from histograms";
@@ -35,13 +35,14 @@ fn a_run_of_histograms_reads_well_and_can_be_reported_again() {
 #[test]
 fn a_tail_without_a_mean_predicts_nothing() {
     let folder = tempfile::tempdir().unwrap();
-    let said = |law: &str| {
-        let done = program(folder.path(), PROGRAM, &["--backend", law, "--record", "histogram", "-v"]);
+    let said = |distribution: &str| {
+        let done =
+            program(folder.path(), PROGRAM, &["--backend", distribution, "--record", "histogram", "-v"]);
         all(&done).replace('\n', " ")
     };
     let endless = said("simulate:gev(1ms,200us,1.5)");
     assert!(endless.contains("no limit in sight") && !endless.contains("is expected near"), "{endless}");
-    let heavy = said(LAW);
+    let heavy = said(DISTRIBUTION);
     assert!(heavy.contains("is expected near") && !heavy.contains("no limit in sight"), "{heavy}");
 }
 
@@ -49,7 +50,8 @@ fn a_tail_without_a_mean_predicts_nothing() {
 fn its_json_holds_the_histograms_and_their_quantiles_are_those_of_all_samples() {
     let folder = tempfile::tempdir().unwrap();
     let json = |record: &str| -> serde_json::Value {
-        let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", record, "--json"]);
+        let done =
+            program(folder.path(), PROGRAM, &["--backend", DISTRIBUTION, "--record", record, "--json"]);
         assert_eq!(done.status, Some(0), "{}", done.err);
         serde_json::from_str(&done.out).unwrap()
     };
@@ -63,7 +65,7 @@ fn its_json_holds_the_histograms_and_their_quantiles_are_those_of_all_samples() 
     assert!(whole["facts"]["counted"].is_null());
 }
 
-/// The law is slower than the rate, so that all but the first operation wait for their turn.
+/// The distribution is slower than the rate, so that all but the first operation wait for their turn.
 #[test]
 fn rates_and_expected_failures_count_as_in_a_run_of_samples() {
     const PROGRAM: &str = "\
@@ -83,7 +85,7 @@ fclose($f);
         let rows = answer["results"].as_array().unwrap();
         rows.iter().find(|row| row["operation"] == operation).unwrap_or_else(|| panic!("{rows:?}")).clone()
     };
-    let (counted, whole) = (json(PROGRAM, LAW, "histogram"), json(PROGRAM, LAW, "samples"));
+    let (counted, whole) = (json(PROGRAM, DISTRIBUTION, "histogram"), json(PROGRAM, DISTRIBUTION, "samples"));
     for quantiles in ["quantiles_seconds", "response_quantiles_seconds"] {
         for quantile in ["p50", "p99", "max"] {
             let of = |answer| row(answer, "fwrite")[quantiles][quantile].as_f64().expect("a number");
@@ -95,7 +97,7 @@ fclose($f);
         let stat = row(&json(FAILING, "posix", record), "stat");
         assert_eq!((&stat["errors"], &stat["failed_as_expected"]), (&0.into(), &100.into()), "{stat}");
     }
-    let done = program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram"]);
+    let done = program(folder.path(), PROGRAM, &["--backend", DISTRIBUTION, "--record", "histogram"]);
     assert!(done.out.contains("of their scheduled start") && done.out.contains("0 errors"), "{}", done.out);
     assert!(done.out.contains("Next:  lastrank report run.parquet -v"), "{}", done.out);
 }
@@ -104,7 +106,7 @@ fclose($f);
 fn a_mix_has_its_table_for_an_answer() {
     let folder = tempfile::tempdir().unwrap();
     let text = "$f = fopen(\"x\", \"w+\"); repeat 2000 { fwrite($f, 1k, 0); fread($f, 1k, 0); fsync($f); }\n";
-    let done = program(folder.path(), text, &["--backend", LAW, "--record", "histogram"]);
+    let done = program(folder.path(), text, &["--backend", DISTRIBUTION, "--record", "histogram"]);
     assert!(done.out.contains("6,001 operations in ") && !done.out.contains("Nothing was"), "{}", done.out);
 }
 
@@ -123,7 +125,7 @@ fn a_program_that_asks_for_its_samples_is_refused_before_it_runs() {
 #[test]
 fn what_needs_every_sample_refuses_it_and_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
-    program(folder.path(), PROGRAM, &["--backend", LAW, "--record", "histogram", "-s"]);
+    program(folder.path(), PROGRAM, &["--backend", DISTRIBUTION, "--record", "histogram", "-s"]);
     for words in [
         &["fit", "run.parquet"][..],
         &["export", "run.parquet", "--to", "csv"],

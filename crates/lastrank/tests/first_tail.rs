@@ -5,12 +5,12 @@ mod common;
 use common::{all, lastrank};
 use insta::assert_snapshot;
 
-const LAW: &str = "simulate:gev(10ms,1ms,0.1)";
+const DISTRIBUTION: &str = "simulate:gev(10ms,1ms,0.1)";
 
 #[test]
 fn the_first_command_of_the_readme_says_what_it_found() {
     let folder = tempfile::tempdir().unwrap();
-    let done = lastrank(folder.path(), &["run", "parallel_write", "--backend", LAW]);
+    let done = lastrank(folder.path(), &["run", "parallel_write", "--backend", DISTRIBUTION]);
     assert_snapshot!(all(&done));
     assert!(folder.path().join("parallel_write-simulated.parquet").is_file());
     assert!(folder.path().join("parallel_write-simulated.html").is_file());
@@ -20,24 +20,25 @@ fn the_first_command_of_the_readme_says_what_it_found() {
 fn the_same_seed_gives_the_same_run_to_the_last_byte() {
     let [one, two] = [(); 2].map(|()| {
         let folder = tempfile::tempdir().unwrap();
-        lastrank(folder.path(), &["run", "parallel_write", "--backend", LAW, "--set", "repeat=20"]);
+        lastrank(folder.path(), &["run", "parallel_write", "--backend", DISTRIBUTION, "--set", "repeat=20"]);
         std::fs::read(folder.path().join("parallel_write-simulated.parquet")).unwrap()
     });
     assert!(!one.is_empty() && one == two);
 }
 
 #[test]
-fn the_fit_finds_the_law_that_was_put_in() {
+fn the_fit_finds_the_distribution_that_was_put_in() {
     let folder = tempfile::tempdir().unwrap();
-    let run = ["run", "parallel_write", "--backend", LAW, "--set", "repeat=2000", "--report", "none"];
+    let run =
+        ["run", "parallel_write", "--backend", DISTRIBUTION, "--set", "repeat=2000", "--report", "none"];
     assert_eq!(lastrank(folder.path(), &run).status, Some(0));
     let file = "parallel_write-simulated.parquet";
 
-    // Each S follows the law itself.
+    // Each S follows the distribution itself.
     let fit = json(folder.path(), &["fit", file, "--label", "write/fwrite", "--json"]);
     assert_near(&fit, 10e-3, 1e-3, 0.1);
 
-    // The maximum of 16 of them follows the law of maxima: scale 16^shape, location up by (16^shape - 1)/shape.
+    // The maximum of 16 of them follows the distribution of maxima: scale 16^shape, location up by (16^shape - 1)/shape.
     let gate = json(folder.path(), &["fit", file, "--label", "write/fwrite", "--gate", "--json"]);
     let growth = 16_f64.powf(0.1);
     assert_near(&gate, 10e-3 + 1e-3 * (growth - 1.0) / 0.1, 1e-3 * growth, 0.1);
@@ -63,7 +64,7 @@ fn json(folder: &std::path::Path, arguments: &[&str]) -> serde_json::Value {
 #[test]
 fn a_report_is_made_again_from_the_run_file_word_for_word() {
     let folder = tempfile::tempdir().unwrap();
-    lastrank(folder.path(), &["run", "parallel_write", "--backend", LAW, "--set", "repeat=50"]);
+    lastrank(folder.path(), &["run", "parallel_write", "--backend", DISTRIBUTION, "--set", "repeat=50"]);
     let first = std::fs::read(folder.path().join("parallel_write-simulated.html")).unwrap();
     let again = ["report", "parallel_write-simulated.parquet", "-o", "again.html"];
     assert_eq!(lastrank(folder.path(), &again).status, Some(0));
@@ -84,7 +85,17 @@ fn the_result_is_json_when_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let found = json(
         folder.path(),
-        &["run", "parallel_write", "--backend", LAW, "--set", "repeat=100", "--json", "--report", "none"],
+        &[
+            "run",
+            "parallel_write",
+            "--backend",
+            DISTRIBUTION,
+            "--set",
+            "repeat=100",
+            "--json",
+            "--report",
+            "none",
+        ],
     );
     assert_eq!(found["schema"], "lastrank.run/1");
     assert_eq!(found["facts"]["complete"], true);
@@ -127,10 +138,10 @@ fn the_json_of_a_fit_holds_what_its_page_says() {
 #[test]
 fn a_congestion_factor_that_was_put_in_is_found_and_can_fail_a_pipeline() {
     let folder = tempfile::tempdir().unwrap();
-    for (seed, law, file) in
+    for (seed, distribution, file) in
         [("1", "gev(10ms,1ms,0.1)", "quiet.parquet"), ("2", "gev(12.5ms,1.25ms,0.1)", "new.parquet")]
     {
-        let backend = format!("simulate:{law}");
+        let backend = format!("simulate:{distribution}");
         let run =
             ["run", "parallel_write", "--backend", &backend, "--seed", seed, "-o", file, "--report", "none"];
         assert_eq!(lastrank(folder.path(), &run).status, Some(0));

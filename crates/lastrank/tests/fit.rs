@@ -11,12 +11,12 @@ use serde_json::Value;
 /// Single operations with a Pareto tail: 20 µs and more, a column of load beside them.
 fn latencies(folder: &Path) {
     let mut random = tail::Xoshiro::new(3);
-    let law = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+    let distribution = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
     let lines: String = (0..6000)
         .map(|i| {
             format!(
                 "{:.4},{:.3},{}\n",
-                law.sample(&mut random),
+                distribution.sample(&mut random),
                 random.uniform(),
                 24.0 * f64::from(i) / 6000.0
             )
@@ -38,9 +38,19 @@ fn json(folder: &Path, arguments: &str) -> Value {
 fn run(folder: &Path, ranks: u32, repeat: u32) {
     let (ranks, repeat) = (ranks.to_string(), format!("repeat={repeat}"));
     let targets = format!("targets={ranks}");
-    let law = "simulate:gev(10ms,300us,0.05)";
-    let arguments =
-        ["run", "parallel_write", "--backend", law, "-n", &ranks, "--set", &repeat, "--set", &targets];
+    let distribution = "simulate:gev(10ms,300us,0.05)";
+    let arguments = [
+        "run",
+        "parallel_write",
+        "--backend",
+        distribution,
+        "-n",
+        &ranks,
+        "--set",
+        &repeat,
+        "--set",
+        &targets,
+    ];
     let done = lastrank(folder, &[&arguments[..], &["--report", "none", "-o", "run.parquet"]].concat());
     assert_eq!(done.status, Some(0), "{}", done.err);
 }
@@ -51,17 +61,21 @@ fn holds(interval: &Value, value: f64) -> bool {
 }
 
 #[test]
-fn what_exceeds_a_threshold_is_fitted_as_a_pareto_law() {
+fn what_exceeds_a_threshold_is_fitted_as_a_pareto_distribution() {
     let folder = tempfile::tempdir().unwrap();
     latencies(folder.path());
     assert_snapshot!(all(&fit(folder.path(), "lat.csv --column us --unit us --model gpd --threshold 95%")));
     let found =
         json(folder.path(), "lat.csv --column us --unit us --model gpd --threshold 25us --period 5000");
     assert_eq!((found["schema"].as_str(), found["model"].as_str()), (Some("lastrank.fit/1"), Some("gpd")));
-    let law = &found["gpd"];
-    assert!((law["threshold"]["value"].as_f64().unwrap() / 25e-6 - 1.0).abs() < 1e-12);
-    // The law is known: above 25 its scale is 1.25 + 0.2 · 5.
-    assert!(holds(&law["intervals"]["shape"], 0.2) && holds(&law["intervals"]["scale"], 2.25e-6), "{law}");
+    let distribution = &found["gpd"];
+    assert!((distribution["threshold"]["value"].as_f64().unwrap() / 25e-6 - 1.0).abs() < 1e-12);
+    // The distribution is known: above 25 its scale is 1.25 + 0.2 · 5.
+    assert!(
+        holds(&distribution["intervals"]["shape"], 0.2)
+            && holds(&distribution["intervals"]["scale"], 2.25e-6),
+        "{distribution}"
+    );
     assert_eq!(found["return_levels"][0]["period"], 5000.0);
 }
 
@@ -74,11 +88,11 @@ fn maxima_of_blocks_by_all_three_models_agree() {
     assert_eq!((&maxima["block"]["count"], &maxima["n"]), (&60.into(), &60.into()));
     let largest = json(folder.path(), &format!("{common} --model r-largest --r 4"));
     let process = json(folder.path(), &format!("{common} --model point-process --threshold 97%"));
-    let law = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+    let distribution = tail::Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
     for (found, name) in [(&maxima, "gev"), (&largest, "r_largest"), (&process, "point_process")] {
         assert!(holds(&found[name]["intervals"]["shape"], 0.2), "{name}: {}", found[name]);
         // One block in 10 exceeds the level that one value in 949 does.
-        let level = law.upper_quantile(1.0 - 0.9f64.powf(0.01)) * 1e-6;
+        let level = distribution.upper_quantile(1.0 - 0.9f64.powf(0.01)) * 1e-6;
         assert!(holds(&found["return_levels"][0]["interval"], level), "{name}: {}", found["return_levels"]);
     }
     assert_eq!(largest["r_largest"]["by_r"].as_array().unwrap().len(), 4);
@@ -108,18 +122,23 @@ fn the_ranks_of_a_gate_are_judged_and_their_largest_fitted() {
     assert_eq!((&found["block"]["steps"], &found["r_largest"]["r"]), (&true.into(), &3.into()));
     assert_eq!(found["targets"]["ranks"].as_array().unwrap().len(), 8);
     assert!(found["targets"]["extremal"]["effective"].as_f64().unwrap() > 4.0);
-    // Eight times the known law.
-    let law = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(8.0);
-    assert!(holds(&found["r_largest"]["intervals"]["location"], law.location), "{}", found["r_largest"]);
+    // Eight times the known distribution.
+    let distribution = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(8.0);
+    assert!(
+        holds(&found["r_largest"]["intervals"]["location"], distribution.location),
+        "{}",
+        found["r_largest"]
+    );
 }
 
 #[test]
 fn a_trend_that_was_put_in_is_found_and_leaves_clean_residuals() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(100.0, 2.0, 0.0).unwrap();
+    let distribution = tail::Gev::new(100.0, 2.0, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(9);
-    let lines: String =
-        (0..400).map(|i| format!("{}\n", law.sample(&mut random) + 6.0 * f64::from(i) / 399.0)).collect();
+    let lines: String = (0..400)
+        .map(|i| format!("{}\n", distribution.sample(&mut random) + 6.0 * f64::from(i) / 399.0))
+        .collect();
     std::fs::write(folder.path().join("drift.txt"), lines).unwrap();
     let noise: String = (0..400).map(|_| format!("{}\n", random.normal())).collect();
     std::fs::write(folder.path().join("noise.txt"), noise).unwrap();
@@ -244,9 +263,9 @@ fn options_that_do_not_fit_name_the_thing_and_the_way_out() {
 #[test]
 fn a_bare_number_is_no_share_of_values_that_have_a_unit() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gpd { threshold: 0.01, scale: 0.002, shape: 0.1 };
+    let distribution = tail::Gpd { threshold: 0.01, scale: 0.002, shape: 0.1 };
     let mut random = tail::Xoshiro::new(9);
-    let text: String = (0..2000).map(|_| format!("{:.9}\n", law.sample(&mut random))).collect();
+    let text: String = (0..2000).map(|_| format!("{:.9}\n", distribution.sample(&mut random))).collect();
     std::fs::write(folder.path().join("secs.txt"), text).unwrap();
     let refused = fit(folder.path(), "secs.txt --unit s --model gpd --threshold 0.015");
     assert_eq!((refused.status, refused.out.as_str()), (Some(2), ""));
@@ -270,18 +289,19 @@ fn the_first_screen_of_a_fit_says_what_may_be_done() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), 16, 400);
     assert_snapshot!(all(&lastrank(folder.path(), &["fit", "run.parquet"])));
-    let law = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(6);
     let jump = |i| if i < 120 { 1.0 } else { 1.5 };
-    let text: String = (0..400).map(|i| format!("{:.6}\n", jump(i) * law.sample(&mut random))).collect();
+    let text: String =
+        (0..400).map(|i| format!("{:.6}\n", jump(i) * distribution.sample(&mut random))).collect();
     std::fs::write(folder.path().join("jump.txt"), text).unwrap();
     let said = lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"]).out;
     assert!(said.lines().count() <= 24, "{said}");
     assert!(said.contains("⚠ Usable with care: the level jumps up after value 1"), "{said}");
     let newest = said.lines().find(|line| line.contains("Since value 1")).unwrap_or_default();
     assert!(newest.contains("median 15.") && newest.contains(" ms"), "{said}");
-    // Of too few values the law is not told.
-    let text: String = (0..12).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect();
+    // Of too few values the distribution is not told.
+    let text: String = (0..12).map(|_| format!("{:.6}\n", distribution.sample(&mut random))).collect();
     std::fs::write(folder.path().join("few.txt"), text).unwrap();
     let said = lastrank(folder.path(), &["fit", "few.txt", "--unit", "ms"]).out;
     let few = "12 values are too few to say how rare slower ones are; 100 are enough";
@@ -292,7 +312,7 @@ fn the_first_screen_of_a_fit_says_what_may_be_done() {
 fn only_values_of_a_run_are_known_to_be_single() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(9);
-    // Uniform numbers, which are no maxima by any law.
+    // Uniform numbers, which are no maxima by any distribution.
     let text: String = (0..400).map(|_| format!("{:.6}\n", 1.0 + random.uniform())).collect();
     std::fs::write(folder.path().join("plain.txt"), text).unwrap();
     let said = |words: &[&str]| {
@@ -303,8 +323,8 @@ fn only_values_of_a_run_are_known_to_be_single() {
     assert!(plain.contains("If each is one measurement, not the largest of several: `lastrank fit plain.txt --unit=ms --model gpd`"), "{plain}");
     std::fs::write(folder.path().join("p.ppl"), "define ranks 1;\nrepeat 400 create_delete(\"f\");\n")
         .unwrap();
-    let law = "simulate:uniform(1ms,2ms)";
-    let run = ["run", "p.ppl", "--backend", law, "--report", "none", "-o", "run.parquet"];
+    let distribution = "simulate:uniform(1ms,2ms)";
+    let run = ["run", "p.ppl", "--backend", distribution, "--report", "none", "-o", "run.parquet"];
     let done = lastrank(folder.path(), &run);
     assert_eq!(done.status, Some(0), "{}", all(&done));
     let own = said(&["run.parquet"]);
@@ -317,9 +337,9 @@ fn only_values_of_a_run_are_known_to_be_single() {
 #[test]
 fn a_level_has_the_same_digits_on_the_screen_and_in_the_tables() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(10.0, 0.9, 0.0).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.9, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(11);
-    let text: String = (0..800).map(|_| format!("{:.6}\n", law.sample(&mut random))).collect();
+    let text: String = (0..800).map(|_| format!("{:.6}\n", distribution.sample(&mut random))).collect();
     std::fs::write(folder.path().join("good.txt"), text).unwrap();
     for unit in [&[][..], &["--unit", "ms"]] {
         let said = |more: &[&str]| lastrank(folder.path(), &[&["fit", "good.txt"], unit, more].concat()).out;
@@ -350,10 +370,10 @@ fn a_level_has_the_same_digits_on_the_screen_and_in_the_tables() {
 #[test]
 fn an_outlier_that_moves_the_fit_is_named_before_the_levels() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(5);
     let text: String = (0..400)
-        .map(|i| if i == 171 { "100\n".into() } else { format!("{:.6}\n", law.sample(&mut random)) })
+        .map(|i| if i == 171 { "100\n".into() } else { format!("{:.6}\n", distribution.sample(&mut random)) })
         .collect();
     std::fs::write(folder.path().join("out10.txt"), text).unwrap();
     let said = fit(folder.path(), "out10.txt").out;
@@ -365,11 +385,11 @@ fn an_outlier_that_moves_the_fit_is_named_before_the_levels() {
 fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(17);
-    let law = tail::Gev::new(10.0, 0.5, 0.0).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.5, 0.0).unwrap();
     let text: String = (0..300)
         .map(|_| {
             let (load, idle) = (random.uniform(), random.uniform());
-            format!("{:.6},{load:.6},{idle:.6}\n", 4.0 * load + law.sample(&mut random))
+            format!("{:.6},{load:.6},{idle:.6}\n", 4.0 * load + distribution.sample(&mut random))
         })
         .collect();
     std::fs::write(folder.path().join("t.csv"), format!("ms,busy,idle\n{text}")).unwrap();
@@ -384,7 +404,7 @@ fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() 
     for busy in [0.0, 1.0] {
         let found = json(folder.path(), &format!("{with} --at busy={busy} --at idle=0.5"));
         let level = &found["covariates"]["levels_at"]["levels"][0];
-        assert!(holds(&level["interval"], 4.0 * busy + law.return_level(100.0)), "{busy}: {level}");
+        assert!(holds(&level["interval"], 4.0 * busy + distribution.return_level(100.0)), "{busy}: {level}");
     }
     let missing = fit(folder.path(), &format!("{with} --at busy=1"));
     assert!(missing.status == Some(2) && missing.err.contains("add --at idle=VALUE"), "{}", missing.err);
@@ -393,10 +413,10 @@ fn return_levels_are_given_at_covariates_and_no_term_is_called_needed_and_not() 
 #[test]
 fn parts_between_changes_are_commands_that_work() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
     let mut random = tail::Xoshiro::new(5);
     let values: String = (0..400)
-        .map(|n| format!("{:.5}\n", if n < 150 { 1.0 } else { 1.6 } * law.sample(&mut random)))
+        .map(|n| format!("{:.5}\n", if n < 150 { 1.0 } else { 1.6 } * distribution.sample(&mut random)))
         .collect();
     std::fs::write(folder.path().join("jump.txt"), values).unwrap();
     let told = lastrank(folder.path(), &["fit", "jump.txt", "--unit", "ms"]);

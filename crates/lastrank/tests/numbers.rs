@@ -64,11 +64,11 @@ fn a_table_without_header_has_a_name_for_each_of_its_values() {
 fn levels_at_a_covariate_above_a_threshold_are_those_that_there_are() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(9);
-    let law = tail::Gev::new(1.5, 0.5, 0.1).unwrap();
+    let distribution = tail::Gev::new(1.5, 0.5, 0.1).unwrap();
     let mut text = String::from("when,host,load,seconds,ms\n");
     for at in 0..3000 {
         let load = random.uniform();
-        let value = law.sample(&mut random) * (1.0 + load);
+        let value = distribution.sample(&mut random) * (1.0 + load);
         text +=
             &format!("2024-01-01 {:02}:{:02}:00,a,{load},{},{value}\n", at / 60 % 24, at % 60, value / 1e3);
     }
@@ -99,15 +99,15 @@ fn levels_at_a_covariate_above_a_threshold_are_those_that_there_are() {
 fn a_column_that_its_own_condition_cut_gets_no_good_word_of_its_tail() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(3);
-    let law = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
-    let rows: String = (0..300).map(|_| format!("{:.4},a\n", law.sample(&mut random))).collect();
+    let distribution = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
+    let rows: String = (0..300).map(|_| format!("{:.4},a\n", distribution.sample(&mut random))).collect();
     std::fs::write(folder.path().join("t.csv"), format!("lat,host\n{rows}")).unwrap();
     let fit = |condition: &str, more: &[&str]| {
         let arguments = ["fit", "t.csv", "--column", "lat", "--where", condition];
         lastrank(folder.path(), &[&arguments[..], more].concat()).out
     };
     const CUT: &str = "values off: how rare slow ones are cannot be told from the rest";
-    // All that is above a value went: the law fits what is left, and says nothing of what went.
+    // All that is above a value went: the distribution fits what is left, and says nothing of what went.
     let screen = fit("lat<18", &[]);
     assert!(screen.replace("\n ", "").contains(CUT) && !screen.contains('✔'), "{screen}");
     assert!(fit("lat<18", &["-q"]).starts_with("⚠ --where lat<18 cut "));
@@ -124,8 +124,8 @@ fn a_column_that_its_own_condition_cut_gets_no_good_word_of_its_tail() {
 fn one_line_of_a_fit_has_the_notes_of_its_screen() {
     let folder = tempfile::tempdir().unwrap();
     let mut random = tail::Xoshiro::new(5);
-    let law = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
-    let mut values: Vec<f64> = (0..300).map(|_| law.sample(&mut random)).collect();
+    let distribution = tail::Gev::new(10.0, 2.0, 0.0).unwrap();
+    let mut values: Vec<f64> = (0..300).map(|_| distribution.sample(&mut random)).collect();
     let said = |values: &[f64]| {
         let text: String = values.iter().map(|value| format!("{value}\n")).collect();
         std::fs::write(folder.path().join("t.txt"), text).unwrap();
@@ -147,14 +147,14 @@ fn a_fit_and_a_comparison_of_a_rate_are_of_the_times_in_its_headline() {
     let text = "$f = fopen(\"x\", \"w+\"); repeat 400 rate 1000/s fwrite($f, 4KiB, 0); fclose($f);\n";
     std::fs::write(folder.path().join("p.ppl"), text).unwrap();
     for seed in ["1", "2"] {
-        let law = "simulate:gev(990us,20us,0.1)";
+        let distribution = "simulate:gev(990us,20us,0.1)";
         let words = [
             "run",
             "p.ppl",
             "--report",
             "none",
             "--backend",
-            law,
+            distribution,
             "--seed",
             seed,
             "-o",

@@ -13,9 +13,19 @@ fn runs(folder: &Path, sizes: &[u32], repeat: u32) {
     for ranks in sizes {
         let (ranks, repeat) = (ranks.to_string(), format!("repeat={repeat}"));
         let (targets, file) = (format!("targets={ranks}"), format!("run{ranks}.parquet"));
-        let law = "simulate:gev(10ms,300us,0.05)";
-        let arguments =
-            ["run", "parallel_write", "--backend", law, "-n", &ranks, "--seed", &ranks, "--set", &repeat];
+        let distribution = "simulate:gev(10ms,300us,0.05)";
+        let arguments = [
+            "run",
+            "parallel_write",
+            "--backend",
+            distribution,
+            "-n",
+            &ranks,
+            "--seed",
+            &ranks,
+            "--set",
+            &repeat,
+        ];
         let more = ["--set", &targets, "--report", "none", "-o", &file];
         assert_eq!(lastrank(folder, &[&arguments[..], &more].concat()).status, Some(0));
     }
@@ -46,7 +56,7 @@ fn three_sizes_tell_how_far_ranks_depend_on_each_other() {
     assert_eq!(found["schema"], "lastrank.scale/1");
     let exponent = &found["joint"]["interval"];
     assert!(exponent["lower"].as_f64().unwrap() < 1.0 && exponent["upper"].as_f64().unwrap() > 1.0);
-    // The known law of 1024 independent ranks.
+    // The known distribution of 1024 independent ranks.
     let truth = tail::Gev::new(0.01, 0.0003, 0.05).unwrap().max_of(1024.0);
     for quantile in found["predictions"][0]["quantiles"].as_array().unwrap() {
         let expected = truth.quantile(quantile["probability"].as_f64().unwrap());
@@ -78,12 +88,12 @@ fn a_pilot_says_how_many_runs_a_precision_needs() {
 }
 
 #[test]
-fn an_assumed_law_gives_the_numbers_of_the_text_books() {
+fn an_assumed_distribution_gives_the_numbers_of_the_text_books() {
     let folder = tempfile::tempdir().unwrap();
     // Exponential tail: half-width 0.05 of the shape, and half a scale of the level of 100 runs.
     let wishes = ["--precision", "shape=0.05", "--precision", "return-level(100)=0.5"];
-    let law = ["plan-runs", "--location", "10", "--scale", "1", "--json"];
-    let found = json(folder.path(), &[&law[..], &wishes].concat());
+    let distribution = ["plan-runs", "--location", "10", "--scale", "1", "--json"];
+    let found = json(folder.path(), &[&distribution[..], &wishes].concat());
     let runs: Vec<f64> =
         found["plans"].as_array().unwrap().iter().map(|plan| plan["runs"].as_f64().unwrap()).collect();
     assert!((runs[0] - 733.0).abs() <= 2.0 && (runs[1] - 796.0).abs() <= 2.0, "{runs:?}");
@@ -92,13 +102,13 @@ fn an_assumed_law_gives_the_numbers_of_the_text_books() {
 #[test]
 fn runs_that_resemble_their_neighbours_count_for_less() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(10.0, 1.0, 0.0).unwrap();
+    let distribution = tail::Gev::new(10.0, 1.0, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(3);
     let mut state = random.normal();
     let text: String = (0..400)
         .map(|_| {
             state = 0.6 * state + 0.8 * random.normal();
-            format!("{}\n", law.quantile(tail::special::normal_cdf(state)))
+            format!("{}\n", distribution.quantile(tail::special::normal_cdf(state)))
         })
         .collect();
     std::fs::write(folder.path().join("pilot.txt"), text).unwrap();

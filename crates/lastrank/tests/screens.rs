@@ -38,10 +38,11 @@ fn folder() -> tempfile::TempDir {
         let run = samples::example::parallel_write(4, 200, seed);
         store::write(&folder.path().join(name), &run).unwrap();
     }
-    let law = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
+    let distribution = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
     for (name, n, factor, seed) in [("quiet.txt", 400, 1.0, 1), ("stream.txt", 120, 1.06, 2)] {
         let mut random = tail::Xoshiro::new(seed);
-        let text: String = (0..n).map(|_| format!("{:.5}\n", factor * law.sample(&mut random))).collect();
+        let text: String =
+            (0..n).map(|_| format!("{:.5}\n", factor * distribution.sample(&mut random))).collect();
         std::fs::write(folder.path().join(name), text).unwrap();
     }
     folder

@@ -14,9 +14,9 @@ use serde_json::Value;
 
 /// `n` values of an exponential tail around 11 (milliseconds, say), `factor` times as long.
 fn values(n: usize, factor: f64, seed: u64) -> String {
-    let law = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
+    let distribution = tail::Gev::new(11.17, 0.21, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(seed);
-    (0..n).map(|_| format!("{:.5}\n", factor * law.sample(&mut random))).collect()
+    (0..n).map(|_| format!("{:.5}\n", factor * distribution.sample(&mut random))).collect()
 }
 
 /// A folder with a baseline of 400 quiet runs.
@@ -94,10 +94,10 @@ fn a_difference_that_no_change_of_level_shows_is_pointed_out() {
 #[test]
 fn a_baseline_is_refused_for_the_reason_that_fit_gives() {
     let folder = tempfile::tempdir().unwrap();
-    let law = tail::Gev::new(0.36, 0.03, 0.0).unwrap();
+    let distribution = tail::Gev::new(0.36, 0.03, 0.0).unwrap();
     let mut random = tail::Xoshiro::new(11);
     let moved: String = (0..400)
-        .map(|at| format!("{:.5}\n", law.sample(&mut random) * if at < 115 { 1.0 } else { 1.1 }))
+        .map(|at| format!("{:.5}\n", distribution.sample(&mut random) * if at < 115 { 1.0 } else { 1.1 }))
         .collect();
     std::fs::write(folder.path().join("moved.txt"), moved).unwrap();
     let words = |done: Done| all(&done).split_whitespace().collect::<Vec<_>>().join(" ");
@@ -333,8 +333,8 @@ fn metrics_are_written_in_seconds_beside_and_renamed() {
 #[test]
 fn new_run_files_of_a_directory_are_watched_in_the_order_they_were_made() {
     let folder = tempfile::tempdir().unwrap();
-    let run = |law: &str, seed: &str, repeat: &str, file: &str| {
-        let backend = format!("simulate:gev({law},0)");
+    let run = |distribution: &str, seed: &str, repeat: &str, file: &str| {
+        let backend = format!("simulate:gev({distribution},0)");
         let repeat = format!("repeat={repeat}");
         let arguments =
             ["run", "parallel_write", "--backend", &backend, "--seed", seed, "--set", &repeat, "-o", file];
@@ -358,7 +358,7 @@ fn new_run_files_of_a_directory_are_watched_in_the_order_they_were_made() {
     let second = lastrank(folder.path(), &arguments);
     assert_eq!((end(&second), second.status), (Some(40), Some(1)), "{}", second.out);
     assert_eq!(end(&lastrank(folder.path(), &arguments)), Some(0));
-    // The same operation on another number of ranks is another law.
+    // The same operation on another number of ranks is another distribution.
     let wrong =
         ["run", "parallel_write", "--backend", "simulate:gev(10ms,1ms,0)", "-n", "2", "-o", "two.parquet"];
     lastrank(folder.path(), &[&wrong[..], &["--report", "none", "--set", "targets=2"]].concat());

@@ -1,4 +1,4 @@
-//! Analyses one subject: its law, its far tail, its ranks.
+//! Analyses one subject: its distribution, its far tail, its ranks.
 
 use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
@@ -27,13 +27,13 @@ const PERIODS: [f64; 5] = [1e2, 1e3, 1e4, 1e5, 1e6];
 pub struct Analysis {
     /// What is analysed.
     pub subject: Subject,
-    /// Unit of the durations in its figures and its law.
+    /// Unit of the durations in its figures and its distribution.
     pub unit: Unit,
     /// Summary of T; none without a value.
     pub summary: Option<Summary>,
     /// Quantiles of T, each a value that was measured; none without a value.
     pub quantiles: Option<Quantiles>,
-    /// Their intervals, which need no law and hold where slow steps come together.
+    /// Their intervals, which need no distribution and hold where slow steps come together.
     pub intervals: Vec<QuantileInterval>,
     /// Where the level of T changes: the stretches between the changes, the newest first; of what is analysed first only.
     pub stretches: Vec<Stretch>,
@@ -41,7 +41,7 @@ pub struct Analysis {
     pub corrected: Option<Summary>,
     /// The steps of a gate from the first begin to the last end over ranks; of what is analysed first only.
     pub by_clock: Option<ByClock>,
-    /// The fitted law, levels, rivals, verdict.
+    /// The fitted distribution, levels, rivals, verdict.
     pub tail: Option<Tail>,
     /// The tail beyond a threshold (schema `lastrank.latency/1`), from 1,000 values on.
     #[serde(serialize_with = "words::serialize")]
@@ -54,7 +54,7 @@ pub struct Analysis {
 }
 
 impl Analysis {
-    /// Analyses all of a subject; `figures` is whether those of its law are drawn.
+    /// Analyses all of a subject; `figures` is whether those of its distribution are drawn.
     pub(crate) fn of(subject: Subject, options: &tail::assess::AssessOptions, figures: bool) -> Analysis {
         let values = subject.values();
         let series = subject.series();
@@ -94,7 +94,7 @@ impl Analysis {
     }
 }
 
-/// What needs no law of all values.
+/// What needs no distribution of all values.
 struct Far {
     unit: Unit,
     summary: Option<Summary>,

@@ -22,7 +22,7 @@ pub enum Assumed {
     OneToMany,
     /// What varies is the targets, not the client.
     FromTargets,
-    /// All targets and the ways to them have one law.
+    /// All targets and the ways to them have one distribution.
     Alike,
     /// k is one number over the run.
     Constant,

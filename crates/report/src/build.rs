@@ -30,15 +30,15 @@ pub struct ReportOptions {
     pub gate: Option<bool>,
     /// Options of the statistics.
     pub fit: tail::assess::AssessOptions,
-    /// Whether the figures of the law are drawn: a page and a document with figures need them, and each costs simulations.
-    pub law_figures: bool,
+    /// Whether the figures of the distribution are drawn: a page and a document with figures need them, and each costs simulations.
+    pub distribution_figures: bool,
 }
 
 impl Default for ReportOptions {
     fn default() -> Self {
         let fit =
             tail::assess::AssessOptions { non_finite: tail::assess::NonFinite::Drop, ..Default::default() };
-        ReportOptions { site: None, gate: None, fit, law_figures: true }
+        ReportOptions { site: None, gate: None, fit, distribution_figures: true }
     }
 }
 
@@ -53,7 +53,7 @@ pub fn build(run: &Run, options: &ReportOptions) -> Report {
     build_telling(run, options, |_| ())
 }
 
-/// The same; `tell` gets what is known before laws are fitted, which takes longest: [`Report::first_lines`] are then those of the
+/// The same; `tell` gets what is known before distributions are fitted, which takes longest: [`Report::first_lines`] are then those of the
 /// whole. It gets nothing where these depend on the rest.
 pub fn build_telling(run: &Run, options: &ReportOptions, tell: impl FnOnce(&Report)) -> Report {
     let found = run.judgements().into_owned();
@@ -151,7 +151,7 @@ impl Beside {
     }
 }
 
-/// Puts into a report what laws and causes say; `further` are chapters that go first where the run is about them.
+/// Puts into a report what distributions and causes say; `further` are chapters that go first where the run is about them.
 fn analysed(
     report: &mut Report,
     (run, options): (&Run, &ReportOptions),
@@ -253,7 +253,7 @@ fn in_order_of_reading(
 /// What is analysed first has more than others: the clock of its steps and the stretches between changes.
 fn first_analysis(run: &Run, subject: Subject, options: &ReportOptions) -> Analysis {
     let by_clock = ByClock::of(run, &subject);
-    let found = Analysis::of(subject, &options.fit, options.law_figures);
+    let found = Analysis::of(subject, &options.fit, options.distribution_figures);
     let assessed = found.tail.as_ref().and_then(|tail| tail.assessment.as_ref());
     let stretches = assessed
         .map(|assessed| {
@@ -431,7 +431,7 @@ fn further_gates(run: &Run, main: Option<&Analysis>, options: &ReportOptions) ->
     gates.truncate(MOST_FURTHER);
     let found: Vec<Analysis> = gates
         .into_iter()
-        .map(|(_, subject)| Analysis::of(subject, &options.fit, options.law_figures))
+        .map(|(_, subject)| Analysis::of(subject, &options.fit, options.distribution_figures))
         .collect();
     let lead = "Each opens with its own figures and tables.";
     let mut chapters = vec![

@@ -25,7 +25,7 @@ pub(crate) fn style(part: ExcessPart) -> PartStyle {
             Cause::MajorFault => (4, "page fault that read a device", "#b0578d"),
             Cause::DeviceInterrupt => (5, "device interrupt", "#7a9a01"),
             Cause::SoftInterrupt => (6, "soft interrupt", draw::SECOND),
-            Cause::Timer => (7, "timer interrupt", draw::LAW),
+            Cause::Timer => (7, "timer interrupt", draw::DISTRIBUTION),
             Cause::MinorFault => (8, "page fault", "#c9a227"),
             Cause::Migration => (9, "move to another processor", "#5a7d9a"),
             Cause::Preempted => (10, "switched out for another task", "#5a7d9a"),

@@ -8,7 +8,7 @@ use crate::table::Table;
 /// Figures and tables that answer one question, under one heading.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Chapter {
-    /// A stable name, unique in a report: `law`.
+    /// A stable name, unique in a report: `distribution`.
     pub id: String,
     /// Its heading.
     pub title: String,

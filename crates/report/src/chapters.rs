@@ -1,8 +1,10 @@
-//! The chapters of an analysis: figures and tables of its values, its law, its far tail and its ranks.
+//! The chapters of an analysis: figures and tables of its values, its distribution, its far tail and its ranks.
 
 use crate::analysis::Analysis;
 use crate::chapter::Chapter;
-use crate::figures::{self, Draw, FAR_TAIL, Figure, Input, LAW, LastRanks, MEASURED, RANKS, TargetEffects};
+use crate::figures::{
+    self, DISTRIBUTION, Draw, FAR_TAIL, Figure, Input, LastRanks, MEASURED, RANKS, TargetEffects,
+};
 use crate::{table, words};
 
 impl Analysis {
@@ -11,7 +13,7 @@ impl Analysis {
         if self.subject.steps.is_empty() {
             return Vec::new();
         }
-        let mut chapters = vec![self.measured(prefix), self.law(prefix)];
+        let mut chapters = vec![self.measured(prefix), self.distribution(prefix)];
         chapters.push(self.far_tail(prefix, "Beyond a threshold"));
         chapters.push(self.ranks(prefix));
         chapters.retain(|chapter| !chapter.is_empty());
@@ -25,7 +27,7 @@ impl Analysis {
             .with(self.figures(prefix, MEASURED), self.tail.as_ref().and_then(table::independence))
     }
 
-    fn law(&self, prefix: &str) -> Chapter {
+    fn distribution(&self, prefix: &str) -> Chapter {
         let unit = self.unit;
         let chapter = Chapter::new(
             &format!("{prefix}law"),
@@ -40,7 +42,7 @@ impl Analysis {
             tables.push(table::levels(found, unit, self.subject.value_name()));
             tables.push(table::models(found));
         }
-        chapter.with(self.figures(prefix, LAW), tables)
+        chapter.with(self.figures(prefix, DISTRIBUTION), tables)
     }
 
     /// The far tail beyond a threshold.

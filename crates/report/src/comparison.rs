@@ -1,8 +1,8 @@
 //! The report of a comparison: two samples and the factor between them.
 
-mod law;
+mod distribution;
 
-pub use law::FactorCurve;
+pub use distribution::FactorCurve;
 
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -31,7 +31,7 @@ pub struct ComparedSample<'a> {
 /// Two samples and the factor between them, as figures, tables and a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct ComparisonReport {
-    /// `new against quiet`.
+    /// `new against baseline`.
     pub title: String,
     /// Numbers, words and advice of the comparison (schema `lastrank.compare/2`).
     #[serde(serialize_with = "words::serialize")]
@@ -51,7 +51,7 @@ pub struct ComparisonReport {
 impl ComparisonReport {
     /// From the two samples and what was found of them; `unit` is that of the values.
     pub fn of(
-        quiet: &ComparedSample,
+        baseline: &ComparedSample,
         new: &ComparedSample,
         found: &Comparison,
         unit: Unit,
@@ -63,33 +63,35 @@ impl ComparisonReport {
         )
         .with(
             [
-                found.law.as_ref().map(|law| law::likelihood(found, law)),
-                Some(quantiles(quiet, new, found, unit)),
-                found
-                    .law
-                    .as_ref()
-                    .map(|law| law::density([sorted(quiet.values), sorted(new.values)], law, unit)),
-                Some(survival(quiet, new, found, unit)),
+                found.distribution.as_ref().map(|distribution| distribution::likelihood(found, distribution)),
+                Some(quantiles(baseline, new, found, unit)),
+                found.distribution.as_ref().map(|distribution| {
+                    distribution::density([sorted(baseline.values), sorted(new.values)], distribution, unit)
+                }),
+                Some(survival(baseline, new, found, unit)),
             ]
             .into_iter()
             .flatten(),
-            [Some(estimates(found)), found.law.as_ref().map(|law| law::models(law, unit))]
-                .into_iter()
-                .flatten(),
+            [
+                Some(estimates(found)),
+                found.distribution.as_ref().map(|distribution| distribution::models(distribution, unit)),
+            ]
+            .into_iter()
+            .flatten(),
         );
         let samples = Chapter::new(
             "samples",
             "The two samples",
             "A factor means something only if both are repetitions of one experiment each.",
         )
-        .with([series(quiet, new, unit)], [arms(quiet, new, found, unit)]);
+        .with([series(baseline, new, unit)], [arms(baseline, new, found, unit)]);
         ComparisonReport {
             title: "New against baseline".into(),
             comparison: found.clone(),
             chapters: vec![factor, samples],
             unsound: Vec::new(),
             other_work: None,
-            place: vec![format!("baseline: {}", quiet.name), format!("new: {}", new.name)],
+            place: vec![format!("baseline: {}", baseline.name), format!("new: {}", new.name)],
             unit,
         }
     }
@@ -116,7 +118,7 @@ impl ComparisonReport {
             (value, format!("{:.0}% interval {ends}", 100.0 * level))
         };
         let title = match headline.by {
-            Basis::Law => "Congestion factor k",
+            Basis::Distribution => "Congestion factor k",
             Basis::Pairs => "Without a distribution, by all pairs",
             Basis::Means => "Without a distribution, by the mean logarithms",
             Basis::Medians => "At the median; not one factor",
@@ -124,15 +126,15 @@ impl ComparisonReport {
         let (value, ends) = shown(headline.value, &headline.interval);
         let mut tiles = vec![Tile::new(title, &value, &ends)];
         let robust = &found.robust.hodges_lehmann;
-        if headline.by_law {
+        if headline.by_distribution {
             let (value, ends) = shown(robust.value, &robust.interval);
             tiles.push(Tile::new("Without a distribution, by all pairs", &value, &ends));
         }
         tiles.extend([
             Tile::new(
                 "Median, baseline",
-                &self.unit.plain(found.quiet.median),
-                &format!("{} values", samples::units::count(found.quiet.n as u64)),
+                &self.unit.plain(found.baseline.median),
+                &format!("{} values", samples::units::count(found.baseline.n as u64)),
             ),
             Tile::new(
                 "Median, new",
@@ -183,20 +185,20 @@ fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
-    let (quiet, new) = (sorted(quiet.values), sorted(new.values));
-    let n = quiet.len().min(new.len());
+fn quantiles(baseline: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
+    let (baseline, new) = (sorted(baseline.values), sorted(new.values));
+    let n = baseline.len().min(new.len());
     let shown = n.min(MOST_QUANTILES);
     // Both tails of the smaller sample are complete at its own plotting positions.
     let positions: Vec<f64> = (0..shown)
         .map(|k| if n == shown { (k as f64 + 0.5) / n as f64 } else { (k as f64 + 0.5) / shown as f64 })
         .collect();
     let pairs: (Vec<f64>, Vec<f64>) =
-        positions.iter().map(|p| (quantile(&quiet, *p), quantile(&new, *p))).unzip();
+        positions.iter().map(|p| (quantile(&baseline, *p), quantile(&new, *p))).unzip();
     let (x, y) = pairs;
     let ends = [x[0], x[x.len() - 1]];
     let k = found.headline().value;
-    let shift = found.law.as_ref().map(|law| law.shift.value);
+    let shift = found.distribution.as_ref().map(|distribution| distribution.shift.value);
     let line = |name: &str, of: &dyn Fn(f64) -> f64| Curve {
         name: name.into(),
         x: ends.to_vec(),
@@ -204,7 +206,7 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
     };
     let shifted = shift.map(|shift| (line("baseline + shift", &|x| x + shift), (draw::SECOND, "dash")));
     let lines: Vec<(Curve, (&str, &str))> = [
-        Some((line("k × baseline", &|x| k * x), (draw::LAW, "solid"))),
+        Some((line("k × baseline", &|x| k * x), (draw::DISTRIBUTION, "solid"))),
         shifted,
         Some((line("equal", &|x| x), (draw::OTHER, "dot"))),
     ]
@@ -236,23 +238,23 @@ fn quantiles(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, u
     }
 }
 
-fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
+fn survival(baseline: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Figure {
     let curve = |sample: &ComparedSample, name: &str| {
         let (x, y) = above(sorted(sample.values));
         Curve { name: name.into(), x, y }
     };
-    let curves = vec![curve(quiet, "baseline"), curve(new, "new")];
+    let curves = vec![curve(baseline, "baseline"), curve(new, "new")];
     let hover = format!("%{{y:.3g}} take longer than %{{x}} {}<extra></extra>", unit.name);
     let traces = curves
         .iter()
-        .zip([draw::DATA, draw::LAW])
+        .zip([draw::DATA, draw::DISTRIBUTION])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
             draw::points(&curve.name, unit.scale_all(&curve.x), y, (colour, 5.0), &hover)
         })
         .collect();
     let of = |values: &[f64], p: f64| quantile(&sorted(values), p);
-    let ratio = |p: f64| of(new.values, p) / of(quiet.values, p);
+    let ratio = |p: f64| of(new.values, p) / of(baseline.values, p);
     let title = "How often each takes longer".to_string();
     Figure {
         id: "pair-survival".into(),
@@ -275,7 +277,7 @@ fn survival(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, un
     }
 }
 
-fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
+fn series(baseline: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
     let curve = |sample: &ComparedSample, name: &str| {
         let kept = thin::in_time(sample.values);
         Curve {
@@ -284,11 +286,11 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
             y: kept.iter().map(|at| sample.values[*at]).collect(),
         }
     };
-    let curves = vec![curve(quiet, "baseline"), curve(new, "new")];
+    let curves = vec![curve(baseline, "baseline"), curve(new, "new")];
     let hover = format!("%{{x}}: %{{y}} {}<extra></extra>", unit.name);
     let traces = curves
         .iter()
-        .zip([draw::DATA, draw::LAW])
+        .zip([draw::DATA, draw::DISTRIBUTION])
         .map(|(curve, colour)| {
             draw::points(&curve.name, curve.x.clone(), unit.scale_all(&curve.y), (colour, 4.0), &hover)
         })
@@ -299,7 +301,7 @@ fn series(quiet: &ComparedSample, new: &ComparedSample, unit: Unit) -> Figure {
         caption: format!(
             "Two level clouds of points can be compared; a drift or a step in either is read as congestion. {} quiet and \
              {} new values.",
-            samples::units::count(quiet.values.len() as u64),
+            samples::units::count(baseline.values.len() as u64),
             samples::units::count(new.values.len() as u64)
         ),
         alternative: "Both samples in time order.".into(),
@@ -319,8 +321,11 @@ fn estimates(found: &Comparison) -> Table {
     let percent = format!("{:.0}% from", 100.0 * found.headline().interval.level);
     let mut table = Table::new("New over baseline", &["<estimate", "factor", &percent, "to"]);
     let robust = &found.robust;
-    let by_law = found.law.as_ref().map(|law| ("by the GEV fit: k", law.factor.value, law.factor.interval));
-    for (name, value, interval) in by_law.into_iter().chain([
+    let by_distribution = found
+        .distribution
+        .as_ref()
+        .map(|distribution| ("by the GEV fit: k", distribution.factor.value, distribution.factor.interval));
+    for (name, value, interval) in by_distribution.into_iter().chain([
         ("by the medians", robust.median_ratio.value, robust.median_ratio.interval),
         ("by all pairs (Hodges-Lehmann)", robust.hodges_lehmann.value, robust.hodges_lehmann.interval),
     ]) {
@@ -330,7 +335,7 @@ fn estimates(found: &Comparison) -> Table {
             [name.into(), show(value), show(interval.lower), show(interval.upper)],
         );
     }
-    table.note = match found.law.as_ref().map(|law| law.agrees) {
+    table.note = match found.distribution.as_ref().map(|distribution| distribution.agrees) {
         Some(true) => "With and without a distribution the answer is the same.".into(),
         Some(false) => "With and without a distribution the answers differ: trust the ones without.".into(),
         None => "There are too few different values for a distribution.".into(),
@@ -338,12 +343,12 @@ fn estimates(found: &Comparison) -> Table {
     table
 }
 
-fn arms(quiet: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Table {
+fn arms(baseline: &ComparedSample, new: &ComparedSample, found: &Comparison, unit: Unit) -> Table {
     let mut table = Table::new(
         "Both samples",
         &["<sample", "<what", "n", "median", "<independent draws of one distribution?"],
     );
-    for (name, sample, arm) in [("baseline", quiet, &found.quiet), ("new", new, &found.new)] {
+    for (name, sample, arm) in [("baseline", baseline, &found.baseline), ("new", new, &found.new)] {
         let words = if arm.independent {
             "as far as tested".into()
         } else {

@@ -35,7 +35,7 @@ pub struct FitPage<'a> {
 }
 
 impl FitPage<'_> {
-    /// What the values say: their law, their far tail, their ranks.
+    /// What the values say: their distribution, their far tail, their ranks.
     fn analysis(&self) -> Analysis {
         let own = self.subject.filter(|subject| subject.steps.len() == self.values.len()).cloned();
         let subject = own.unwrap_or_else(|| of_numbers(self.name, self.values, self.takers));
@@ -119,9 +119,9 @@ mod tests {
 
     #[test]
     fn plain_numbers_have_a_page_without_a_unit_they_do_not_have() {
-        let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+        let distribution = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
         let mut random = tail::Xoshiro::new(3);
-        let values: Vec<f64> = (0..120).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..120).map(|_| distribution.sample(&mut random)).collect();
         let options = AssessOptions { bootstrap: 19, ..AssessOptions::default() };
         let page = FitPage {
             name: "numbers.txt",

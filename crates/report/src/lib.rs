@@ -1,6 +1,6 @@
 //! Reports: the numbers of every figure, tables, words, and the one-file HTML page.
 //!
-//! [`build`] turns a run into a [`Report`]: what was analysed, the fitted law, and chapters of figures and
+//! [`build`] turns a run into a [`Report`]: what was analysed, the fitted distribution, and chapters of figures and
 //! tables. A report prints itself for a terminal ([`Report::terminal_text`]), as one HTML page that opens
 //! without a network ([`Report::html`]) and as JSON ([`Report::json`]). Every figure is data first
 //! ([`figures::Numbers`]) and a Plotly figure made from it, so a notebook shows the same.

@@ -306,7 +306,7 @@ impl SeveralRuns {
     }
 
     fn figure(&self) -> Option<Figure> {
-        const COLOURS: [&str; MOST_DRAWN] = [draw::DATA, draw::LAW, draw::SECOND, draw::OTHER];
+        const COLOURS: [&str; MOST_DRAWN] = [draw::DATA, draw::DISTRIBUTION, draw::SECOND, draw::OTHER];
         let rows: Vec<&RowOfRuns> =
             self.operations().filter(|row| row.runs.iter().flatten().count() > 1).take(MOST_DRAWN).collect();
         if rows.is_empty() {

@@ -7,7 +7,7 @@ use crate::text::sentence;
 use crate::unit::Unit;
 use crate::words;
 
-/// The assessment of `found` as text: verdict, values, tests, law, levels and rivals. `what` is what one value
+/// The assessment of `found` as text: verdict, values, tests, distribution, levels and rivals. `what` is what one value
 /// is called: `value`, `step`, `block`.
 pub fn fit_text(found: &Assessment, unit: Unit, what: &str) -> String {
     let mut out = String::new();
@@ -59,16 +59,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_of_a_law_that_is_not_shown_are_not_to_be_relied_on() {
-        let law = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
+    fn levels_of_a_distribution_that_is_not_shown_are_not_to_be_relied_on() {
+        let distribution = tail::Gev::new(10.0, 0.3, 0.05).unwrap();
         let text = |second: f64| {
             let mut random = tail::Xoshiro::new(5);
             let values: Vec<f64> = (0..400)
-                .map(|_| if random.uniform() < 0.4 { second } else { 1.0 } * law.sample(&mut random))
+                .map(|_| if random.uniform() < 0.4 { second } else { 1.0 } * distribution.sample(&mut random))
                 .collect();
             let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
             let found = assess(&values, &options).unwrap();
-            (found.verdict.is_law_shown(), fit_text(&found, Unit::NONE, "step"))
+            (found.verdict.is_distribution_shown(), fit_text(&found, Unit::NONE, "step"))
         };
         for (second, shown) in [(1.0, true), (3.0, false)] {
             let (is_shown, text) = text(second);

@@ -78,13 +78,13 @@ impl ReplayPage {
     }
 
     fn figure(&self, id: &str, title: &str, unit: &str, quantity: Quantity) -> Figure {
-        const COLOURS: [(&str, &str); 2] = [(draw::DATA, "solid"), (draw::LAW, "solid")];
+        const COLOURS: [(&str, &str); 2] = [(draw::DATA, "solid"), (draw::DISTRIBUTION, "solid")];
         let mut curves = Vec::new();
         let mut traces = Vec::new();
         for (number, side) in self.sides.iter().enumerate() {
             let y: Vec<f64> = quantity(side).iter().map(|value| rounded(*value)).collect();
             let x: Vec<f64> = (0..y.len()).map(|at| rounded((at as f64 + 0.5) * self.bin_s)).collect();
-            let style = COLOURS.get(number).copied().unwrap_or((draw::LAW, "dot"));
+            let style = COLOURS.get(number).copied().unwrap_or((draw::DISTRIBUTION, "dot"));
             traces.push(draw::line(
                 &side.name,
                 x.clone(),

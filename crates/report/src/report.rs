@@ -46,7 +46,7 @@ pub struct Report {
     pub chapters: Vec<Chapter>,
     /// Why slow operations were slow, place by place; empty where nothing was seen.
     pub causes: Vec<Slowness>,
-    /// What the law of a step assumes, one by one; empty unless what is analysed first is a gate over several ranks.
+    /// What the distribution of a step assumes, one by one; empty unless what is analysed first is a gate over several ranks.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub assumptions: Vec<Assumption>,
     /// Lines of the program that yield samples, from 1.
@@ -66,7 +66,7 @@ impl Report {
         self.chapters.iter().flat_map(|chapter| &chapter.tables)
     }
 
-    /// The law of what was analysed first, or why there is none.
+    /// The distribution of what was analysed first, or why there is none.
     pub fn tail(&self) -> Option<&Tail> {
         self.main.as_ref()?.tail.as_ref()
     }

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use tail::assess::{Assessment, Panels, assess_and_panels, assess_clean};
 use tail::independence::Independence;
-use tail::rivals::{Family, Law};
+use tail::rivals::{Distribution, Family};
 use tail::{Gev, Series, assess::AssessOptions};
 
 use crate::words;
@@ -45,10 +45,10 @@ impl Tail {
         code.as_ref().and_then(|code| code.as_str()).unwrap_or("no-fit").to_string()
     }
 
-    /// May the fitted law be used to say what was not measured? Not where the verdict is that it does
+    /// May the fitted distribution be used to say what was not measured? Not where the verdict is that it does
     /// not describe the values.
     pub fn is_usable(&self) -> bool {
-        self.assessment.as_ref().is_some_and(|found| found.verdict.is_law_shown())
+        self.assessment.as_ref().is_some_and(|found| found.verdict.is_distribution_shown())
     }
 
     /// The verdict in words.
@@ -82,17 +82,17 @@ impl Tail {
     }
 
     /// The fitted GEV.
-    pub fn law(&self) -> Option<Gev> {
-        self.assessment.as_ref().map(Assessment::law)
+    pub fn distribution(&self) -> Option<Gev> {
+        self.assessment.as_ref().map(Assessment::distribution)
     }
 
-    /// The fitted normal law.
-    pub fn normal(&self) -> Option<Law> {
+    /// The fitted normal distribution.
+    pub fn normal(&self) -> Option<Distribution> {
         self.assessment
             .as_ref()?
             .alternatives
             .iter()
             .find(|rival| rival.model == Family::Normal)
-            .map(|rival| rival.law)
+            .map(|rival| rival.distribution)
     }
 }

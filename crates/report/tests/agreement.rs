@@ -85,9 +85,9 @@ proptest! {
 
     #[test]
     fn the_likelihood_of_k_is_at_the_cut_where_the_interval_ends(seed in 1u64..1000, k in 0.9..1.3f64) {
-        let law = tail::Gev::new(10.0, 0.4, 0.05).unwrap();
+        let distribution = tail::Gev::new(10.0, 0.4, 0.05).unwrap();
         let mut random = tail::Xoshiro::new(seed);
-        let mut draw = |k: f64| (0..120).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
+        let mut draw = |k: f64| (0..120).map(|_| k * distribution.sample(&mut random)).collect::<Vec<f64>>();
         let (quiet, new) = (draw(1.0), draw(k));
         let found = congestion::compare(&quiet, &new, &congestion::CompareOptions { bootstrap: 99, ..Default::default() }).unwrap();
         let page = ComparisonReport::of(
@@ -99,8 +99,8 @@ proptest! {
         let figure = page.chapters[0].figures.iter().find(|figure| figure.id == "factor-curve").unwrap();
         let curve: &FactorCurve = figure.numbers.get().unwrap();
         prop_assert_eq!((curve.best, curve.interval[0]), {
-            let law = found.law.as_ref().unwrap();
-            (law.factor.value, law.factor.interval.lower)
+            let distribution = found.distribution.as_ref().unwrap();
+            (distribution.factor.value, distribution.factor.interval.lower)
         });
         for end in curve.interval {
             let above = curve.factor.iter().position(|factor| *factor >= end).unwrap();
@@ -113,9 +113,9 @@ proptest! {
 
 #[test]
 fn the_page_of_a_comparison_says_what_it_found() {
-    let law = tail::Gev::new(10.0, 0.4, 0.05).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.4, 0.05).unwrap();
     let mut random = tail::Xoshiro::new(5);
-    let mut draw = |k: f64| (0..200).map(|_| k * law.sample(&mut random)).collect::<Vec<f64>>();
+    let mut draw = |k: f64| (0..200).map(|_| k * distribution.sample(&mut random)).collect::<Vec<f64>>();
     let (quiet, new) = (draw(1.0), draw(1.08));
     let found = congestion::compare(
         &quiet,

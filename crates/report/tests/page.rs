@@ -209,7 +209,7 @@ fn values_that_are_all_equal_are_shown_and_not_fitted() {
 }
 
 #[test]
-fn a_law_that_does_not_hold_predicts_nothing_on_the_page() {
+fn a_distribution_that_does_not_hold_predicts_nothing_on_the_page() {
     let mut run = samples::example::parallel_write(4, 200, 1);
     assert!(report_of(&run).html().contains("Expected once in"));
     for sample in run.samples.iter_mut().filter(|sample| sample.start_ns > 100 * 30_000_000) {

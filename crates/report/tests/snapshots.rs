@@ -12,9 +12,9 @@ fn report() -> report::Report {
 fn the_terminal_text_of_the_example() {
     // Comparison and verdict are the words of the statistics, which have their own tests.
     let text = report().terminal_text();
-    let (until_laws, _) = text.split_once("Which distribution describes the values best").unwrap();
+    let (until_distributions, _) = text.split_once("Which distribution describes the values best").unwrap();
     // The verdict says whether the levels may be used, so it stands before them.
-    let (head, rest) = until_laws.split_once("Verdict: ").unwrap();
+    let (head, rest) = until_distributions.split_once("Verdict: ").unwrap();
     let (_, tables) = rest.split_once("\n\n").unwrap();
     assert!(!head.contains("Return levels") && tables.contains("Return levels"));
     insta::assert_snapshot!(head.to_owned() + tables);

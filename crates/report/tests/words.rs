@@ -29,14 +29,15 @@ fn one_absurd(largest: f64) -> Vec<f64> {
 #[test]
 fn whichever_test_of_independence_fails_the_words_never_commend_the_gev() {
     let mut random = Xoshiro::new(41);
-    let mut law = |location: f64| Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
-    let step: Vec<f64> = (0..300).map(|i| law(if i < 120 { 11.0 } else { 11.4 })).collect();
-    let drift: Vec<f64> = (0..300).map(|i| law(11.0 + 0.002 * f64::from(i))).collect();
-    let modes: Vec<f64> = (0..300).map(|i| law(if (i * 7919) % 10 < 3 { 13.0 } else { 11.0 })).collect();
+    let mut distribution = |location: f64| Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
+    let step: Vec<f64> = (0..300).map(|i| distribution(if i < 120 { 11.0 } else { 11.4 })).collect();
+    let drift: Vec<f64> = (0..300).map(|i| distribution(11.0 + 0.002 * f64::from(i))).collect();
+    let modes: Vec<f64> =
+        (0..300).map(|i| distribution(if (i * 7919) % 10 < 3 { 13.0 } else { 11.0 })).collect();
     let mut last = 0.0;
     let memory: Vec<f64> = (0..300)
         .map(|_| {
-            last = 0.7 * last + law(0.0);
+            last = 0.7 * last + distribution(0.0);
             11.0 + last
         })
         .collect();
@@ -53,11 +54,11 @@ fn whichever_test_of_independence_fails_the_words_never_commend_the_gev() {
 
 #[test]
 fn what_comes_back_is_told_by_its_distance_and_no_neighbours_that_differ_resemble_each_other() {
-    let law = Gev::new(11.0, 0.5, 0.05).unwrap();
+    let distribution = Gev::new(11.0, 0.5, 0.05).unwrap();
     let mut random = Xoshiro::new(8);
     // Eight parts take turns, one of them slow.
     let turns: Vec<f64> =
-        (0..480).map(|at| law.sample(&mut random) * if at % 8 == 5 { 1.3 } else { 1.0 }).collect();
+        (0..480).map(|at| distribution.sample(&mut random) * if at % 8 == 5 { 1.3 } else { 1.0 }).collect();
     let all = said(&turns).join("\n");
     assert!(all.contains("values that are 8 apart are correlated"), "{all}");
     assert!(all.contains("Look for what happens every 8 values"), "{all}");
@@ -66,7 +67,7 @@ fn what_comes_back_is_told_by_its_distance_and_no_neighbours_that_differ_resembl
     let mut last = [0.0; 5];
     let apart: Vec<f64> = (0..400)
         .map(|at| {
-            last[at % 5] = 0.5 * last[at % 5] + law.sample(&mut random) - 11.0;
+            last[at % 5] = 0.5 * last[at % 5] + distribution.sample(&mut random) - 11.0;
             11.0 + last[at % 5]
         })
         .collect();
@@ -75,7 +76,7 @@ fn what_comes_back_is_told_by_its_distance_and_no_neighbours_that_differ_resembl
     assert!(all.contains("Find what comes back after every 5 values"), "{all}");
     // Two parts take turns.
     let two: Vec<f64> =
-        (0..300).map(|at| law.sample(&mut random) + if at % 2 == 0 { 0.5 } else { 0.0 }).collect();
+        (0..300).map(|at| distribution.sample(&mut random) + if at % 2 == 0 { 0.5 } else { 0.0 }).collect();
     let all = said(&two).join("\n");
     assert!(all.contains("neighbouring values alternate between high and low"), "{all}");
     assert!(!all.contains("resemble"), "{all}");
@@ -83,9 +84,9 @@ fn what_comes_back_is_told_by_its_distance_and_no_neighbours_that_differ_resembl
 
 #[test]
 fn the_json_of_an_assessment_has_sentences_where_the_schema_has_them() {
-    let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+    let distribution = Gev::new(10.0, 0.5, 0.1).unwrap();
     let mut random = Xoshiro::new(3);
-    let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+    let values: Vec<f64> = (0..200).map(|_| distribution.sample(&mut random)).collect();
     let json = words::json(&assessed(&values)).unwrap();
     assert!(json["verdict"]["text"].is_string());
     for key in ["findings", "advice"] {
@@ -133,10 +134,10 @@ fn a_creep_of_mostly_equal_values_is_said_without_a_range() {
 
 #[test]
 fn the_period_of_a_flush_is_named_with_what_to_look_for() {
-    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = Xoshiro::new(5);
     let values: Vec<f64> =
-        (0..2000).map(|i| law.sample(&mut random) + if i % 100 == 3 { 5.0 } else { 0.0 }).collect();
+        (0..2000).map(|i| distribution.sample(&mut random) + if i % 100 == 3 { 5.0 } else { 0.0 }).collect();
     let all = said(&values).join("\n");
     assert!(all.contains("slow values come every 100 values"), "{all}");
     assert!(all.contains("Look for what happens every 100 values"), "{all}");

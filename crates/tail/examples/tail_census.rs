@@ -12,9 +12,9 @@ const SIZES: [usize; 5] = [10, 20, 50, 100, 400];
 const SHAPES: [f64; 5] = [-0.4, -0.2, 0.0, 0.2, 0.4];
 
 fn sample(shape: f64, n: usize, index: u64) -> Series {
-    let law = Gev { location: 11.1679, scale: 0.212, shape };
+    let distribution = Gev { location: 11.1679, scale: 0.212, shape };
     let mut random = Xoshiro::stream((shape * 1000.0).to_bits() ^ n as u64, index);
-    Series::clean(&(0..n).map(|_| law.sample(&mut random)).collect::<Vec<_>>())
+    Series::clean(&(0..n).map(|_| distribution.sample(&mut random)).collect::<Vec<_>>())
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

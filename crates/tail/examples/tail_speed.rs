@@ -22,13 +22,13 @@ fn median(times: usize, mut run: impl FnMut()) -> f64 {
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let law = Gev::new(11.1679, 0.212, -0.00105)?;
+    let distribution = Gev::new(11.1679, 0.212, -0.00105)?;
     let mut random = Xoshiro::new(1);
     let values: Vec<f64> = match std::env::args().nth(1) {
         Some(path) => std::fs::read_to_string(path)?.lines().skip(1).filter_map(|l| l.parse().ok()).collect(),
-        None => (0..400).map(|_| law.sample(&mut random)).collect(),
+        None => (0..400).map(|_| distribution.sample(&mut random)).collect(),
     };
-    let million: Vec<f64> = (0..1_000_000).map(|_| law.sample(&mut random)).collect();
+    let million: Vec<f64> = (0..1_000_000).map(|_| distribution.sample(&mut random)).collect();
     // One core: a pool of one thread.
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global()?;
 

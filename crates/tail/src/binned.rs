@@ -2,7 +2,7 @@
 //!
 //! The likelihood of a bin is F(upper) - F(lower) for each of its values, as for values from a coarse clock
 //! ([`crate::interval`]), with bins of any widths, the outer ones open if need be. What bins cannot tell is refused with
-//! [`TooCoarse`], and whether the law describes the bins is tested by Pearson's statistic.
+//! [`TooCoarse`], and whether the distribution describes the bins is tested by Pearson's statistic.
 
 use serde::{Deserialize, Serialize};
 
@@ -24,7 +24,7 @@ const FEWEST_BINS: usize = 6;
 const FEWEST_ABOVE: usize = 3;
 /// Largest share of the values that may lie in a last bin without an upper bound.
 const MOST_OPEN: f64 = 0.1;
-/// Fewest values of a cell of Pearson's test that the law expects.
+/// Fewest values of a cell of Pearson's test that the distribution expects.
 const FEWEST_EXPECTED: f64 = 5.0;
 
 /// The values between two bounds.
@@ -38,7 +38,7 @@ pub struct CountedBin {
     pub count: u64,
 }
 
-/// Why bins do not tell a law.
+/// Why bins do not tell a distribution.
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 pub enum TooCoarse {
     /// Too few values.
@@ -81,14 +81,14 @@ pub enum TooCoarse {
     },
 }
 
-/// How well a law describes bins.
+/// How well a distribution describes bins.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BinnedTest {
     /// Pearson's statistic.
     pub statistic: f64,
     /// Its degrees of freedom.
     pub freedom: usize,
-    /// Probability of at least this much if the law were true.
+    /// Probability of at least this much if the distribution were true.
     pub p: f64,
     /// The largest difference of the shares of values below a bound.
     pub distance: f64,
@@ -104,7 +104,7 @@ pub struct BinnedLikelihood {
     count: u64,
 }
 
-/// The interval likelihood, with the bounds that the support of a law must hold.
+/// The interval likelihood, with the bounds that the support of a distribution must hold.
 #[derive(Debug, Clone)]
 struct BinnedSurface {
     censored: Censored,
@@ -191,7 +191,7 @@ impl BinnedLikelihood {
             count: bins.iter().map(|bin| bin.count as f64).collect(),
             n: usize::try_from(count).unwrap_or(usize::MAX),
         };
-        // A law gives each bin a share if its support reaches into the outer ones.
+        // A distribution gives each bin a share if its support reaches into the outer ones.
         let least = censored.high.iter().copied().fold(f64::INFINITY, f64::min);
         let most = censored.low.iter().copied().fold(f64::NEG_INFINITY, f64::max);
         let ends = (least.min(most), most.max(least));
@@ -257,15 +257,15 @@ impl BinnedLikelihood {
         Ok(gev::profile::in_units(interval, what, self.center, self.spread))
     }
 
-    /// Pearson's test of a law with three fitted parameters: neighbouring bins are joined until each expects five values,
+    /// Pearson's test of a distribution with three fitted parameters: neighbouring bins are joined until each expects five values,
     /// with what lies between and beyond them. `None` where too few cells are left, or bins overlap.
-    pub fn test(&self, law: &Gev) -> Option<BinnedTest> {
+    pub fn test(&self, distribution: &Gev) -> Option<BinnedTest> {
         let n = self.count as f64;
         if self.bins.windows(2).any(|two| two[1].low < two[0].high) {
             return None;
         }
         // The bounds between cells; what lies in a gap belongs to the bin below it.
-        let cut = |at: usize| self.bins.get(at).map_or(1.0, |bin| law.cdf(bin.low));
+        let cut = |at: usize| self.bins.get(at).map_or(1.0, |bin| distribution.cdf(bin.low));
         let (mut cells, mut from) = (Vec::<(f64, f64)>::new(), 0.0);
         let (mut seen, mut below, mut distance) = (0.0, 0.0, 0.0_f64);
         for (at, bin) in self.bins.iter().enumerate() {

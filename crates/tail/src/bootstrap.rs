@@ -21,7 +21,8 @@ use crate::{Error, Gev, Series, Status, Xoshiro};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Replicates {
     /// One fitted distribution per replicate.
-    pub laws: Vec<Gev>,
+    #[serde(rename = "laws")]
+    pub distributions: Vec<Gev>,
     /// Replicates without an interior maximum (the bound was taken).
     pub at_boundary: usize,
     /// Length of the blocks drawn; 1 for independent draws, 0 for the parametric bootstrap.
@@ -33,7 +34,7 @@ pub struct Replicates {
 impl Replicates {
     /// Ascending values of a quantity over the replicates; those that are not a number left out.
     pub fn values(&self, quantity: impl Fn(&Gev) -> f64) -> Vec<f64> {
-        let mut values: Vec<f64> = self.laws.iter().map(quantity).filter(|v| !v.is_nan()).collect();
+        let mut values: Vec<f64> = self.distributions.iter().map(quantity).filter(|v| !v.is_nan()).collect();
         values.sort_unstable_by(f64::total_cmp);
         values
     }
@@ -75,7 +76,7 @@ pub(crate) struct Refit {
     newton: Newton,
 }
 
-/// Turns uniform numbers into ascending values of a law.
+/// Turns uniform numbers into ascending values of a distribution.
 struct SortedDraw<'a> {
     y: &'a mut [f64],
     location: f64,
@@ -111,7 +112,7 @@ impl Refit {
         Refit { y: Vec::with_capacity(n), newton: Newton::new(3) }
     }
 
-    /// Fill with ascending values of a standardised law, by Rényi's representation of exponential order
+    /// Fill with ascending values of a standardised distribution, by Rényi's representation of exponential order
     /// statistics: sorted without sorting, and exact in the upper tail.
     pub fn draw(&mut self, [m, phi, shape]: [f64; 3], n: usize, random: &mut Xoshiro) {
         self.y.clear();
@@ -138,18 +139,18 @@ impl Refit {
     }
 }
 
-/// Parametric bootstrap: samples of the fitted law, refitted. The default for extremes: it keeps its coverage
+/// Parametric bootstrap: samples of the fitted distribution, refitted. The default for extremes: it keeps its coverage
 /// where the non-parametric one falls short (Kyselý 2008).
 pub fn parametric(fit: &GevFit, replicates: usize, seed: u64) -> Replicates {
     // The sample's own scale makes standardised units.
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
-    let laws = run(replicates, fit.n, |refit, index| {
+    let distributions = run(replicates, fit.n, |refit, index| {
         let mut random = Xoshiro::stream(seed, index);
         refit.draw(start, fit.n, &mut random);
         refit.fit(start, crate::gev::fit::SHAPE_MAX)
     });
-    collect(laws, center, spread, 0, seed)
+    collect(distributions, center, spread, 0, seed)
 }
 
 /// Resamples from which the total cost is estimated.
@@ -199,8 +200,8 @@ pub fn block(values: &[f64], block: usize, replicates: usize, seed: u64) -> Resu
     if mean > (MOST_WORK / (n * replicates.max(1)) as f64).max(FEWEST_ITERATIONS) {
         return Err(Error::NotConverged { model: "block bootstrap" });
     }
-    let laws = run(replicates, n, resampled);
-    Ok(collect(laws, center, spread, block, seed))
+    let distributions = run(replicates, n, resampled);
+    Ok(collect(distributions, center, spread, block, seed))
 }
 
 /// A block length for a series of `n` values with this effective size: n^(1/3), longer under dependence.
@@ -231,11 +232,11 @@ pub(crate) fn run_those<T: Send>(
 
 fn collect(fits: Vec<StandardMaximum>, center: f64, spread: f64, block: usize, seed: u64) -> Replicates {
     let at_boundary = fits.iter().filter(|f| f.status == Status::Boundary).count();
-    let laws = fits
+    let distributions = fits
         .into_iter()
         .map(|f| Gev { location: center + spread * f.at[0], scale: spread * f.at[1].exp(), shape: f.at[2] })
         .collect();
-    Replicates { laws, at_boundary, block, seed }
+    Replicates { distributions, at_boundary, block, seed }
 }
 
 /// The largest shape of bounded likelihood for ascending values, as the fits use it.

@@ -1,8 +1,8 @@
-//! Maximises the likelihood of laws with a finite end near the values, by the distance of the end from them.
+//! Maximises the likelihood of distributions with a finite end near the values, by the distance of the end from them.
 //!
-//! A law of shape below -1/2 ends soon after the largest value, and its log-likelihood falls there like (1 + 1/shape)
+//! A distribution of shape below -1/2 ends soon after the largest value, and its log-likelihood falls there like (1 + 1/shape)
 //! times the logarithm of the distance between the two: near shape -1 a wall so thin that its foot lies at a tiny part of
-//! a scale. A law of large shape begins soon before the smallest value, with values of many orders of magnitude above. In
+//! a scale. A distribution of large shape begins soon before the smallest value, with values of many orders of magnitude above. In
 //! location and ln scale a search halves its steps before such a wall hundreds of times. With the logarithm of the
 //! distance in place of the location the wall is a straight line, and the search takes some ten steps.
 
@@ -19,7 +19,7 @@ const HEAVY: f64 = 0.5;
 /// The least distance of the end from which to start, in scales.
 const NEAREST: f64 = 1e-3;
 
-/// The best law with the shape held, from `start` (location, ln scale): how the search ended, and location and ln scale.
+/// The best distribution with the shape held, from `start` (location, ln scale): how the search ended, and location and ln scale.
 pub(crate) fn minimize<S: Surface>(
     fixed: &Fixed<'_, S>,
     start: [f64; 2],
@@ -32,25 +32,25 @@ pub(crate) fn minimize<S: Surface>(
         let outcome = newton.minimize(fixed, &start, tolerance, polish);
         return (outcome, [newton.at[0], newton.at[1]]);
     }
-    let laws = HeldShape { surface: fixed.surface, shape: fixed.value };
-    let outcome = newton.minimize(&laws, &laws.coordinates(start), tolerance, polish);
-    (outcome, laws.parameters(&newton.at))
+    let distributions = HeldShape { surface: fixed.surface, shape: fixed.value };
+    let outcome = newton.minimize(&distributions, &distributions.coordinates(start), tolerance, polish);
+    (outcome, distributions.parameters(&newton.at))
 }
 
-/// The best law of a shape above 0, all three parameters free, from `start` (location, ln scale, shape).
+/// The best distribution of a shape above 0, all three parameters free, from `start` (location, ln scale, shape).
 pub(crate) fn minimize_heavy<S: Surface>(
     surface: &S,
     [location, log_scale, shape]: [f64; 3],
     newton: &mut Newton,
     tolerance: f64,
 ) -> (Outcome, [f64; 3]) {
-    let laws = Heavy { surface };
+    let distributions = Heavy { surface };
     let [distance, _] = HeldShape { surface, shape }.coordinates([location, log_scale]);
-    let outcome = newton.minimize(&laws, &[distance, log_scale - shape.ln(), shape], tolerance, 1);
-    (outcome, laws.parameters(&newton.at))
+    let outcome = newton.minimize(&distributions, &[distance, log_scale - shape.ln(), shape], tolerance, 1);
+    (outcome, distributions.parameters(&newton.at))
 }
 
-/// Laws of a held shape other than 0: the logarithm of the distance between the end of the law and the value next to it,
+/// Distributions of a held shape other than 0: the logarithm of the distance between the end of the distribution and the value next to it,
 /// and ln scale.
 struct HeldShape<'a, S> {
     surface: &'a S,
@@ -64,7 +64,7 @@ impl<S: Surface> HeldShape<'_, S> {
         if self.shape < 0.0 { (high, 1.0) } else { (low, -1.0) }
     }
 
-    /// (location, ln scale) as (ln distance, ln scale); where the law ends before a value, its end is moved.
+    /// (location, ln scale) as (ln distance, ln scale); where the distribution ends before a value, its end is moved.
     fn coordinates(&self, [location, log_scale]: [f64; 2]) -> [f64; 2] {
         let (outermost, outward) = self.outermost();
         let scale = log_scale.exp();
@@ -104,8 +104,8 @@ impl<S: Surface> Objective for HeldShape<'_, S> {
     }
 }
 
-/// Laws of shapes above 0: the logarithm of the distance between the lower end of the law and the smallest value, ln
-/// (scale / shape), and the shape. The logarithms of the values' distances from the end then have a Gumbel law.
+/// Distributions of shapes above 0: the logarithm of the distance between the lower end of the distribution and the smallest value, ln
+/// (scale / shape), and the shape. The logarithms of the values' distances from the end then have a Gumbel distribution.
 struct Heavy<'a, S> {
     surface: &'a S,
 }
@@ -168,16 +168,16 @@ mod tests {
     use crate::{Gev, Likelihood, Series, Xoshiro};
 
     fn sample(shape: f64, n: usize, seed: u64) -> Series {
-        let law = Gev { location: 11.0, scale: 0.2, shape };
+        let distribution = Gev { location: 11.0, scale: 0.2, shape };
         let mut random = Xoshiro::new(seed);
-        Series::clean(&(0..n).map(|_| law.sample(&mut random)).collect::<Vec<_>>())
+        Series::clean(&(0..n).map(|_| distribution.sample(&mut random)).collect::<Vec<_>>())
     }
 
     /// Whether gradient and Hessian at a point are those of differences.
-    fn has_right_derivatives(law: &impl Objective, at: &[f64]) -> bool {
-        let n = law.size();
+    fn has_right_derivatives(distribution: &impl Objective, at: &[f64]) -> bool {
+        let n = distribution.size();
         let (mut gradient, mut hessian) = (vec![0.0; n], vec![0.0; n * n]);
-        if !law.evaluate(at, &mut gradient, &mut hessian).is_finite() {
+        if !distribution.evaluate(at, &mut gradient, &mut hessian).is_finite() {
             return true;
         }
         let h = 1e-5;
@@ -187,7 +187,7 @@ mod tests {
                 let mut there = at.to_vec();
                 there[i] += side * h;
                 let (mut slope, mut bend) = (vec![0.0; n], vec![0.0; n * n]);
-                (law.evaluate(&there, &mut slope, &mut bend), slope)
+                (distribution.evaluate(&there, &mut slope, &mut bend), slope)
             };
             let (above, below) = (step(1.0), step(-1.0));
             close((above.0 - below.0) / (2.0 * h), gradient[i])
@@ -199,7 +199,7 @@ mod tests {
         #![proptest_config(ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() })]
 
         #[test]
-        fn no_law_of_a_grid_is_better_and_few_steps_are_needed(
+        fn no_distribution_of_a_grid_is_better_and_few_steps_are_needed(
             seed in 0u64..1_000_000, n in 20usize..400,
             (drawn, held) in prop_oneof![(-0.999f64..0.0, -0.9999f64..-0.501), (0.0f64..3.0, 0.501f64..4.9)]
         ) {
@@ -207,16 +207,16 @@ mod tests {
             let likelihood = Likelihood::new(&series).unwrap();
             let maxima = likelihood.maxima();
             let fixed = Fixed { surface: &maxima, what: HeldFixed::Shape, value: held };
-            // A start whose law ends before the largest value, or begins after the smallest.
+            // A start whose distribution ends before the largest value, or begins after the smallest.
             let (outcome, [_, log_scale]) =
                 minimize(&fixed, [0.0, -3.0], &mut Newton::new(2), 1e-11 * n as f64, 1);
             prop_assert!(outcome.converged && outcome.iterations <= 60, "{outcome:?}");
-            let law = HeldShape { surface: &maxima, shape: held };
+            let distribution = HeldShape { surface: &maxima, shape: held };
             let (mut gradient, mut hessian) = ([0.0; 2], [0.0; 4]);
             for wider in -10..=10 {
                 for exponent in 0..60 {
                     let at = [1.0 - 0.5 * f64::from(exponent), log_scale + 0.02 * f64::from(wider)];
-                    let there = law.evaluate(&at, &mut gradient, &mut hessian);
+                    let there = distribution.evaluate(&at, &mut gradient, &mut hessian);
                     prop_assert!(there >= outcome.value - 1e-7, "{at:?}: {there} {outcome:?}");
                 }
             }
@@ -231,11 +231,11 @@ mod tests {
             let likelihood = Likelihood::new(&series).unwrap();
             let surface = &likelihood.maxima();
             for shape in [short, heavy] {
-                let law = HeldShape { surface, shape };
-                prop_assert!(has_right_derivatives(&law, &[distance, log_scale]));
+                let distribution = HeldShape { surface, shape };
+                prop_assert!(has_right_derivatives(&distribution, &[distance, log_scale]));
             }
-            let law = Heavy { surface };
-            prop_assert!(has_right_derivatives(&law, &[distance, log_scale, heavy]));
+            let distribution = Heavy { surface };
+            prop_assert!(has_right_derivatives(&distribution, &[distance, log_scale, heavy]));
         }
     }
 }

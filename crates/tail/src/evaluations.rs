@@ -38,9 +38,9 @@ impl Surface for Counted<'_> {
 }
 
 fn sample(shape: f64, n: usize, seed: u64) -> Series {
-    let law = Gev { location: 11.0, scale: 0.2, shape };
+    let distribution = Gev { location: 11.0, scale: 0.2, shape };
     let mut random = Xoshiro::new(seed);
-    Series::clean(&(0..n).map(|_| law.sample(&mut random)).collect::<Vec<_>>())
+    Series::clean(&(0..n).map(|_| distribution.sample(&mut random)).collect::<Vec<_>>())
 }
 
 proptest! {

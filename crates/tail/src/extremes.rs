@@ -160,14 +160,14 @@ mod tests {
     use crate::{Gev, Status, Xoshiro};
 
     /// The r largest order statistics of a GEV block, by successive exponential spacings.
-    fn blocks(law: &Gev, count: usize, r: usize, random: &mut Xoshiro) -> Vec<Vec<f64>> {
+    fn blocks(distribution: &Gev, count: usize, r: usize, random: &mut Xoshiro) -> Vec<Vec<f64>> {
         (0..count)
             .map(|_| {
                 let mut t = 0.0;
                 (0..r)
                     .map(|_| {
                         t += random.exponential();
-                        law.at_gumbel_level(-f64::ln(t))
+                        distribution.at_gumbel_level(-f64::ln(t))
                     })
                     .collect()
             })
@@ -176,8 +176,8 @@ mod tests {
 
     #[test]
     fn one_a_block_is_the_gev_and_more_are_more_precise() {
-        let law = Gev::new(100.0, 15.0, 0.1).unwrap();
-        let data = blocks(&law, 300, 8, &mut Xoshiro::new(4));
+        let distribution = Gev::new(100.0, 15.0, 0.1).unwrap();
+        let data = blocks(&distribution, 300, 8, &mut Xoshiro::new(4));
         let maxima: Vec<f64> = data.iter().map(|b| b[0]).collect();
         let one = Model::largest(&data, 1).unwrap().fit();
         let gev = gev::fit(&maxima).unwrap();
@@ -189,21 +189,21 @@ mod tests {
         assert!(many.shape < 0.6 * few.shape);
         assert!((fit.shape - 0.1).abs() < 4.0 * many.shape && (fit.scale - 15.0).abs() < 4.0 * many.scale);
         let interval = eight.profile(&fit, GevTarget::ReturnLevel(100.0), 0.95).unwrap();
-        assert!(interval.contains(fit.law().return_level(100.0)));
+        assert!(interval.contains(fit.distribution().return_level(100.0)));
     }
 
     #[test]
     fn the_point_process_is_the_gpd_and_its_rate_in_other_parameters() {
-        let law = Gev::new(10.0, 2.0, 0.15).unwrap();
+        let distribution = Gev::new(10.0, 2.0, 0.15).unwrap();
         let mut random = Xoshiro::new(8);
-        let values: Vec<f64> = (0..4000).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..4000).map(|_| distribution.sample(&mut random)).collect();
         let gpd = gpd::fit(&values, 16.0).unwrap();
         let process = Model::point_process(&values, 16.0, 40.0).unwrap().fit();
         assert_eq!(process.status, Status::Ok);
         assert!((process.shape - gpd.shape).abs() < 1e-7);
         let scale_at_threshold = process.scale + process.shape * (16.0 - process.location);
         assert!((scale_at_threshold / gpd.scale - 1.0).abs() < 1e-7);
-        let rate = process.law().intensity(16.0);
+        let rate = process.distribution().intensity(16.0);
         assert!((rate / (gpd.exceedances as f64 / 40.0) - 1.0).abs() < 1e-7);
     }
 

@@ -86,14 +86,14 @@ mod tests {
     use super::*;
     use crate::{Gev, Series, Xoshiro, gev, gumbel};
 
-    /// A law of any shape, and one that a coarse clock shows.
+    /// A distribution of any shape, and one that a coarse clock shows.
     fn samples(n: usize) -> impl Iterator<Item = Series> {
         [(-0.6, 0.0), (-0.2, 0.0), (0.0, 0.0), (0.4, 0.0), (1.3, 0.0), (0.1, 50.0)].into_iter().map(
             move |(shape, digits)| {
-                let law = Gev { location: 10.0, scale: 0.7, shape };
+                let distribution = Gev { location: 10.0, scale: 0.7, shape };
                 let mut random = Xoshiro::new(12);
                 let read = |x: f64| if digits > 0.0 { (x * digits).round() / digits } else { x };
-                Series::clean(&(0..n).map(|_| read(law.sample(&mut random))).collect::<Vec<f64>>())
+                Series::clean(&(0..n).map(|_| read(distribution.sample(&mut random))).collect::<Vec<f64>>())
             },
         )
     }
@@ -134,9 +134,9 @@ mod tests {
 
     #[test]
     fn groups_hold_every_value_once_and_leave_the_extremes_alone() {
-        let law = Gev { location: 10.0, scale: 0.2, shape: 0.2 };
+        let distribution = Gev { location: 10.0, scale: 0.2, shape: 0.2 };
         let mut random = Xoshiro::new(1);
-        let values: Vec<f64> = (0..80_000).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..80_000).map(|_| distribution.sample(&mut random)).collect();
         let series = Series::clean(&values);
         let (center, spread) = gev::standardisation(series.sorted());
         let found = Grouped::of(series.sorted(), center, spread).unwrap();

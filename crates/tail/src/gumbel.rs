@@ -1,4 +1,4 @@
-//! Fits the Gumbel law (shape 0) and tests it against a GEV.
+//! Fits the Gumbel distribution (shape 0) and tests it against a GEV.
 
 use serde::{Deserialize, Serialize};
 
@@ -9,7 +9,7 @@ use crate::return_period::{gumbel_level, return_period_to_probability};
 use crate::surface::{Fixed, HeldFixed, Surface, grow_scale};
 use crate::{Error, Gev, Interval, Series, argument, linalg, special};
 
-/// A fitted Gumbel law.
+/// A fitted Gumbel distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct GumbelFit {
     /// Values used.
@@ -30,7 +30,7 @@ pub struct GumbelFit {
 
 impl GumbelFit {
     /// The fitted distribution.
-    pub fn law(&self) -> Gev {
+    pub fn distribution(&self) -> Gev {
         Gev { location: self.location, scale: self.scale, shape: 0.0 }
     }
 
@@ -53,7 +53,7 @@ impl GumbelFit {
     }
 }
 
-/// Fit a Gumbel law by maximum likelihood.
+/// Fit a Gumbel distribution by maximum likelihood.
 ///
 /// # Errors
 /// As [`gev::fit`], and [`Error::NotConverged`], which is not expected: the likelihood has one maximum.
@@ -185,9 +185,9 @@ mod tests {
 
     #[test]
     fn profile_intervals_are_near_the_standard_errors_and_hold_the_deviance() {
-        let law = Gev::new(1e6, 3e4, 0.0).unwrap();
+        let distribution = Gev::new(1e6, 3e4, 0.0).unwrap();
         let mut random = Xoshiro::new(4);
-        let values: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..400).map(|_| distribution.sample(&mut random)).collect();
         let series = Series::clean(&values);
         let found = fit(&series).unwrap();
         let expected = [
@@ -199,15 +199,15 @@ mod tests {
             let (below, above) = ((value - interval.lower) / error, (interval.upper - value) / error);
             assert!((below - 1.96).abs() < 0.15 && (above - 1.96).abs() < 0.15, "{target:?} {below} {above}");
         }
-        // The end of the level's interval: the best law through it has a deviance of 3.841.
+        // The end of the level's interval: the best distribution through it has a deviance of 3.841.
         let interval = profile(&series, &found, GumbelTarget::ReturnLevel(100.0), 0.95).unwrap();
         let c = -(-(0.99f64).ln()).ln();
         let through = |level: f64| {
             (-4000..4000)
                 .map(|i| {
                     let scale = found.scale * (f64::from(i) * 1e-4).exp();
-                    let law = Gev { location: level - scale * c, scale, shape: 0.0 };
-                    -values.iter().map(|x| law.ln_pdf(*x)).sum::<f64>()
+                    let distribution = Gev { location: level - scale * c, scale, shape: 0.0 };
+                    -values.iter().map(|x| distribution.ln_pdf(*x)).sum::<f64>()
                 })
                 .fold(f64::INFINITY, f64::min)
         };

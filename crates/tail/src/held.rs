@@ -1,7 +1,7 @@
 //! Maximises the likelihood with one quantity held fixed, for deviances and profile intervals.
 //!
 //! A search that starts far from its maximum can end at another one, or diverge. So each search starts at a
-//! law predicted from neighbouring values, only converged searches are used, and the deviance at an end is
+//! distribution predicted from neighbouring values, only converged searches are used, and the deviance at an end is
 //! confirmed by searches that start at the peak.
 
 use crate::interval_end::{Path, RootDeviance, interval_end};
@@ -23,7 +23,7 @@ pub(crate) struct Peak {
 }
 
 impl Peak {
-    /// The held quantity at the peak, its standard error, and the direction in which the best law changes
+    /// The held quantity at the peak, its standard error, and the direction in which the best distribution changes
     /// with it.
     fn tangent(&self, what: HeldFixed) -> (f64, f64, [f64; 3]) {
         let [m, phi, shape] = self.at;
@@ -116,7 +116,7 @@ impl Axis {
     }
 }
 
-/// A surface on which one quantity is held, and the best laws found so far.
+/// A surface on which one quantity is held, and the best distributions found so far.
 struct HeldSurface<'a, S> {
     surface: &'a S,
     peak: &'a Peak,
@@ -124,7 +124,7 @@ struct HeldSurface<'a, S> {
     axis: Axis,
     /// The standard error, on the axis.
     error: f64,
-    /// Location, ln scale and shape of the best laws.
+    /// Location, ln scale and shape of the best distributions.
     path: Path,
     newton: Newton,
     edge: Newton,
@@ -151,9 +151,9 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
         (2.0 * (value - self.peak.value)).max(0.0).sqrt()
     }
 
-    /// A law near `law` that has the held quantity at `value`, if its shape can be changed accordingly.
-    fn moved(&self, law: &[f64], value: f64) -> [f64; 3] {
-        let (m, phi, shape) = (law[0], law[1], law[2]);
+    /// A distribution near `distribution` that has the held quantity at `value`, if its shape can be changed accordingly.
+    fn moved(&self, distribution: &[f64], value: f64) -> [f64; 3] {
+        let (m, phi, shape) = (distribution[0], distribution[1], distribution[2]);
         let HeldFixed::Level(c) = self.what else { return [m, phi, shape] };
         if c <= FAR_LEVEL {
             return [m, phi, shape];
@@ -163,7 +163,7 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
         [m, phi, inside.unwrap_or(shape)]
     }
 
-    /// Newton from a law: the root deviance and the best law, if it converges.
+    /// Newton from a distribution: the root deviance and the best distribution, if it converges.
     fn climb(&mut self, from: [f64; 3], value: f64) -> Option<(f64, [f64; 3])> {
         let fixed = self.fixed(value);
         let start = fixed.free(from);
@@ -174,11 +174,11 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
             let outcome = self.newton.minimize(&fixed, &start, tolerance, 1);
             (outcome, [self.newton.at[0], self.newton.at[1]])
         };
-        let law = fixed.full(&found);
-        outcome.converged.then(|| (self.root(outcome.value), law))
+        let distribution = fixed.full(&found);
+        outcome.converged.then(|| (self.root(outcome.value), distribution))
     }
 
-    /// The best law of shape -1, the least that is searched.
+    /// The best distribution of shape -1, the least that is searched.
     fn at_least_shape(&mut self, value: f64) -> Option<f64> {
         let edge = LeastShape { fixed: self.fixed(value) };
         let start = edge.corner()?;
@@ -195,8 +195,8 @@ impl<'a, S: Surface> HeldSurface<'a, S> {
 impl<S: Surface> RootDeviance for HeldSurface<'_, S> {
     fn along(&mut self, at: f64) -> Option<f64> {
         let from = self.path.predicted(at);
-        let (root, law) = self.climb([from[0], from[1], from[2]], self.axis.value(at))?;
-        self.path.add(at, &law);
+        let (root, distribution) = self.climb([from[0], from[1], from[2]], self.axis.value(at))?;
+        self.path.add(at, &distribution);
         Some(root)
     }
 
@@ -204,7 +204,8 @@ impl<S: Surface> RootDeviance for HeldSurface<'_, S> {
         let tangent = self.path.on_tangent(at);
         let value = self.axis.value(at);
         let fixed = self.fixed(value);
-        let starts = [&self.peak.at[..], &tangent].map(|law| fixed.feasible(self.moved(law, value)));
+        let starts =
+            [&self.peak.at[..], &tangent].map(|distribution| fixed.feasible(self.moved(distribution, value)));
         let edge = if self.what == HeldFixed::Shape { None } else { self.at_least_shape(value) };
         let found = starts.map(|start| self.climb(start, value).map(|found| found.0));
         let found = [found[0], found[1], edge];
@@ -212,7 +213,7 @@ impl<S: Surface> RootDeviance for HeldSurface<'_, S> {
     }
 }
 
-/// The laws of shape -1 with the quantity held: one parameter, ln scale or, if that is held, the location.
+/// The distributions of shape -1 with the quantity held: one parameter, ln scale or, if that is held, the location.
 struct LeastShape<'a, S> {
     fixed: Fixed<'a, S>,
 }

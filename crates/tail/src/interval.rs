@@ -268,9 +268,9 @@ mod tests {
 
     #[test]
     fn a_coarse_clock_biases_the_naive_fit_and_not_this_one() {
-        let law = Gev::new(10.0, 1.0, 0.0).unwrap();
+        let distribution = Gev::new(10.0, 1.0, 0.0).unwrap();
         let mut random = Xoshiro::new(5);
-        let exact: Vec<f64> = (0..20_000).map(|_| law.sample(&mut random)).collect();
+        let exact: Vec<f64> = (0..20_000).map(|_| distribution.sample(&mut random)).collect();
         let nearest = Series::clean(&exact.iter().map(|x| x.round()).collect::<Vec<_>>());
         let down = Series::clean(&exact.iter().map(|x| x.floor()).collect::<Vec<_>>());
         let naive = gev::fit(nearest.values()).unwrap();

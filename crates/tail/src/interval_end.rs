@@ -4,7 +4,7 @@ use crate::newton::brent_root;
 use crate::status::End;
 
 /// The root deviance of one quantity: the square root of twice the fall of the log-likelihood from its peak to the
-/// best law with the quantity held.
+/// best distribution with the quantity held.
 pub(crate) trait RootDeviance {
     /// At `value`, by a search that starts from the results of neighbouring values; `None` if it does not
     /// converge. A search can end at a local maximum, so the result may be too large.
@@ -14,7 +14,7 @@ pub(crate) trait RootDeviance {
     fn afresh(&mut self, value: f64) -> Option<f64>;
 }
 
-/// The best laws found so far for values of a held quantity, the peak first.
+/// The best distributions found so far for values of a held quantity, the peak first.
 pub(crate) struct Path {
     /// The derivative of the parameters with respect to the quantity, at the peak.
     tangent: Vec<f64>,
@@ -27,9 +27,9 @@ impl Path {
         Path { tangent: tangent.to_vec(), solved: vec![(estimate, peak.to_vec())] }
     }
 
-    /// Adds the best law at a value.
-    pub fn add(&mut self, value: f64, law: &[f64]) {
-        self.solved.push((value, law.to_vec()));
+    /// Adds the best distribution at a value.
+    pub fn add(&mut self, value: f64, distribution: &[f64]) {
+        self.solved.push((value, distribution.to_vec()));
     }
 
     /// Keeps only the peak, for the other side.
@@ -42,18 +42,18 @@ impl Path {
         self.solved[0].0
     }
 
-    /// The law at the peak.
+    /// The distribution at the peak.
     pub fn peak(&self) -> &[f64] {
         &self.solved[0].1
     }
 
-    /// The law on the tangent at the peak.
+    /// The distribution on the tangent at the peak.
     pub fn on_tangent(&self, value: f64) -> Vec<f64> {
-        let (at, law) = &self.solved[0];
-        law.iter().zip(&self.tangent).map(|(p, slope)| p + slope * (value - at)).collect()
+        let (at, distribution) = &self.solved[0];
+        distribution.iter().zip(&self.tangent).map(|(p, slope)| p + slope * (value - at)).collect()
     }
 
-    /// The law at `value` on the line through the two nearest solved ones.
+    /// The distribution at `value` on the line through the two nearest solved ones.
     pub fn predicted(&self, value: f64) -> Vec<f64> {
         let mut order: Vec<&(f64, Vec<f64>)> = self.solved.iter().collect();
         order.sort_by(|a, b| (a.0 - value).abs().total_cmp(&(b.0 - value).abs()));
@@ -74,7 +74,7 @@ const TOLERANCE: f64 = 0.01;
 const STEPS: usize = 80;
 
 /// The point between `estimate` and `bound` at which the root deviance, 0 at `estimate`, reaches `z`. An end
-/// counts as reached if searches from the peak confirm its deviance; if they find a better law, the end is
+/// counts as reached if searches from the peak confirm its deviance; if they find a better distribution, the end is
 /// searched again with such searches at every step.
 pub(crate) fn interval_end(
     profile: &mut impl RootDeviance,
@@ -112,7 +112,7 @@ impl Walk {
         root_deviance.is_some_and(|r| (r * r / (self.z * self.z) - 1.0).abs() <= TOLERANCE)
     }
 
-    /// Brackets the end outward from the Wald guess, then Brent. Steps without a law are halved.
+    /// Brackets the end outward from the Wald guess, then Brent. Steps without a distribution are halved.
     fn to_the_end(&self, mut root_deviance: impl FnMut(f64) -> Option<f64>) -> (f64, End) {
         let &Walk { estimate, error, z, bound } = self;
         let side = if bound < estimate { -1.0 } else { 1.0 };

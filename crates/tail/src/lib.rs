@@ -8,9 +8,9 @@
 //! ```
 //! use tail::{Gev, Xoshiro, gev};
 //!
-//! let law = Gev::new(11.17, 0.21, 0.0)?;
+//! let distribution = Gev::new(11.17, 0.21, 0.0)?;
 //! let mut random = Xoshiro::new(1);
-//! let durations: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+//! let durations: Vec<f64> = (0..400).map(|_| distribution.sample(&mut random)).collect();
 //!
 //! let fit = gev::fit(&durations)?;
 //! assert_eq!(fit.status, tail::Status::Ok);

@@ -1,4 +1,4 @@
-//! Estimates laws by L-moments (Hosking 1990), which are robust: starts for, and a check on, maximum
+//! Estimates distributions by L-moments (Hosking 1990), which are robust: starts for, and a check on, maximum
 //! likelihood.
 
 use serde::{Deserialize, Serialize};
@@ -79,7 +79,7 @@ pub fn gev(moments: &LMoments) -> Result<Gev, Error> {
     Ok(Gev { location: moments.l1 - scale * (1.0 - gamma) / k, scale, shape: -k })
 }
 
-/// The Gumbel law with these L-moments.
+/// The Gumbel distribution with these L-moments.
 pub fn gumbel(moments: &LMoments) -> Gev {
     let scale = moments.l2 / std::f64::consts::LN_2;
     Gev { location: moments.l1 - EULER * scale, scale, shape: 0.0 }
@@ -119,15 +119,15 @@ mod tests {
     }
 
     #[test]
-    fn estimators_find_the_law() {
+    fn estimators_find_the_distribution() {
         let mut random = Xoshiro::new(2);
         for shape in [-0.3, 0.0, 0.3] {
-            let law = Gev::new(10.0, 2.0, shape).unwrap();
-            let x: Vec<f64> = (0..50_000).map(|_| law.sample(&mut random)).collect();
+            let distribution = Gev::new(10.0, 2.0, shape).unwrap();
+            let x: Vec<f64> = (0..50_000).map(|_| distribution.sample(&mut random)).collect();
             let found = gev(&moments(&Series::clean(&x)).unwrap()).unwrap();
             assert!((found.location - 10.0).abs() < 0.05 && (found.shape - shape).abs() < 0.03, "{found:?}");
-            let law = Gpd { threshold: 1.0, scale: 2.0, shape };
-            let x: Vec<f64> = (0..50_000).map(|_| law.sample(&mut random)).collect();
+            let distribution = Gpd { threshold: 1.0, scale: 2.0, shape };
+            let x: Vec<f64> = (0..50_000).map(|_| distribution.sample(&mut random)).collect();
             let found = gpd(&Series::clean(&x), 1.0).unwrap();
             assert!((found.scale - 2.0).abs() < 0.06 && (found.shape - shape).abs() < 0.03, "{found:?}");
         }

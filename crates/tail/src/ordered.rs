@@ -215,8 +215,8 @@ mod tests {
         let mut random = Xoshiro::new(1);
         for n in [0, 1, 2, 100, MANY - 1, MANY, MANY + 1, 70_001] {
             for shape in [-0.8, 0.0, 3.0] {
-                let law = Gev { location: 0.0, scale: 1.0, shape };
-                let values: Vec<f64> = (0..n).map(|_| law.sample(&mut random)).collect();
+                let distribution = Gev { location: 0.0, scale: 1.0, shape };
+                let values: Vec<f64> = (0..n).map(|_| distribution.sample(&mut random)).collect();
                 agree(&values);
                 let tied: Vec<f64> = values.iter().map(|x| (20.0 * x).round() / 20.0).collect();
                 agree(&tied);

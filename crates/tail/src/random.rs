@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn moments_are_those_of_the_law() {
+    fn moments_are_those_of_the_distribution() {
         let mut random = Xoshiro::new(3);
         let n = 200_000;
         let mean = |f: &mut dyn FnMut() -> f64| (0..n).map(|_| f()).sum::<f64>() / n as f64;

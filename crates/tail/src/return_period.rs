@@ -15,7 +15,7 @@ pub fn return_period_to_probability(period: f64) -> Result<f64, Error> {
 }
 
 /// The Gumbel level c = -ln(-ln(1 - p)) of an exceedance probability p, accurate for small p: the axis on which
-/// the return levels of a law of shape 0 are a straight line.
+/// the return levels of a distribution of shape 0 are a straight line.
 pub fn gumbel_level(exceedance: f64) -> f64 {
     -(-(-exceedance).ln_1p()).ln()
 }
@@ -33,7 +33,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gumbel_level_of_the_median_is_that_of_a_gumbel_law() {
+    fn the_gumbel_level_of_the_median_is_that_of_a_gumbel_distribution() {
         let median = crate::Gev { location: 0.0, scale: 1.0, shape: 0.0 }.quantile(0.5);
         assert!((gumbel_level(0.5) - median).abs() < 1e-15);
     }

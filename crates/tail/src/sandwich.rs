@@ -112,13 +112,13 @@ mod tests {
 
     /// GEV values whose normal scores follow an AR(1).
     fn dependent(n: usize, phi: f64, seed: u64) -> Vec<f64> {
-        let law = Gev::new(11.0, 0.2, 0.0).unwrap();
+        let distribution = Gev::new(11.0, 0.2, 0.0).unwrap();
         let mut random = Xoshiro::new(seed);
         let mut state = random.normal();
         (0..n)
             .map(|_| {
                 state = phi * state + (1.0 - phi * phi).sqrt() * random.normal();
-                law.quantile(special::normal_cdf(state))
+                distribution.quantile(special::normal_cdf(state))
             })
             .collect()
     }

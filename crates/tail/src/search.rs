@@ -56,7 +56,7 @@ pub(crate) fn maximize<S: Surface>(
 pub(crate) enum Refitted {
     /// An interior maximum.
     Found(StandardMaximum),
-    /// No interior maximum: the searches ended at shape -1, or at the largest shape, with the best law of that.
+    /// No interior maximum: the searches ended at shape -1, or at the largest shape, with the best distribution of that.
     AtBound { greatest: Option<StandardMaximum>, iterations: usize },
     /// Neither: [`maximize`] tells.
     Unknown,
@@ -66,7 +66,7 @@ pub(crate) enum Refitted {
 /// standard error the next is quadratically nearer, at less than a thousandth of the noise of refits.
 const CLOSE: f64 = 1e-4;
 
-/// Whether the support of a law contains both ends.
+/// Whether the support of a distribution contains both ends.
 fn holds((low, high): (f64, f64), [m, phi, shape]: [f64; 3]) -> bool {
     let scale = phi.exp();
     [low, high].iter().all(|y| 1.0 + shape * (y - m) / scale > 1e-9)
@@ -114,7 +114,7 @@ pub(crate) fn refit<S: Surface>(
         if outcome.at_bound || greatest.is_some() {
             continue;
         }
-        // Such a search creeps towards a law that begins just before the smallest value.
+        // Such a search creeps towards a distribution that begins just before the smallest value.
         let crept = [newton.at[0], newton.at[1], newton.at[2]];
         let from = if crept[2] > 0.0 { crept } else { heavy_start(surface, base) };
         match heavy(surface, from, newton, &mut iterations) {
@@ -126,7 +126,7 @@ pub(crate) fn refit<S: Surface>(
     Refitted::AtBound { greatest, iterations }
 }
 
-/// A law of a heavy tail whose support contains all values.
+/// A distribution of a heavy tail whose support contains all values.
 fn heavy_start<S: Surface>(surface: &S, base: [f64; 2]) -> [f64; 3] {
     let shape = 1.0f64.min(0.5 * surface.shape_max());
     [base[0], grow_scale(surface.ends(), base[0], base[1], shape), shape]
@@ -191,7 +191,7 @@ fn scan<S: Surface>(
     grid.push(most);
     let mut two = Newton::new(2);
     let mut profile = vec![([f64::NAN; 3], f64::INFINITY); grid.len()];
-    // From the middle outward, each from the law of the shape before.
+    // From the middle outward, each from the distribution of the shape before.
     let middle = grid.partition_point(|shape| *shape < 0.0).min(grid.len() - 1);
     for side in [(0..=middle).rev().collect::<Vec<_>>(), (middle + 1..grid.len()).collect()] {
         let mut near = base;

@@ -83,7 +83,7 @@ impl Series {
         self.takers.as_ref()
     }
 
-    /// Fails if no extreme-value law can be fitted: all values equal, too few, or too few distinct.
+    /// Fails if no extreme-value distribution can be fitted: all values equal, too few, or too few distinct.
     pub fn require(&self, needed: usize, needed_distinct: usize) -> Result<(), Error> {
         if self.len() < needed {
             return Err(Error::TooFew { found: self.len(), needed });

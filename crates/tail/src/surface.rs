@@ -137,22 +137,22 @@ impl<S: Surface> Fixed<'_, S> {
         }
     }
 
-    /// The free parameters of a law.
-    pub fn free(&self, law: [f64; 3]) -> [f64; 2] {
+    /// The free parameters of a distribution.
+    pub fn free(&self, distribution: [f64; 3]) -> [f64; 2] {
         match self.what {
-            HeldFixed::Location => [law[1], law[2]],
-            HeldFixed::LogScale => [law[0], law[2]],
-            HeldFixed::Level(c) if c <= FAR_LEVEL => [law[1], law[2]],
-            HeldFixed::Shape | HeldFixed::Level(_) => [law[0], law[1]],
+            HeldFixed::Location => [distribution[1], distribution[2]],
+            HeldFixed::LogScale => [distribution[0], distribution[2]],
+            HeldFixed::Level(c) if c <= FAR_LEVEL => [distribution[1], distribution[2]],
+            HeldFixed::Shape | HeldFixed::Level(_) => [distribution[0], distribution[1]],
         }
     }
 
-    /// A law near `law` with the held quantity whose support contains all values: with a wider scale or, if
+    /// A distribution near `distribution` with the held quantity whose support contains all values: with a wider scale or, if
     /// that is held, a shape nearer 0.
-    pub fn feasible(&self, law: [f64; 3]) -> [f64; 3] {
+    pub fn feasible(&self, distribution: [f64; 3]) -> [f64; 3] {
         let (low, high) = self.surface.ends();
         let limits = (-1.0, self.surface.shape_max());
-        let [mut m, mut phi, mut shape] = law;
+        let [mut m, mut phi, mut shape] = distribution;
         match self.what {
             HeldFixed::Location => m = self.value,
             HeldFixed::LogScale => phi = self.value,

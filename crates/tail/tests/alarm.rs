@@ -3,12 +3,12 @@
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event, Level, Refusal};
 use tail::{Gev, Xoshiro};
 
-fn law() -> Gev {
+fn distribution() -> Gev {
     Gev::new(11.1679, 0.2120, -0.00105).unwrap()
 }
 
 fn quiet(n: usize, random: &mut Xoshiro) -> Vec<f64> {
-    (0..n).map(|_| law().sample(random)).collect()
+    (0..n).map(|_| distribution().sample(random)).collect()
 }
 
 #[test]
@@ -19,14 +19,14 @@ fn over_many_baselines_spikes_keep_the_stated_rate() {
     let baselines = (0..).filter_map(|index| {
         let mut random = Xoshiro::stream(31, index);
         let baseline = Baseline::new(&quiet(100, &mut random), &options).unwrap();
-        // Of one in sixty the law is refused by chance.
+        // Of one in sixty the distribution is refused by chance.
         baseline.counted.is_none().then_some(baseline)
     });
     for baseline in baselines.take(runs) {
-        let average = baseline.law.upper_quantile(baseline.spike.nominal);
-        calibrated += law().survival(average) / runs as f64;
-        used += law().survival(baseline.spike.value) / runs as f64;
-        plain += law().survival(baseline.spike.plug_in) / runs as f64;
+        let average = baseline.distribution.upper_quantile(baseline.spike.nominal);
+        calibrated += distribution().survival(average) / runs as f64;
+        used += distribution().survival(baseline.spike.value) / runs as f64;
+        plain += distribution().survival(baseline.spike.plug_in) / runs as f64;
         assert!(baseline.spike.guaranteed >= baseline.spike.value);
     }
     assert!((calibrated / alpha - 1.0).abs() < 0.25, "{calibrated}");
@@ -59,7 +59,7 @@ fn a_sustained_slow_down_is_found_soon_and_reported_once() {
     let mut events = Vec::new();
     for i in 0..200 {
         let k = if i >= 100 { 1.05 } else { 1.0 };
-        events.extend(watch.push(k * law().sample(&mut random)));
+        events.extend(watch.push(k * distribution().sample(&mut random)));
     }
     let slow: Vec<&Event> = events.iter().filter(|e| matches!(e, Event::Slow { .. })).collect();
     assert_eq!(slow.len(), 1, "{events:?}");
@@ -82,7 +82,7 @@ fn a_large_step_begins_where_it_began() {
         let (mut watch, mut events) = (baseline.watch(), Vec::new());
         for i in 0..60 {
             let k = if i >= 39 { 1.8 } else { 1.0 };
-            events.extend(watch.push(k * law().sample(&mut random)));
+            events.extend(watch.push(k * distribution().sample(&mut random)));
         }
         // A false alarm before leaves none for the step.
         let slow = events.iter().find_map(|event| match event {
@@ -101,10 +101,10 @@ fn recovery_is_reported_and_unlatches() {
     let mut random = Xoshiro::new(13);
     let mut watch = Baseline::new(&quiet(400, &mut random), &AlarmOptions::default()).unwrap().watch();
     for _ in 0..60 {
-        watch.push(1.05 * law().sample(&mut random));
+        watch.push(1.05 * distribution().sample(&mut random));
     }
     assert_eq!(watch.level, Level::Slow);
-    let events: Vec<Event> = (0..60).flat_map(|_| watch.push(law().sample(&mut random))).collect();
+    let events: Vec<Event> = (0..60).flat_map(|_| watch.push(distribution().sample(&mut random))).collect();
     assert!(matches!(events[0], Event::Recovered { .. }), "{events:?}");
     assert_eq!(watch.level, Level::Quiet, "{events:?}");
 }
@@ -153,9 +153,10 @@ fn a_lasting_level_becomes_the_baseline_when_asked_to() {
     let mut random = Xoshiro::new(4);
     let options = AlarmOptions { rebaseline: 120, bootstrap: 99, ..AlarmOptions::default() };
     let mut watch = Baseline::new(&quiet(400, &mut random), &options).unwrap().watch();
-    let events: Vec<Event> = (0..200).flat_map(|_| watch.push(1.10 * law().sample(&mut random))).collect();
+    let events: Vec<Event> =
+        (0..200).flat_map(|_| watch.push(1.10 * distribution().sample(&mut random))).collect();
     assert!(events.iter().any(|e| matches!(e, Event::Rebaselined { .. })), "{events:?}");
-    assert!((watch.baseline.law.location / (1.1 * law().location) - 1.0).abs() < 0.01);
+    assert!((watch.baseline.distribution.location / (1.1 * distribution().location) - 1.0).abs() < 0.01);
 }
 
 #[test]
@@ -165,7 +166,7 @@ fn a_stored_state_continues_where_it_stopped() {
         Baseline::new(&quiet(200, &mut random), &AlarmOptions { bootstrap: 49, ..AlarmOptions::default() })
             .unwrap()
             .watch();
-    let stream: Vec<f64> = (0..100).map(|_| 1.02 * law().sample(&mut random)).collect();
+    let stream: Vec<f64> = (0..100).map(|_| 1.02 * distribution().sample(&mut random)).collect();
     stream[..50].iter().for_each(|&x| drop(watch.push(x)));
     let text = serde_json::to_string(&watch).unwrap();
     let mut other: tail::alarm::Watch = serde_json::from_str(&text).unwrap();
@@ -252,7 +253,10 @@ fn correlated_values_need_not_be_those_of_a_gev_but_of_some_distribution() {
     let refused = (0..24).filter(|&index| of(index, |score| 100.0 + 5.0 * score).is_err()).count();
     assert!(refused <= 3, "{refused} of 24");
     let found = of(1, |score| if score > 0.8 { 200.0 + score } else { 100.0 + score });
-    assert!(matches!(found, Err(BaselineError::Refused(Refusal::DependentWithoutLaw { .. }))), "{found:?}");
+    assert!(
+        matches!(found, Err(BaselineError::Refused(Refusal::DependentWithoutDistribution { .. }))),
+        "{found:?}"
+    );
 }
 
 #[test]

@@ -74,14 +74,15 @@ fn a_drift_gives_a_linear_trend_and_two_modes_are_listed() {
 #[test]
 fn the_verdict_names_the_test_of_stage_one_that_failed() {
     let mut random = tail::Xoshiro::new(41);
-    let mut law = |location: f64| tail::Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
-    let step: Vec<f64> = (0..300).map(|i| law(if i < 120 { 11.0 } else { 11.4 })).collect();
-    let drift: Vec<f64> = (0..300).map(|i| law(11.0 + 0.002 * f64::from(i))).collect();
-    let modes: Vec<f64> = (0..300).map(|i| law(if (i * 7919) % 10 < 3 { 13.0 } else { 11.0 })).collect();
+    let mut distribution = |location: f64| tail::Gev::new(location, 0.2, 0.05).unwrap().sample(&mut random);
+    let step: Vec<f64> = (0..300).map(|i| distribution(if i < 120 { 11.0 } else { 11.4 })).collect();
+    let drift: Vec<f64> = (0..300).map(|i| distribution(11.0 + 0.002 * f64::from(i))).collect();
+    let modes: Vec<f64> =
+        (0..300).map(|i| distribution(if (i * 7919) % 10 < 3 { 13.0 } else { 11.0 })).collect();
     let mut last = 0.0;
     let memory: Vec<f64> = (0..300)
         .map(|_| {
-            last = 0.7 * last + law(0.0);
+            last = 0.7 * last + distribution(0.0);
             11.0 + last
         })
         .collect();
@@ -109,10 +110,10 @@ fn the_envelope_of_all_points_is_wider_than_that_of_each() {
 }
 
 #[test]
-fn large_samples_are_tested_too_against_the_limiting_law() {
-    let law = tail::Gev::new(11.0, 0.2, 0.05).unwrap();
+fn large_samples_are_tested_too_against_the_limiting_distribution() {
+    let distribution = tail::Gev::new(11.0, 0.2, 0.05).unwrap();
     let mut random = tail::Xoshiro::new(17);
-    let mut values: Vec<f64> = (0..120_000).map(|_| law.sample(&mut random)).collect();
+    let mut values: Vec<f64> = (0..120_000).map(|_| distribution.sample(&mut random)).collect();
     let tested = |values: &[f64]| {
         let series = tail::Series::clean(values);
         let fit = tail::gev::Likelihood::new(&series).unwrap().fit();
@@ -246,11 +247,11 @@ fn resamples_without_a_maximum_are_not_refitted_for_ever() {
 
 #[test]
 fn what_is_found_in_many_values_does_not_depend_on_the_number_of_threads() {
-    let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
     for ticks in [0.0, 100.0] {
         let mut random = tail::Xoshiro::new(21);
         let read = |x: f64| if ticks > 0.0 { (x * ticks).round() / ticks } else { x };
-        let values: Vec<f64> = (0..60_000).map(|_| read(law.sample(&mut random))).collect();
+        let values: Vec<f64> = (0..60_000).map(|_| read(distribution.sample(&mut random))).collect();
         let with = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             serde_json::to_string(&pool.install(|| assess(&values, &quick()).unwrap())).unwrap()

@@ -18,12 +18,12 @@ enum EqualRanks {
 }
 
 /// Eight equal ranks that know nothing of each other.
-fn equal(law: EqualRanks, steps: usize, random: &mut Xoshiro) -> Vec<Vec<f64>> {
+fn equal(distribution: EqualRanks, steps: usize, random: &mut Xoshiro) -> Vec<Vec<f64>> {
     (0..RANKS)
         .map(|_| {
             let mut state = random.normal();
             (0..steps)
-                .map(|_| match law {
+                .map(|_| match distribution {
                     EqualRanks::Exponential => 1.0 + random.exponential(),
                     EqualRanks::LogNormal => (0.3 * random.normal()).exp(),
                     EqualRanks::Remembers => {
@@ -46,20 +46,20 @@ fn judged(durations: &[Vec<f64>]) -> Assumptions {
 #[test]
 fn equal_independent_ranks_are_told_to_be_other_in_at_most_5_of_100_runs() {
     let mut random = Xoshiro::new(31);
-    let laws = [EqualRanks::Exponential, EqualRanks::LogNormal, EqualRanks::Remembers];
+    let distributions = [EqualRanks::Exponential, EqualRanks::LogNormal, EqualRanks::Remembers];
     let (mut wrong, mut met) = (Vec::new(), [0; 3]);
     for at in 0..RUNS {
-        let law = laws[at % laws.len()];
-        let found = judged(&equal(law, 200, &mut random));
+        let distribution = distributions[at % distributions.len()];
+        let found = judged(&equal(distribution, 200, &mut random));
         let all = [found.independent, found.alike, found.constant];
         if all.contains(&Standing::NotMet) {
-            wrong.push((law, found));
+            wrong.push((distribution, found));
         }
         met.iter_mut().zip(all).for_each(|(met, one)| *met += usize::from(one == Standing::Met));
     }
     // 5% of 240 are 12; three standard deviations of that number above.
     assert!(wrong.len() <= 12 + 10, "{} of {RUNS}: {wrong:?}", wrong.len());
-    // 200 steps show that ranks are independent and k constant; that ranks are alike they show of two laws of the three.
+    // 200 steps show that ranks are independent and k constant; that ranks are alike they show of two distributions of the three.
     assert!(met[0] > RUNS * 9 / 10 && met[1] > RUNS / 3 && met[2] > RUNS * 9 / 10, "{met:?} of {RUNS}");
 }
 

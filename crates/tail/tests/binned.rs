@@ -1,13 +1,13 @@
-//! Laws from counts of bins, against the laws that were drawn from.
+//! Distributions from counts of bins, against the distributions that were drawn from.
 
 use tail::binned::{BinnedLikelihood, CountedBin, TooCoarse};
 use tail::gev::GevTarget;
 use tail::interval::{self, Rounding};
 use tail::{Gev, Series, Status, Xoshiro};
 
-fn drawn(law: &Gev, n: usize, seed: u64) -> Vec<f64> {
+fn drawn(distribution: &Gev, n: usize, seed: u64) -> Vec<f64> {
     let mut random = Xoshiro::new(seed);
-    (0..n).map(|_| law.sample(&mut random)).collect()
+    (0..n).map(|_| distribution.sample(&mut random)).collect()
 }
 
 /// How many values lie between neighbouring bounds, and below and above all of them.
@@ -31,24 +31,25 @@ fn kinds() -> [(&'static str, Vec<f64>); 3] {
 }
 
 #[test]
-fn intervals_hold_the_law_whose_values_were_counted() {
+fn intervals_hold_the_distribution_whose_values_were_counted() {
     const SEEDS: u64 = 100;
     for (kind, bounds) in kinds() {
-        // Powers of two show a law that spreads over several of them.
-        let law = match kind {
+        // Powers of two show a distribution that spreads over several of them.
+        let distribution = match kind {
             "powers" => Gev::new(900.0, 500.0, 0.3).unwrap(),
             _ => Gev::new(1000.0, 150.0, 0.1).unwrap(),
         };
         let mut held = [0; 4];
         for seed in 0..SEEDS {
-            let bins = BinnedLikelihood::new(&counted(&drawn(&law, 2000, seed + 1), &bounds)).unwrap();
+            let bins =
+                BinnedLikelihood::new(&counted(&drawn(&distribution, 2000, seed + 1), &bounds)).unwrap();
             let fit = bins.fit();
             assert_eq!((fit.status, bins.count()), (Status::Ok, 2000), "{kind} {seed}");
-            let level = law.quantile(0.99);
+            let level = distribution.quantile(0.99);
             let targets = [
-                (GevTarget::Location, law.location),
-                (GevTarget::Scale, law.scale),
-                (GevTarget::Shape, law.shape),
+                (GevTarget::Location, distribution.location),
+                (GevTarget::Scale, distribution.scale),
+                (GevTarget::Shape, distribution.shape),
                 (GevTarget::ReturnLevel(100.0), level),
             ];
             for ((target, truth), held) in targets.into_iter().zip(&mut held) {
@@ -77,7 +78,7 @@ fn bins_of_one_width_are_a_coarse_clock() {
 }
 
 #[test]
-fn another_unit_gives_the_same_law() {
+fn another_unit_gives_the_same_distribution() {
     let bins = counted(&drawn(&Gev::new(1000.0, 150.0, 0.1).unwrap(), 2000, 1), &kinds()[2].1);
     let scaled = bins.iter().map(|bin| CountedBin { low: bin.low * 1e-9, high: bin.high * 1e-9, ..*bin });
     let one = BinnedLikelihood::new(&bins).unwrap();
@@ -85,23 +86,23 @@ fn another_unit_gives_the_same_law() {
     let (a, b) = (one.fit(), other.fit());
     assert!((a.location * 1e-9 / b.location - 1.0).abs() < 1e-9);
     assert!((a.scale * 1e-9 / b.scale - 1.0).abs() < 1e-9 && (a.shape - b.shape).abs() < 1e-9);
-    let (p, q) = (one.test(&a.law()).unwrap(), other.test(&b.law()).unwrap());
+    let (p, q) = (one.test(&a.distribution()).unwrap(), other.test(&b.distribution()).unwrap());
     assert!((p.p - q.p).abs() < 1e-9 && p.freedom == q.freedom);
 }
 
 #[test]
-fn the_law_of_the_values_passes_and_another_fails() {
+fn the_distribution_of_the_values_passes_and_another_fails() {
     let bounds = &kinds()[1].1;
-    let law = Gev::new(1000.0, 150.0, 0.1).unwrap();
+    let distribution = Gev::new(1000.0, 150.0, 0.1).unwrap();
     let p = |values: &[f64]| {
         let bins = BinnedLikelihood::new(&counted(values, bounds)).unwrap();
-        bins.test(&bins.fit().law()).unwrap()
+        bins.test(&bins.fit().distribution()).unwrap()
     };
-    let rejected = (1..=200).filter(|seed| p(&drawn(&law, 2000, *seed)).p < 0.05).count();
+    let rejected = (1..=200).filter(|seed| p(&drawn(&distribution, 2000, *seed)).p < 0.05).count();
     // 10 of 200 are expected.
     assert!((2..=20).contains(&rejected), "{rejected}");
-    // Of two laws, a tenth of the values is slow.
-    let mut both = drawn(&law, 1800, 1);
+    // Of two distributions, a tenth of the values is slow.
+    let mut both = drawn(&distribution, 1800, 1);
     both.extend(drawn(&Gev::new(2500.0, 100.0, 0.0).unwrap(), 200, 2));
     let found = p(&both);
     assert!(found.p < 1e-6 && found.distance > 0.02, "{found:?}");
@@ -130,11 +131,11 @@ fn what_bins_cannot_tell_is_refused() {
 
 #[test]
 fn counts_of_billions_are_fitted_too() {
-    let law = Gev::new(1000.0, 150.0, 0.1).unwrap();
+    let distribution = Gev::new(1000.0, 150.0, 0.1).unwrap();
     let bounds = &kinds()[1].1;
     let mut bins: Vec<CountedBin> = Vec::new();
     for two in bounds.windows(2) {
-        let share = law.cdf(two[1]) - law.cdf(two[0]);
+        let share = distribution.cdf(two[1]) - distribution.cdf(two[0]);
         bins.push(CountedBin { low: two[0], high: two[1], count: (4e9 * share).round() as u64 });
     }
     let fit = BinnedLikelihood::new(&bins).unwrap().fit();

@@ -85,7 +85,7 @@ fn comparisons_cover_and_keep_their_size() {
 }
 
 #[test]
-fn counted_alarms_keep_their_rate_whatever_the_law() {
+fn counted_alarms_keep_their_rate_whatever_the_distribution() {
     check(&counted::counted_alarms(20, 4_000));
 }
 

@@ -8,20 +8,20 @@ fn options() -> AssessOptions {
     AssessOptions { bootstrap: 0, periods: vec![100.0], ..AssessOptions::default() }
 }
 
-fn ticked(law: &Gev, tick: f64, n: usize, seed: u64) -> Vec<f64> {
+fn ticked(distribution: &Gev, tick: f64, n: usize, seed: u64) -> Vec<f64> {
     let mut random = Xoshiro::stream(404, seed);
-    (0..n).map(|_| (law.sample(&mut random) / tick).round() * tick).collect()
+    (0..n).map(|_| (distribution.sample(&mut random) / tick).round() * tick).collect()
 }
 
 #[test]
 fn intervals_hold_the_truth_at_each_tick() {
     const SAMPLES: u64 = 40;
-    let law = Gev::new(24.0, 0.5, 0.0).unwrap();
+    let distribution = Gev::new(24.0, 0.5, 0.0).unwrap();
     for ticks_per_scale in [0.2, 0.5, 1.0, 2.0, 4.0] {
-        let tick = ticks_per_scale * law.scale;
+        let tick = ticks_per_scale * distribution.scale;
         let (mut held, mut fitted) = ([0; 3], 0);
         for seed in 0..SAMPLES {
-            let found = match assess(&ticked(&law, tick, 400, seed), &options()) {
+            let found = match assess(&ticked(&distribution, tick, 400, seed), &options()) {
                 Ok(found) => found,
                 Err(Error::TooFewDistinct { .. }) if ticks_per_scale >= 4.0 => continue,
                 Err(why) => panic!("{why}"),
@@ -29,9 +29,9 @@ fn intervals_hold_the_truth_at_each_tick() {
             fitted += 1;
             let intervals = found.gev.intervals.unwrap();
             let all = [
-                (intervals.scale, law.scale),
-                (intervals.shape, law.shape),
-                (found.return_levels[0].interval, law.return_level(100.0)),
+                (intervals.scale, distribution.scale),
+                (intervals.shape, distribution.shape),
+                (found.return_levels[0].interval, distribution.return_level(100.0)),
             ];
             for (held, (interval, truth)) in held.iter_mut().zip(all) {
                 *held += u64::from(interval.is_some_and(|i| i.lower <= truth && truth <= i.upper));
@@ -44,10 +44,10 @@ fn intervals_hold_the_truth_at_each_tick() {
 }
 
 #[test]
-fn a_coarse_clock_prefers_no_other_law() {
-    let law = Gev::new(24.0, 0.5, 0.1).unwrap();
+fn a_coarse_clock_prefers_no_other_distribution() {
+    let distribution = Gev::new(24.0, 0.5, 0.1).unwrap();
     for seed in 0..20 {
-        let found = assess(&ticked(&law, 0.5, 400, seed), &options()).unwrap();
+        let found = assess(&ticked(&distribution, 0.5, 400, seed), &options()).unwrap();
         assert!(found.diagnostics.rounded.is_some());
         assert_ne!(found.verdict.code, VerdictCode::RivalPreferred, "{seed}");
     }
@@ -55,10 +55,10 @@ fn a_coarse_clock_prefers_no_other_law() {
 
 #[test]
 fn fewer_than_six_distinct_values_have_no_verdict() {
-    let law = Gev::new(24.0, 0.5, 0.0).unwrap();
-    let found = assess(&ticked(&law, 1.0, 400, 3), &options()).unwrap();
+    let distribution = Gev::new(24.0, 0.5, 0.0).unwrap();
+    let found = assess(&ticked(&distribution, 1.0, 400, 3), &options()).unwrap();
     assert!(found.distinct < 6, "{}", found.distinct);
     assert_eq!((found.verdict.code, found.verdict.usability), (VerdictCode::Rounded, Usability::NotUsable));
-    let finer = assess(&ticked(&law, 0.25, 400, 3), &options()).unwrap();
+    let finer = assess(&ticked(&distribution, 0.25, 400, 3), &options()).unwrap();
     assert_ne!(finer.verdict.code, VerdictCode::Rounded);
 }

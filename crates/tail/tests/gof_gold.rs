@@ -13,7 +13,7 @@ fn statistics_are_the_reference_ones_and_p_values_agree_within_simulation_error(
         let fit = gev::fit(series.values()).unwrap();
         let tested = gof::test(&series, &fit, 999, 1).unwrap();
         assert!(!tested.jittered);
-        let s = gof::Statistics::of_sorted(series.sorted(), &fit.law());
+        let s = gof::Statistics::of_sorted(series.sorted(), &fit.distribution());
         let p = tested.p;
         for (name, got, got_p) in [
             ("sqrtn_D", s.sqrt_n_d, p.sqrt_n_d),

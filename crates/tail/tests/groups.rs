@@ -1,4 +1,4 @@
-//! What is said of ranks and groups, on laws that are known: how often it is false, and how often a slow one is found.
+//! What is said of ranks and groups, on distributions that are known: how often it is false, and how often a slow one is found.
 
 use tail::groups::{GroupFinding, compare_groups};
 use tail::targets::{self, TargetFinding, Targets};
@@ -18,14 +18,15 @@ enum DrawnFrom {
 /// Ranks whose durations are autoregressive with `memory` each, and in what all of a step share with `common`.
 #[derive(Clone, Copy, Debug)]
 struct Known {
-    law: DrawnFrom,
+    distribution: DrawnFrom,
     ranks: usize,
     steps: usize,
     memory: f64,
     common: f64,
 }
 
-const PLAIN: Known = Known { law: DrawnFrom::LogNormal(0.1), ranks: 8, steps: 400, memory: 0.0, common: 0.0 };
+const PLAIN: Known =
+    Known { distribution: DrawnFrom::LogNormal(0.1), ranks: 8, steps: 400, memory: 0.0, common: 0.0 };
 
 impl Known {
     fn draw(&self, seed: u64) -> Vec<Vec<f64>> {
@@ -53,7 +54,7 @@ impl Known {
     }
 
     fn value(&self, normal: f64) -> f64 {
-        match self.law {
+        match self.distribution {
             DrawnFrom::LogNormal(deviation) => 10.0 * (deviation * normal).exp(),
             DrawnFrom::Gev(shape) => {
                 let share = tail::special::normal_cdf(normal).clamp(1e-15, 1.0 - 1e-15);
@@ -101,12 +102,12 @@ fn of_equal_ranks_something_is_said_as_rarely_as_promised() {
     // Three tests of 0.5% each, and one of 0.5%. Of 60 draws 0.9 are expected; more than 5 has a probability of 0.0003.
     let cells = [
         PLAIN,
-        Known { law: DrawnFrom::LogNormal(1.0), common: 0.3, ..PLAIN },
-        Known { law: DrawnFrom::Gev(0.3), ranks: 2, ..PLAIN },
-        Known { law: DrawnFrom::LogNormal(1.0), ranks: 64, steps: 20, ..PLAIN },
-        Known { law: DrawnFrom::LogNormal(1.0), memory: 0.6, common: 0.3, ..PLAIN },
-        Known { law: DrawnFrom::Gev(0.3), memory: 0.6, steps: 100, ..PLAIN },
-        Known { law: DrawnFrom::Ticks, steps: 100, ..PLAIN },
+        Known { distribution: DrawnFrom::LogNormal(1.0), common: 0.3, ..PLAIN },
+        Known { distribution: DrawnFrom::Gev(0.3), ranks: 2, ..PLAIN },
+        Known { distribution: DrawnFrom::LogNormal(1.0), ranks: 64, steps: 20, ..PLAIN },
+        Known { distribution: DrawnFrom::LogNormal(1.0), memory: 0.6, common: 0.3, ..PLAIN },
+        Known { distribution: DrawnFrom::Gev(0.3), memory: 0.6, steps: 100, ..PLAIN },
+        Known { distribution: DrawnFrom::Ticks, steps: 100, ..PLAIN },
     ];
     for known in cells {
         let wrong = false_words(known, 60);
@@ -141,7 +142,7 @@ fn slow_ranks_are_found_and_healthy_ones_are_not_called_fast() {
     for (known, slow, factor) in [
         (PLAIN, vec![3], 1.1),
         (Known { memory: 0.6, ..PLAIN }, vec![3], 1.1),
-        (Known { law: DrawnFrom::LogNormal(0.3), steps: 100, ..PLAIN }, vec![3], 1.3),
+        (Known { distribution: DrawnFrom::LogNormal(0.3), steps: 100, ..PLAIN }, vec![3], 1.3),
         (PLAIN, vec![1, 6], 1.1),
         (PLAIN, vec![0, 1, 2], 1.3),
         (Known { ranks: 64, steps: 50, ..PLAIN }, vec![5, 40], 1.3),
@@ -169,7 +170,7 @@ fn one_fast_rank_is_called_so_and_the_others_are_not_slow() {
 #[test]
 fn a_rank_that_is_late_now_and_then_is_named_though_it_is_usually_quick() {
     for seed in 0..20 {
-        let mut all = Known { law: DrawnFrom::Gev(0.0), ..PLAIN }.draw(seed);
+        let mut all = Known { distribution: DrawnFrom::Gev(0.0), ..PLAIN }.draw(seed);
         let mut random = Xoshiro::new(seed);
         all[3].iter_mut().for_each(|value| *value += if random.uniform() < 0.15 { 7.0 } else { -1.0 });
         let found = targets::analyse(&all, 0.95).unwrap();
@@ -183,7 +184,7 @@ fn a_rank_that_is_late_now_and_then_is_named_though_it_is_usually_quick() {
 
 #[test]
 fn a_difference_that_nobody_would_notice_is_not_told() {
-    let mut all = Known { law: DrawnFrom::LogNormal(0.05), steps: 4_000, ..PLAIN }.draw(1);
+    let mut all = Known { distribution: DrawnFrom::LogNormal(0.05), steps: 4_000, ..PLAIN }.draw(1);
     all[2].iter_mut().for_each(|value| *value *= 1.01);
     let found = targets::analyse(&all, 0.95).unwrap();
     assert!(found.targets[2].p < 0.005 && !found.targets[2].slow, "{:?}", found.targets[2]);

@@ -105,13 +105,13 @@ fn autocorrelation_is_found_and_reduces_the_effective_sample_size() {
 /// The size is 5% for exact tests; the tests of modes and of slow values are conservative bounds.
 #[test]
 fn on_independent_values_each_test_rejects_about_five_percent() {
-    let law = Gev::new(10.0, 1.0, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 1.0, 0.0).unwrap();
     let runs = 500;
     let mut hits = [0; 5];
     let mut any = 0;
     for seed in 0..runs {
         let mut random = Xoshiro::stream(21, seed);
-        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..200).map(|_| distribution.sample(&mut random)).collect();
         let found = independence::check(&values, 0.05).unwrap();
         for (hit, test) in hits.iter_mut().zip(&found.tests) {
             *hit += usize::from(test.p < 0.05);
@@ -152,10 +152,11 @@ fn a_small_distant_cluster_is_a_separate_mode() {
 /// 20,000 values of which every hundredth is slow, as a periodic flush causes.
 #[test]
 fn a_periodic_flush_is_found_and_its_period_named() {
-    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = Xoshiro::new(23);
-    let values: Vec<f64> =
-        (0..20_000).map(|i| law.sample(&mut random) + if i % 100 == 0 { 3.0 } else { 0.0 }).collect();
+    let values: Vec<f64> = (0..20_000)
+        .map(|i| distribution.sample(&mut random) + if i % 100 == 0 { 3.0 } else { 0.0 })
+        .collect();
     let found = independence::check(&values, 0.05).unwrap();
     let test = found.test(Question::SlowValues).unwrap();
     assert!(
@@ -169,9 +170,9 @@ fn a_periodic_flush_is_found_and_its_period_named() {
 
 #[test]
 fn sorted_values_are_called_sorted_and_nothing_is_said_of_their_order() {
-    let law = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
+    let distribution = tail::Gev::new(10.0, 0.5, 0.1).unwrap();
     let mut random = tail::Xoshiro::new(3);
-    let mut values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+    let mut values: Vec<f64> = (0..200).map(|_| distribution.sample(&mut random)).collect();
     assert!(!independence::check(&values, 0.05).unwrap().sorted);
     for direction in [1.0, -1.0] {
         values.sort_by(|a, b| (direction * a).total_cmp(&(direction * b)));

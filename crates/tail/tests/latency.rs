@@ -4,9 +4,9 @@ use tail::latency::{analyse, intervals_estimate, k_gaps, of_slowest};
 use tail::{Gpd, Xoshiro};
 
 fn pareto(seed: u64, n: usize) -> Vec<f64> {
-    let law = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 };
+    let distribution = Gpd { threshold: 1.0, scale: 0.5, shape: 0.2 };
     let mut random = Xoshiro::new(seed);
-    (0..n).map(|_| law.sample(&mut random)).collect()
+    (0..n).map(|_| distribution.sample(&mut random)).collect()
 }
 
 #[test]
@@ -55,15 +55,15 @@ fn clusters_of_two_have_an_extremal_index_of_one_half() {
 
 /// A body that is not Pareto up to its 97% quantile, a GPD above.
 fn hybrid(seed: u64, n: usize) -> (Vec<f64>, f64) {
-    let law = Gpd { threshold: 3.0, scale: 0.6, shape: 0.25 };
+    let distribution = Gpd { threshold: 3.0, scale: 0.6, shape: 0.25 };
     let mut random = Xoshiro::new(seed);
     let values = (0..n)
         .map(|_| {
             let u = random.uniform();
-            if u < 0.97 { 3.0 * (u / 0.97).powf(0.2) } else { law.upper_quantile((1.0 - u) / 0.03) }
+            if u < 0.97 { 3.0 * (u / 0.97).powf(0.2) } else { distribution.upper_quantile((1.0 - u) / 0.03) }
         })
         .collect();
-    (values, law.upper_quantile(1e-6 / 0.03))
+    (values, distribution.upper_quantile(1e-6 / 0.03))
 }
 
 #[test]

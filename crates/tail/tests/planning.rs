@@ -31,12 +31,12 @@ fn unit_errors_match_the_reference_table() {
 
 #[test]
 fn the_worked_examples_of_the_documentation_are_reproduced() {
-    let law = Gev::new(0.0, 1.0, 0.0).unwrap();
+    let distribution = Gev::new(0.0, 1.0, 0.0).unwrap();
     let goal = |quantity, half| PrecisionGoal { quantity, precision: Precision::Absolute(half) };
-    let runs = |quantity, half| plan(&law, goal(quantity, half), 0.95, 1.0).unwrap().runs;
+    let runs = |quantity, half| plan(&distribution, goal(quantity, half), 0.95, 1.0).unwrap().runs;
     assert_eq!(runs(Quantity::Shape, 0.05), 733.0);
     assert!((runs(Quantity::ReturnLevel(100.0), 0.5) - 796.0).abs() <= 1.0);
-    let inflated = plan(&law, goal(Quantity::Shape, 0.05), 0.95, 2.0).unwrap();
+    let inflated = plan(&distribution, goal(Quantity::Shape, 0.05), 0.95, 2.0).unwrap();
     assert_eq!(inflated.runs, 1466.0);
 }
 
@@ -47,11 +47,11 @@ fn a_factor_needs_the_runs_that_simulations_found() {
     for (ratio, error, runs) in
         [(0.019, 0.0271, 58.0), (0.05, 0.072, 412.0), (0.1, 0.146, 1698.0), (0.3, 0.445, 15_673.0)]
     {
-        let law = Gev::new(1.0, ratio, 0.0).unwrap();
-        let found = tail::planning::factor_error(&law).unwrap();
+        let distribution = Gev::new(1.0, ratio, 0.0).unwrap();
+        let found = tail::planning::factor_error(&distribution).unwrap();
         assert!((found / error - 1.0).abs() < 0.01, "{ratio}: {found}");
         let wish = PrecisionGoal { quantity: Quantity::Factor, precision: Precision::Relative(0.01) };
-        let planned = tail::planning::plan_with(&law, wish, 0.95, 0.8, 1.0).unwrap();
+        let planned = tail::planning::plan_with(&distribution, wish, 0.95, 0.8, 1.0).unwrap();
         assert!((planned.runs / runs - 1.0).abs() < 0.02, "{ratio}: {}", planned.runs);
     }
 }

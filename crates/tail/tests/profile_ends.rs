@@ -4,7 +4,7 @@ use tail::extremes::Model;
 use tail::gev::{GevFit, GevTarget};
 use tail::gpd::{GpdLikelihood, GpdTarget};
 use tail::interval::Rounding;
-use tail::regression::{Covariate, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, Part, Regression, RegressionDistribution};
 use tail::{End, Gev, Gpd, Interval, Likelihood, Series, Status, Xoshiro, gumbel, interval};
 
 #[path = "common/slow_profile.rs"]
@@ -58,18 +58,18 @@ impl Findings {
     }
 }
 
-fn sample(law: &Gev, n: usize, seed: u64) -> Series {
+fn sample(distribution: &Gev, n: usize, seed: u64) -> Series {
     let mut random = Xoshiro::stream(0x9e_0d5 + n as u64, seed);
-    Series::clean(&(0..n).map(|_| law.sample(&mut random)).collect::<Vec<_>>())
+    Series::clean(&(0..n).map(|_| distribution.sample(&mut random)).collect::<Vec<_>>())
 }
 
 /// Checks the levels of several periods for samples of every shape.
 fn levels_of(n: usize, samples: u64) {
     let mut found = Findings::default();
     for shape in [-0.4, -0.2, 0.0, 0.2, 0.5, 0.8] {
-        let law = Gev { location: 300.0, scale: 40.0, shape };
+        let distribution = Gev { location: 300.0, scale: 40.0, shape };
         for seed in 0..samples {
-            let series = sample(&law, n, seed + (100.0 * (shape + 1.0)) as u64 * 1000);
+            let series = sample(&distribution, n, seed + (100.0 * (shape + 1.0)) as u64 * 1000);
             let likelihood = Likelihood::new(&series).unwrap();
             let fit = likelihood.fit();
             if fit.status == Status::Boundary {
@@ -143,15 +143,19 @@ fn parameters_end_where_a_slow_profile_ends() {
     let mut found = Findings::default();
     for (shape, seed) in [(-0.4, 1), (-0.2, 2), (0.1, 3), (0.5, 4), (0.8, 5)] {
         for n in [20, 50] {
-            let law = Gev { location: 300.0, scale: 40.0, shape };
-            let series = sample(&law, n, seed);
+            let distribution = Gev { location: 300.0, scale: 40.0, shape };
+            let series = sample(&distribution, n, seed);
             let likelihood = Likelihood::new(&series).unwrap();
             let fit = likelihood.fit();
             let rows = SlowRows::maxima(series.values());
             let targets = [
                 (GevTarget::Location, SlowTarget::Location, fit.location),
                 (GevTarget::Scale, SlowTarget::Scale, fit.scale),
-                (GevTarget::Quantile(0.5), SlowTarget::Level(gumbel_level(2.0)), fit.law().quantile(0.5)),
+                (
+                    GevTarget::Quantile(0.5),
+                    SlowTarget::Level(gumbel_level(2.0)),
+                    fit.distribution().quantile(0.5),
+                ),
             ];
             for (target, held, estimate) in targets {
                 let interval = likelihood.profile(&fit, target, 0.95).unwrap();
@@ -179,7 +183,7 @@ fn levels_of_models_with_more_than_maxima_end_where_a_slow_profile_ends() {
         }
     };
     for (shape, seed) in [(-0.2, 1), (0.3, 2), (0.7, 3)] {
-        let law = Gev { location: 300.0, scale: 40.0, shape };
+        let distribution = Gev { location: 300.0, scale: 40.0, shape };
         let mut random = Xoshiro::new(seed);
         let blocks: Vec<Vec<f64>> = (0..25)
             .map(|_| {
@@ -187,7 +191,7 @@ fn levels_of_models_with_more_than_maxima_end_where_a_slow_profile_ends() {
                 (0..3)
                     .map(|_| {
                         t += random.exponential();
-                        law.at_gumbel_level(-f64::ln(t))
+                        distribution.at_gumbel_level(-f64::ln(t))
                     })
                     .collect()
             })
@@ -197,7 +201,7 @@ fn levels_of_models_with_more_than_maxima_end_where_a_slow_profile_ends() {
             .iter()
             .flat_map(|block| block.iter().enumerate().map(|(i, x)| [*x, 1.0, f64::from(u8::from(i == 2))]));
         check(&model, &SlowRows(rows.collect()), &model.fit(), &format!("3 largest, shape {shape}"));
-        let values: Vec<f64> = (0..300).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..300).map(|_| distribution.sample(&mut random)).collect();
         let threshold = Series::clean(&values).quantile(0.9);
         let model = Model::point_process(&values, threshold, 30.0).unwrap();
         let above = values.iter().filter(|x| **x > threshold).map(|x| [*x, 1.0, 0.0]);
@@ -207,7 +211,7 @@ fn levels_of_models_with_more_than_maxima_end_where_a_slow_profile_ends() {
     found.expect_all_found();
 }
 
-/// Negative log-likelihood of a generalised Pareto law, infinite outside its support.
+/// Negative log-likelihood of a generalised Pareto distribution, infinite outside its support.
 fn pareto_height(excesses: &[f64], scale: f64, shape: f64) -> f64 {
     let mut sum = excesses.len() as f64 * scale.ln();
     for y in excesses {
@@ -225,9 +229,9 @@ fn levels_above_a_threshold_end_where_a_slow_profile_ends() {
     let mut found = Findings::default();
     for shape in [-0.4, -0.2, 0.0, 0.3, 0.8] {
         for (n, seed) in [(20, 1), (30, 2), (50, 3), (100, 4), (400, 5)] {
-            let law = Gpd { threshold: 100.0, scale: 20.0, shape };
+            let distribution = Gpd { threshold: 100.0, scale: 20.0, shape };
             let mut random = Xoshiro::new(seed);
-            let values: Vec<f64> = (0..n).map(|_| law.sample(&mut random)).collect();
+            let values: Vec<f64> = (0..n).map(|_| distribution.sample(&mut random)).collect();
             let excesses: Vec<f64> = values.iter().map(|x| x - 100.0).collect();
             let likelihood = GpdLikelihood::new(&Series::clean(&values), 100.0).unwrap();
             let fit = likelihood.fit();
@@ -264,10 +268,10 @@ fn levels_at_covariates_end_where_a_slow_profile_ends() {
     for (shape, seed) in [(-0.2, 1), (0.2, 2), (0.6, 3)] {
         let mut random = Xoshiro::new(seed);
         let load: Vec<f64> = (0..30).map(|i| f64::from(i % 6)).collect();
-        let law = |load: f64| Gev { location: 300.0 + 8.0 * load, scale: 40.0, shape };
-        let values: Vec<f64> = load.iter().map(|x| law(*x).sample(&mut random)).collect();
+        let distribution = |load: f64| Gev { location: 300.0 + 8.0 * load, scale: 40.0, shape };
+        let values: Vec<f64> = load.iter().map(|x| distribution(*x).sample(&mut random)).collect();
         let columns = vec![Covariate::new(Part::Location, "load", load.clone())];
-        let regression = Regression::new(&values, RegressionLaw::Gev, columns).unwrap();
+        let regression = Regression::new(&values, RegressionDistribution::Gev, columns).unwrap();
         let fit = regression.fit().unwrap();
         for period in [20.0, 1000.0] {
             let at = regression.return_level(&[("load", 4.0)], period, 0.95).unwrap();
@@ -298,7 +302,7 @@ fn without_covariates_levels_of_a_regression_are_those_of_the_plain_fit() {
     let fit = likelihood.fit();
     let plain = likelihood.profile(&fit, GevTarget::ReturnLevel(500.0), 0.95).unwrap();
     let estimate = fit.return_level(500.0).unwrap();
-    let regression = Regression::new(series.values(), RegressionLaw::Gev, vec![]).unwrap();
+    let regression = Regression::new(series.values(), RegressionDistribution::Gev, vec![]).unwrap();
     let found = regression.return_level(&[], 500.0, 0.95).unwrap();
     let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{a} against {b}");
     near(found.level, estimate.level);
@@ -309,7 +313,7 @@ fn without_covariates_levels_of_a_regression_are_those_of_the_plain_fit() {
     let gumbel_fit = gumbel::fit(&series).unwrap();
     let plain =
         gumbel::profile(&series, &gumbel_fit, gumbel::GumbelTarget::ReturnLevel(500.0), 0.95).unwrap();
-    let regression = Regression::new(series.values(), RegressionLaw::Gumbel, vec![]).unwrap();
+    let regression = Regression::new(series.values(), RegressionDistribution::Gumbel, vec![]).unwrap();
     let found = regression.return_level(&[], 500.0, 0.95).unwrap();
     near(found.interval.lower, plain.lower);
     near(found.interval.upper, plain.upper);
@@ -317,7 +321,7 @@ fn without_covariates_levels_of_a_regression_are_those_of_the_plain_fit() {
     let above = GpdLikelihood::new(&series, 320.0).unwrap();
     let fit = above.fit();
     let plain = above.profile(&fit, GpdTarget::ReturnLevel(500.0, 1.0), 0.95).unwrap();
-    let regression = Regression::new(series.values(), RegressionLaw::Gpd(320.0), vec![]).unwrap();
+    let regression = Regression::new(series.values(), RegressionDistribution::Gpd(320.0), vec![]).unwrap();
     let found = regression.return_level(&[], 500.0, 0.95).unwrap();
     near(found.level, fit.return_level(500.0, 1.0).unwrap().0);
     near(found.interval.lower, plain.lower);

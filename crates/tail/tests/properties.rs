@@ -5,9 +5,9 @@ use tail::gev::{GevTarget, fit};
 use tail::{Gev, Likelihood, Series, Status, Xoshiro, gof};
 
 fn sample(shape: f64, n: usize, seed: u64) -> Vec<f64> {
-    let law = Gev::new(11.0, 0.2, shape).unwrap();
+    let distribution = Gev::new(11.0, 0.2, shape).unwrap();
     let mut random = Xoshiro::new(seed);
-    (0..n).map(|_| law.sample(&mut random)).collect()
+    (0..n).map(|_| distribution.sample(&mut random)).collect()
 }
 
 proptest! {
@@ -60,8 +60,8 @@ proptest! {
             (GevTarget::Location, fit.location),
             (GevTarget::Scale, fit.scale),
             (GevTarget::Shape, fit.shape),
-            (GevTarget::ReturnLevel(50.0), fit.law().return_level(50.0)),
-            (GevTarget::Quantile(0.2), fit.law().quantile(0.2)),
+            (GevTarget::ReturnLevel(50.0), fit.distribution().return_level(50.0)),
+            (GevTarget::Quantile(0.2), fit.distribution().quantile(0.2)),
         ] {
             let narrow = likelihood.profile(&fit, target, 0.8).unwrap();
             let wide = likelihood.profile(&fit, target, 0.95).unwrap();

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{data, json, number};
-use tail::rivals::{Family, Law, fit};
+use tail::rivals::{Distribution, Family, fit};
 use tail::{Error, Series, Status, Xoshiro};
 
 #[test]
@@ -26,7 +26,7 @@ fn likelihoods_are_the_reference_ones_or_better() {
             let nll = number(gold, &[name, "nllh"]);
             let got_nll = got.negative_log_likelihood;
             assert!(got_nll <= nll + 1e-8 * nll.abs().max(1.0), "{set} {name}: {got_nll} against {nll}");
-            let summed: f64 = -series.values().iter().map(|&x| got.law.ln_pdf(x)).sum::<f64>();
+            let summed: f64 = -series.values().iter().map(|&x| got.distribution.ln_pdf(x)).sum::<f64>();
             let slack = if got.status == Status::Ok { 1e-8 } else { 1e-4 };
             assert!(
                 (summed - got_nll).abs() < slack * got_nll.abs().max(1.0),
@@ -41,16 +41,16 @@ fn likelihoods_are_the_reference_ones_or_better() {
 #[test]
 fn each_family_recovers_the_distribution_of_its_data() {
     let mut random = Xoshiro::new(9);
-    let law = |family, shift, a, b| Law { family, shift, a, b };
+    let distribution = |family, shift, a, b| Distribution { family, shift, a, b };
     for truth in [
-        law(Family::Normal, 0.0, 3.0, 2.0),
-        law(Family::LogNormal, 0.0, 0.5, 0.4),
-        law(Family::Gamma, 0.0, 4.0, 2.0),
-        law(Family::Weibull, 0.0, 2.0, 3.0),
-        law(Family::LogNormal3, 3.0, 0.5, 0.4),
-        law(Family::Gamma3, 3.0, 4.0, 2.0),
-        law(Family::Weibull3, -3.0, 2.5, 2.0),
-        law(Family::LogLogistic3, 3.0, 4.0, 2.0),
+        distribution(Family::Normal, 0.0, 3.0, 2.0),
+        distribution(Family::LogNormal, 0.0, 0.5, 0.4),
+        distribution(Family::Gamma, 0.0, 4.0, 2.0),
+        distribution(Family::Weibull, 0.0, 2.0, 3.0),
+        distribution(Family::LogNormal3, 3.0, 0.5, 0.4),
+        distribution(Family::Gamma3, 3.0, 4.0, 2.0),
+        distribution(Family::Weibull3, -3.0, 2.5, 2.0),
+        distribution(Family::LogLogistic3, 3.0, 4.0, 2.0),
     ] {
         let values: Vec<f64> = (0..5000).map(|_| truth.quantile(random.uniform())).collect();
         let found = fit(&Series::clean(&values), truth.family).unwrap();
@@ -59,7 +59,7 @@ fn each_family_recovers_the_distribution_of_its_data() {
         // Twice the log-likelihood gain over the true parameters is chi-square with one degree of freedom per
         // parameter.
         let gain = 2.0 * (of_truth - found.negative_log_likelihood);
-        assert!((0.0..16.3).contains(&gain), "{:?}: {gain}", found.law);
+        assert!((0.0..16.3).contains(&gain), "{:?}: {gain}", found.distribution);
     }
 }
 
@@ -67,12 +67,12 @@ fn each_family_recovers_the_distribution_of_its_data() {
 fn quantiles_invert_distributions_and_densities_are_their_slopes() {
     let series = Series::clean(&data("s01_paper400"));
     for family in Family::ALL {
-        let law = fit(&series, family).unwrap().law;
+        let distribution = fit(&series, family).unwrap().distribution;
         for p in [0.01, 0.5, 0.99] {
-            let x = law.quantile(p);
-            assert!((law.cdf(x) - p).abs() < 1e-7, "{family:?} {p}");
-            let slope = (law.cdf(x + 1e-5) - law.cdf(x - 1e-5)) / 2e-5;
-            assert!((slope / law.ln_pdf(x).exp() - 1.0).abs() < 1e-4, "{family:?} {p}");
+            let x = distribution.quantile(p);
+            assert!((distribution.cdf(x) - p).abs() < 1e-7, "{family:?} {p}");
+            let slope = (distribution.cdf(x + 1e-5) - distribution.cdf(x - 1e-5)) / 2e-5;
+            assert!((slope / distribution.ln_pdf(x).exp() - 1.0).abs() < 1e-4, "{family:?} {p}");
         }
     }
 }

@@ -9,7 +9,7 @@ use tail::special::normal_upper_quantile;
 type Upper = fn(f64) -> f64;
 
 /// Distributions of one rank.
-const LAWS: [(&str, Upper); 4] = [
+const DISTRIBUTIONS: [(&str, Upper); 4] = [
     ("normal", |rest| 10.0 + normal_upper_quantile(rest)),
     ("log-normal 0.5", |rest| 10.0 * (0.5 * normal_upper_quantile(rest)).exp()),
     ("log-normal 1", |rest| 10.0 * normal_upper_quantile(rest).exp()),
@@ -33,7 +33,7 @@ fn supported_intervals_hold_for_ranks_that_are_not_max_stable() {
     let repetitions: u64 = std::env::var("REPETITIONS").ok().and_then(|r| r.parse().ok()).unwrap_or(16);
     let probabilities = [0.5, 0.95, 0.99];
     let (mut all, mut least) = (0, 0);
-    for (name, of) in LAWS {
+    for (name, of) in DISTRIBUTIONS {
         let (mut supported, mut held) = (0, [0; 3]);
         for seed in 0..repetitions {
             let found = joint(&runs(of, 200, 1000 + seed), 0.95).unwrap();
@@ -57,10 +57,10 @@ fn supported_intervals_hold_for_ranks_that_are_not_max_stable() {
 
 #[test]
 fn supported_intervals_hold_for_normal_ranks_too() {
-    let truth = slowest(LAWS[0].1, 1024.0, 0.99);
+    let truth = slowest(DISTRIBUTIONS[0].1, 1024.0, 0.99);
     let supported: Vec<bool> = (0..60)
         .filter_map(|seed| {
-            let predicted = joint(&runs(LAWS[0].1, 100, 2000 + seed), 0.95).ok()?;
+            let predicted = joint(&runs(DISTRIBUTIONS[0].1, 100, 2000 + seed), 0.95).ok()?;
             let predicted = predicted.predict(1024.0, &[0.99], 0.95).ok()?;
             let interval = predicted.quantiles[0].interval?;
             (predicted.trust == Trust::Supported).then(|| interval.contains(truth))
@@ -74,12 +74,13 @@ fn supported_intervals_hold_for_normal_ranks_too() {
 
 #[test]
 fn all_sizes_together_are_refused_by_chance_in_5_percent() {
-    let law = tail::Gev { location: 10.0, scale: 0.4, shape: 0.0 };
+    let distribution = tail::Gev { location: 10.0, scale: 0.4, shape: 0.0 };
     let refused = (0..200)
         .filter(|seed| {
             let mut random = Xoshiro::stream(3000, *seed);
-            let sizes: Vec<(f64, Vec<f64>)> =
-                SIZES.map(|m| (m, (0..40).map(|_| law.max_of(m / 4.0).sample(&mut random)).collect())).into();
+            let sizes: Vec<(f64, Vec<f64>)> = SIZES
+                .map(|m| (m, (0..40).map(|_| distribution.max_of(m / 4.0).sample(&mut random)).collect()))
+                .into();
             joint(&sizes, 0.95).unwrap().trust == Trust::Refused
         })
         .count();
@@ -89,7 +90,7 @@ fn all_sizes_together_are_refused_by_chance_in_5_percent() {
 
 #[test]
 fn a_prediction_beyond_eight_times_the_largest_size_has_a_warning() {
-    let found = joint(&runs(LAWS[1].1, 200, 5), 0.95).unwrap();
+    let found = joint(&runs(DISTRIBUTIONS[1].1, 200, 5), 0.95).unwrap();
     let far = |to: f64| {
         let predicted = found.predict(to, &[0.5], 0.95).unwrap();
         let told = predicted.warnings.iter().any(|one| matches!(one, PredictionWarning::FarFromSizes { .. }));

@@ -101,8 +101,8 @@ fn larger_sizes_match_the_reference() {
     for (ratio, key) in [(0.25, "s01_paper400 x0.25"), (8.0, "s01_paper400 x8"), (64.0, "s01_paper400 x64")] {
         let found = scale(&values, 16.0, 16.0 * ratio, 1.0, 0.95).unwrap();
         let wanted = |name: &str| number(&reference[key], &[name]);
-        assert!((found.law.location - wanted("mu")).abs() < 1e-6);
-        assert!((found.law.scale - wanted("sigma")).abs() < 1e-6);
+        assert!((found.distribution.location - wanted("mu")).abs() < 1e-6);
+        assert!((found.distribution.scale - wanted("sigma")).abs() < 1e-6);
         assert!((found.quantiles[0].value - wanted("median")).abs() < 1e-6);
         assert!((found.quantiles[0].standard_error.unwrap() / wanted("median_se_delta") - 1.0).abs() < 1e-4);
         assert_eq!(found.trust == Trust::Warned, ratio > 8.0, "{:?}", found.warnings);
@@ -116,13 +116,13 @@ fn drifting_runs_are_not_extrapolated() {
 
 #[test]
 fn the_dependence_exponent_is_found_from_several_sizes() {
-    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 0.3, 0.0).unwrap();
     let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0, 256.0]
         .into_iter()
         .enumerate()
         .map(|(i, m)| {
             let mut random = Xoshiro::new(40 + i as u64);
-            let of = law.max_of((m / 4.0).powf(0.6));
+            let of = distribution.max_of((m / 4.0).powf(0.6));
             (m, (0..400).map(|_| of.sample(&mut random)).collect())
         })
         .collect();
@@ -134,19 +134,19 @@ fn the_dependence_exponent_is_found_from_several_sizes() {
 
 #[test]
 fn the_prediction_from_several_sizes_includes_the_error_of_the_exponent() {
-    let law = Gev::new(10.0, 0.4, 0.05).unwrap();
+    let distribution = Gev::new(10.0, 0.4, 0.05).unwrap();
     let probabilities = [0.5, 0.99];
     let mut held = [0; 2];
     for seed in 0..60 {
         let mut random = Xoshiro::new(seed);
         let sizes: Vec<(f64, Vec<f64>)> = [4.0, 16.0, 64.0f64]
             .map(|m| {
-                let of_m = law.max_of((m / 4.0).powf(0.7));
+                let of_m = distribution.max_of((m / 4.0).powf(0.7));
                 (m, (0..200).map(|_| of_m.sample(&mut random)).collect())
             })
             .into();
         let found = joint(&sizes, 0.95).unwrap().predict(1024.0, &probabilities, 0.95).unwrap();
-        let truth = law.max_of(256f64.powf(0.7));
+        let truth = distribution.max_of(256f64.powf(0.7));
         for ((quantile, p), held) in found.quantiles.iter().zip(probabilities).zip(&mut held) {
             let interval = quantile.interval.unwrap();
             *held += u32::from(interval.contains(truth.quantile(p)));
@@ -158,10 +158,11 @@ fn the_prediction_from_several_sizes_includes_the_error_of_the_exponent() {
 
 #[test]
 fn few_runs_of_a_size_give_a_warning() {
-    let law = Gev::new(10.0, 0.4, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 0.4, 0.0).unwrap();
     let mut random = Xoshiro::new(2);
-    let sizes: Vec<(f64, Vec<f64>)> =
-        [4.0, 16.0, 64.0].map(|m| (m, (0..25).map(|_| law.max_of(m).sample(&mut random)).collect())).into();
+    let sizes: Vec<(f64, Vec<f64>)> = [4.0, 16.0, 64.0]
+        .map(|m| (m, (0..25).map(|_| distribution.max_of(m).sample(&mut random)).collect()))
+        .into();
     let found = joint(&sizes, 0.95).unwrap();
     assert!(
         found.trust >= Trust::Warned
@@ -195,14 +196,14 @@ fn a_shape_that_drifts_with_the_size_is_extrapolated_to_larger_sizes() {
     // The median of the maximum of 16,384 normal values, beyond all measured sizes.
     let truth = 50.0 + tail::special::normal_upper_quantile(-(0.5f64.ln() / 16_384.0).exp_m1());
     let far = found.predict(16_384.0, &[0.5], 0.95).unwrap().quantiles[0];
-    let plain = found.law.max_of((16_384f64 / 4.0).powf(found.exponent)).quantile(0.5);
+    let plain = found.distribution.max_of((16_384f64 / 4.0).powf(found.exponent)).quantile(0.5);
     assert!((far.value - truth).abs() < 0.6 * (plain - truth).abs(), "{far:?}, {plain} against {truth}");
     assert!(far.standard_error.unwrap() < 0.2, "{far:?}");
 }
 
 #[test]
 fn a_constant_shape_shows_no_drift() {
-    let law = Gev::new(10.0, 0.3, 0.05).unwrap();
+    let distribution = Gev::new(10.0, 0.3, 0.05).unwrap();
     let drifted = (0..20)
         .filter(|&seed| {
             let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0, 256.0]
@@ -210,7 +211,7 @@ fn a_constant_shape_shows_no_drift() {
                 .enumerate()
                 .map(|(i, m)| {
                     let mut random = Xoshiro::stream(600 + seed, i as u64);
-                    let of = law.max_of((m / 4.0).powf(0.7));
+                    let of = distribution.max_of((m / 4.0).powf(0.7));
                     (m, (0..200).map(|_| of.sample(&mut random)).collect())
                 })
                 .collect();
@@ -227,10 +228,10 @@ fn a_constant_shape_shows_no_drift() {
 fn growth_beyond_that_of_independent_parts_is_refused() {
     // Each size takes twice as long as the one before: no exponent explains it, not even the largest that is
     // searched.
-    let law = Gev::new(10.0, 0.3, 0.0).unwrap();
+    let distribution = Gev::new(10.0, 0.3, 0.0).unwrap();
     let mut random = Xoshiro::new(11);
     let sizes: Vec<(f64, Vec<f64>)> = [4.0f64, 16.0, 64.0]
-        .map(|m| (m, (0..200).map(|_| m.sqrt() * law.sample(&mut random)).collect()))
+        .map(|m| (m, (0..200).map(|_| m.sqrt() * distribution.sample(&mut random)).collect()))
         .into();
     let found = joint(&sizes, 0.95).unwrap();
     assert!(found.at_bound && found.interval.upper_end == tail::End::Bound, "{found:?}");

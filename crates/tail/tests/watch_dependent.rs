@@ -4,7 +4,7 @@ use tail::Xoshiro;
 use tail::alarm::{AlarmOptions, Baseline, BaselineError, Event};
 use tail::special::normal_cdf;
 
-/// A law of single runs.
+/// A distribution of single runs.
 #[derive(Clone, Copy, Debug)]
 enum Parent {
     Gev(f64),
@@ -26,7 +26,7 @@ impl Parent {
 
 const GEV: Parent = Parent::Gev(0.1);
 
-/// A stationary first-order autoregression of normal scores, turned into a law.
+/// A stationary first-order autoregression of normal scores, turned into a distribution.
 fn autoregression(parent: Parent, phi: f64, n: usize, random: &mut Xoshiro) -> Vec<f64> {
     let mut state = random.normal();
     (0..n)
@@ -54,7 +54,7 @@ fn baselines_that_resemble_their_past_are_accepted() {
 }
 
 /// Mean rates of values above the spike threshold and of changes of level, over baselines of 400 values and later ones of
-/// the same law, beside those stated.
+/// the same distribution, beside those stated.
 fn rates(parent: Parent, phi: f64, [baselines, later]: [usize; 2], options: &AlarmOptions) -> [f64; 2] {
     let (mut spikes, mut changes, mut accepted) = (0, 0, 0);
     for seed in 0..baselines as u64 {
@@ -97,7 +97,7 @@ fn alarms_come_as_often_as_stated_over_two_million_values() {
             println!(
                 "{parent:?}, {phi}: spikes {spikes:.2}, changes of level {changes:.2} of the stated rates"
             );
-            // The tail of values that are nearly normal bends otherwise than that of the law which fits them, out of sight
+            // The tail of values that are nearly normal bends otherwise than that of the distribution which fits them, out of sight
             // of 400.
             let of_spikes = match parent {
                 Parent::Gev(_) | Parent::Gamma(_) => 0.75..1.25,

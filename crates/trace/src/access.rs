@@ -151,7 +151,7 @@ struct Random {
     base: u64,
     block: u64,
     blocks: u64,
-    /// The exponent of Zipf's law, where few blocks have many of the transfers.
+    /// The exponent of Zipf's distribution, where few blocks have many of the transfers.
     skew: Option<f64>,
 }
 
@@ -169,7 +169,7 @@ impl Random {
     }
 }
 
-/// The law of offsets at random; `None` where they are not.
+/// The distribution of offsets at random; `None` where they are not.
 fn offsets(transfers: &Accesses) -> Option<Random> {
     let follows = transfers.windows(2).filter(|pair| pair[0].0 + pair[0].1 == pair[1].0).count();
     if follows * 20 > transfers.len() {
@@ -206,7 +206,7 @@ fn serial_correlation(values: &[u64]) -> f64 {
     if spread == 0.0 { 1.0 } else { joint / spread }
 }
 
-/// The exponent of Zipf's law that gives the most used hundredth of the blocks its share of the transfers; `None` where that
+/// The exponent of Zipf's distribution that gives the most used hundredth of the blocks its share of the transfers; `None` where that
 /// share is below a tenth.
 fn skew(places: &[u64], blocks: u64) -> Option<f64> {
     let hottest = usize::try_from(blocks / 100).ok().filter(|count| (1..=1 << 16).contains(count))?;
@@ -268,9 +268,9 @@ mod tests {
 
     /// Base and number of blocks of `base + uniform(0, blocks) * block`.
     fn numbers(text: &str) -> (u64, u64) {
-        let (base, law) = text.split_once("uniform(0, ").unwrap();
+        let (base, distribution) = text.split_once("uniform(0, ").unwrap();
         let base = base.trim_end_matches(" + ").parse().unwrap_or(0);
-        (base, law.split(')').next().unwrap().parse().unwrap())
+        (base, distribution.split(')').next().unwrap().parse().unwrap())
     }
 
     #[test]
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn few_blocks_with_many_transfers_follow_the_law_of_zipf() {
+    fn few_blocks_with_many_transfers_follow_the_distribution_of_zipf() {
         let mut all = scattered(600, 4096);
         for (at, one) in (1000..).zip(&mut all) {
             if mixed(at).is_multiple_of(3) {

@@ -89,9 +89,9 @@ fn every_kind_of_io_is_right() {
             }
         }
     }
-    for law in ["zipf:1.1", "pareto:0.2", "normal:10", "zoned:50/50:50/50"] {
-        io(&format!("rw=randrw bs=4k size=1m random_distribution={law}"));
-        io(&format!("rw=randrw bsrange=4k-8k size=1m random_distribution={law}"));
+    for distribution in ["zipf:1.1", "pareto:0.2", "normal:10", "zoned:50/50:50/50"] {
+        io(&format!("rw=randrw bs=4k size=1m random_distribution={distribution}"));
+        io(&format!("rw=randrw bsrange=4k-8k size=1m random_distribution={distribution}"));
     }
 }
 

@@ -1,4 +1,4 @@
-//! What only `fit` says: the law, its levels, advice.
+//! What only `fit` says: the distribution, its levels, advice.
 
 use super::{neutral, sentence};
 use crate::Judged::{Interval, Sentence};
@@ -18,11 +18,11 @@ fn level(read: &Read, asked: &Asked) -> Judged {
 }
 
 fn space_runs(_: &Read, asked: &Asked) -> Judged {
-    Sentence(!asked.law().is_independent())
+    Sentence(!asked.distribution().is_independent())
 }
 
 fn changes(_: &Read, asked: &Asked) -> Judged {
-    Sentence(asked.law().changes() || matches!(asked.law().course, Course::Bursts { .. }))
+    Sentence(asked.distribution().changes() || matches!(asked.distribution().course, Course::Bursts { .. }))
 }
 
 pub(super) fn clauses() -> Vec<Clause> {
@@ -64,12 +64,12 @@ fn advice() -> Vec<Clause> {
         sentence(
             "find what comes back",
             "Find what comes back after every {} values: parts that take turns (`--by`), a timer, a cache that fills",
-            |_, asked| Sentence(!asked.law().is_independent()),
+            |_, asked| Sentence(!asked.distribution().is_independent()),
         ),
         sentence(
             "warm-up",
             "Discard the warm-up, or fit with the time as covariate; look for heat, filling or a growing load",
-            |_, asked| Sentence(asked.law().changes()),
+            |_, asked| Sentence(asked.distribution().changes()),
         ),
         sentence(
             "fit each stretch",
@@ -81,7 +81,7 @@ fn advice() -> Vec<Clause> {
             "Fit each kind (cache or disk, path, time of day) on its own: `lastrank fit FILE -o fit.html` draws the density",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law().course,
+                    asked.distribution().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -93,12 +93,12 @@ fn advice() -> Vec<Clause> {
             "explain slow values",
             "Look for what happens every {} values (a flush, a timer, another job), and fit the values with it and those \
              without on their own",
-            |_, asked| Sentence(matches!(asked.law().course, Course::Periodic { .. })),
+            |_, asked| Sentence(matches!(asked.distribution().course, Course::Periodic { .. })),
         ),
         sentence(
             "explain slow values",
             "Look at when the slow values come, and find what makes them cluster or come so evenly",
-            |_, asked| Sentence(!asked.law().is_independent()),
+            |_, asked| Sentence(!asked.distribution().is_independent()),
         ),
         neutral("record more digits", "Record the values with more digits, then fit again"),
         neutral(

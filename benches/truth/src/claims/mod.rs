@@ -1,7 +1,7 @@
 //! Every clause of the screens, one file a screen or a part that several have.
 
+mod distribution;
 mod fit;
-mod law;
 pub mod others;
 mod pair;
 mod reasons;
@@ -29,20 +29,24 @@ fn with(clauses: Vec<Clause>) -> Registry {
 
 /// The clauses of the first screen of `fit`.
 pub fn of_fit() -> Registry {
-    Registry::of(law::clauses().into_iter().chain(reasons::clauses()).chain(fit::clauses()).collect())
+    Registry::of(
+        distribution::clauses().into_iter().chain(reasons::clauses()).chain(fit::clauses()).collect(),
+    )
 }
 
 /// The clauses of the first screen of `run`.
 pub fn of_run() -> Registry {
-    Registry::of(law::clauses().into_iter().chain(reasons::clauses()).chain(run::clauses()).collect())
+    Registry::of(
+        distribution::clauses().into_iter().chain(reasons::clauses()).chain(run::clauses()).collect(),
+    )
 }
 
-/// A clause that claims nothing about the law.
+/// A clause that claims nothing about the distribution.
 fn neutral(name: &'static str, words: &'static str) -> Clause {
     Clause { name, words, judge: |_, _| Judged::Neutral }
 }
 
-/// A sentence about the law.
+/// A sentence about the distribution.
 fn sentence(name: &'static str, words: &'static str, judge: fn(&Read, &crate::Asked) -> Judged) -> Clause {
     Clause { name, words, judge }
 }

@@ -18,7 +18,9 @@ pub(super) fn watch() -> Vec<Clause> {
             words: "false changes of level beside those stated: {}",
             judge: |read, _| Rate("false changes of level", read.value(0)),
         },
-        sentence("refused: its level moves", "its level moves (", |_, asked| Sentence(asked.law().changes())),
+        sentence("refused: its level moves", "its level moves (", |_, asked| {
+            Sentence(asked.distribution().changes())
+        }),
         neutral(
             "refused",
             "), so no false-alarm rate holds for later values; measure it again on an idle machine (check: lastrank machine), \
@@ -29,7 +31,7 @@ pub(super) fn watch() -> Vec<Clause> {
             "its values depend on each other in a way that no simple memory explains (",
             |_, asked| {
                 // An autoregression is a simple memory.
-                Sentence(!asked.law().is_independent() && !asked.law().is_stationary())
+                Sentence(!asked.distribution().is_independent() && !asked.distribution().is_stationary())
             },
         ),
         neutral(
@@ -38,13 +40,13 @@ pub(super) fn watch() -> Vec<Clause> {
              --statistic p99 --per run",
         ),
         sentence("refused: dependent, no distribution", "its values depend on each other (", |_, asked| {
-            Sentence(!asked.law().is_independent())
+            Sentence(!asked.distribution().is_independent())
         }),
         sentence(
             "refused: dependent, no distribution",
             "), and no GEV describes the baseline ({*}), so limits can be neither counted nor fitted; measure single values \
              further apart in time, or watch one number a run: --statistic p99 --per run",
-            |_, asked| Sentence(!asked.law().is_gev()),
+            |_, asked| Sentence(!asked.distribution().is_gev()),
         ),
         neutral("refused", "), and one distribution does not describe the baseline ("),
         neutral(
@@ -59,7 +61,7 @@ pub(super) fn watch() -> Vec<Clause> {
         ),
         neutral("refused", "one distribution does not describe the baseline ("),
         sentence("refused: too few to count", "no GEV describes the baseline ({*}), and {*}", |_, asked| {
-            Sentence(!asked.law().is_gev() || asked.law().phi > 0.0)
+            Sentence(!asked.distribution().is_gev() || asked.distribution().phi > 0.0)
         }),
     ];
     all.push(neutral(
@@ -87,7 +89,7 @@ pub(super) fn scale() -> Vec<Clause> {
             judge: |read, asked| slowest(read, asked, 0.99),
         },
         sentence("not independent", "The steps are not a steady, independent series", |_, asked| {
-            Sentence(!asked.law().is_independent())
+            Sentence(!asked.distribution().is_independent())
         }),
         neutral(
             "warning",
@@ -115,7 +117,7 @@ pub const TIMES: f64 = 8.0;
 
 fn slowest(read: &crate::Read, asked: &Asked, p: f64) -> crate::Judged {
     let ranks = TIMES * asked.cell.ranks as f64;
-    let truth = asked.law().quantile(p.powf(1.0 / ranks));
+    let truth = asked.distribution().quantile(p.powf(1.0 / ranks));
     Interval(if p == 0.5 { "median of the slowest" } else { "p99 of the slowest" }, read.holds((0, 1), truth))
 }
 

@@ -39,13 +39,13 @@ pub(super) fn compare() -> Vec<Clause> {
         neutral("undecided", "too few runs to tell"),
         neutral("undecided", "but of pairs of equal samples {} in 100 differ as much"),
         sentence("level moves", "both levels move within the run", |_, asked| {
-            Sentence(asked.law().changes())
+            Sentence(asked.distribution().changes())
         }),
         sentence("level moves", "the level of the baseline moves within the run", |_, asked| {
-            Sentence(asked.law().changes())
+            Sentence(asked.distribution().changes())
         }),
         sentence("level moves", "the level of the new values moves within the run", |_, asked| {
-            Sentence(asked.law().changes())
+            Sentence(asked.distribution().changes())
         }),
         sentence("other difference", "The values differ, but not in what is typical", |_, asked| {
             Sentence(asked.cell.factor != 1.0)

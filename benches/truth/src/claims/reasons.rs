@@ -9,18 +9,19 @@ const NEAR: (f64, f64) = (0.1, 10.0);
 
 /// Values depend on those before them, or the level moves, which has the same signs.
 fn depends(asked: &Asked) -> bool {
-    !asked.law().is_independent()
+    !asked.distribution().is_independent()
 }
 
 /// Slow values come together: neighbours are correlated, in bursts or while the level is high.
 fn together(asked: &Asked) -> bool {
-    depends(asked) && !matches!(asked.law().course, Course::Periodic { .. } if asked.law().phi == 0.0)
+    depends(asked)
+        && !matches!(asked.distribution().course, Course::Periodic { .. } if asked.distribution().phi == 0.0)
 }
 
 fn jump(read: &Read, asked: &Asked, up: bool) -> crate::Judged {
     let n = asked.values.len() as f64;
     let near = |at: f64| (read.value(0) - at * n).abs() <= (NEAR.0 * n).max(NEAR.1);
-    Sentence(match asked.law().course {
+    Sentence(match asked.distribution().course {
         Course::Step { from, by } => up == (by > 0.0) && near(from),
         // A warm-up ends somewhere in its course.
         Course::WarmUp { share, by } => up == (by < 0.0) && read.value(0) <= (1.5 * share * n).max(NEAR.1),
@@ -28,13 +29,14 @@ fn jump(read: &Read, asked: &Asked, up: bool) -> crate::Judged {
     })
 }
 
-/// A change that the law has: of bursts each is one.
+/// A change that the distribution has: of bursts each is one.
 fn changes(asked: &Asked) -> bool {
-    asked.law().changes() || matches!(asked.law().course, Course::Bursts { length, .. } if length >= 50.0)
+    asked.distribution().changes()
+        || matches!(asked.distribution().course, Course::Bursts { length, .. } if length >= 50.0)
 }
 
 fn creeps(asked: &Asked, up: bool) -> crate::Judged {
-    Sentence(match asked.law().course {
+    Sentence(match asked.distribution().course {
         Course::Ramp { by } => up == (by > 0.0),
         Course::WarmUp { by, .. } => up == (by < 0.0),
         _ => false,
@@ -44,9 +46,9 @@ fn creeps(asked: &Asked, up: bool) -> crate::Judged {
 /// How many values are worth for their mean: right within a factor of two where it is known.
 fn worth_for_mean(read: &Read, asked: &Asked) -> crate::Judged {
     let (n, worth) = (read.value(2), read.value(3));
-    let known = match asked.law().course {
-        // Under a Gaussian copula values of these laws are a little less correlated than the normal ones.
-        Course::Steady => n * (1.0 - asked.law().phi) / (1.0 + asked.law().phi),
+    let known = match asked.distribution().course {
+        // Under a Gaussian copula values of these distributions are a little less correlated than the normal ones.
+        Course::Steady => n * (1.0 - asked.distribution().phi) / (1.0 + asked.distribution().phi),
         _ => return Sentence(together(asked)),
     };
     Sentence(together(asked) && (0.5..2.0).contains(&(worth / known)))
@@ -63,7 +65,7 @@ pub(super) fn clauses() -> Vec<Clause> {
             "the values form {} clumps of {*}: more than one kind of run is mixed",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law().course,
+                    asked.distribution().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -76,7 +78,7 @@ pub(super) fn clauses() -> Vec<Clause> {
             "the values form several clumps: more than one kind of run is mixed",
             |_, asked| {
                 Sentence(matches!(
-                    asked.law().course,
+                    asked.distribution().course,
                     Course::Modes { .. }
                         | Course::Step { .. }
                         | Course::Bursts { .. }
@@ -206,7 +208,7 @@ fn dependence() -> Vec<Clause> {
              chance gives {}",
             |read, asked| {
                 Sentence(
-                    matches!(asked.law().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
+                    matches!(asked.distribution().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
                 )
             },
         ),
@@ -224,7 +226,7 @@ fn dependence() -> Vec<Clause> {
             "slow values even",
             "slow values come too evenly, one in about {}: the distances between the slowest {} vary {} times as much as \
              at random",
-            |_, asked| Sentence(matches!(asked.law().course, Course::Periodic { .. })),
+            |_, asked| Sentence(matches!(asked.distribution().course, Course::Periodic { .. })),
         ),
     ]
 }
@@ -286,22 +288,22 @@ fn in_short() -> Vec<Clause> {
         ),
         sentence("slow values periodic", "slow {what} come every {} {what}", |read, asked| {
             Sentence(
-                matches!(asked.law().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
+                matches!(asked.distribution().course, Course::Periodic { every, .. } if (read.value(0) as usize).is_multiple_of(every)),
             )
         }),
         sentence("slow values together", "slow {what} come in bursts", |_, asked| Sentence(together(asked))),
         sentence("slow values even", "slow {what} come too evenly", |_, asked| {
-            Sentence(matches!(asked.law().course, Course::Periodic { .. }))
+            Sentence(matches!(asked.distribution().course, Course::Periodic { .. }))
         }),
         sentence("several clumps", "the {what} form {} clumps of {*}. Quote each kind by itself", clumps),
         sentence("several clumps", "the {what} form several clumps", clumps),
     ]
 }
 
-/// The law has kinds of values.
+/// The distribution has kinds of values.
 fn has_modes(asked: &Asked) -> bool {
     matches!(
-        asked.law().course,
+        asked.distribution().course,
         Course::Modes { .. } | Course::Step { .. } | Course::Bursts { .. } | Course::Periodic { .. }
     )
 }

@@ -7,22 +7,22 @@ use crate::{Asked, Clause, Judged, Number, Read, Slow};
 /// A `p99` whose lower end alone is given.
 fn at_least(read: &Read, asked: &Asked, at: usize) -> Judged {
     let stationary = asked.cell.is_stationary();
-    let value = asked.quantile(0.99) + asked.law().rounding();
+    let value = asked.quantile(0.99) + asked.distribution().rounding();
     if stationary { Interval("p99, lower end", read.not_below(at, value)) } else { Judged::Neutral }
 }
 
 fn together(_: &Read, asked: &Asked) -> Judged {
-    Sentence(!asked.law().is_independent())
+    Sentence(!asked.distribution().is_independent())
 }
 
 /// The number that would settle p99: of independent values at least 370.
 fn would_settle(read: &Read, asked: &Asked) -> Judged {
     let n = asked.values.len();
-    let needed = asked.law().worth(n, 0.99).map(|worth| 370.0 * n as f64 / worth);
+    let needed = asked.distribution().worth(n, 0.99).map(|worth| 370.0 * n as f64 / worth);
     let said = read.number(0).map_or(0.0, |number| number.value + number.rounding);
-    Sentence(
-        needed.is_none_or(|needed| said >= 0.5 * needed && (!asked.law().is_independent() || said >= 370.0)),
-    )
+    Sentence(needed.is_none_or(|needed| {
+        said >= 0.5 * needed && (!asked.distribution().is_independent() || said >= 370.0)
+    }))
 }
 
 pub(super) fn clauses() -> Vec<Clause> {
@@ -154,7 +154,7 @@ fn in_table(cells: &str, asked: &Asked, truth: f64) -> Judged {
         (None, Some(upper)) => (None, number(upper), "p99, upper end"),
         (None, None) => (number(cells[at]), None, "p99, lower end"),
     };
-    let off = asked.law().rounding();
+    let off = asked.distribution().rounding();
     let above = lower.is_none_or(|end| end.value <= truth + off || end.is(truth + off));
     let below = upper.is_none_or(|end| end.value >= truth - off || end.is(truth - off));
     Interval(name, above && below)
@@ -163,9 +163,11 @@ fn in_table(cells: &str, asked: &Asked, truth: f64) -> Judged {
 fn rows() -> Vec<Clause> {
     let row = |words, judge| Clause { name: "row", words, judge };
     vec![
-        row("fwrite 8 KiB  {*}", |read, asked| in_table(read.words(0), asked, asked.law().quantile(0.99))),
+        row("fwrite 8 KiB  {*}", |read, asked| {
+            in_table(read.words(0), asked, asked.distribution().quantile(0.99))
+        }),
         row("write / fwrite 8 KiB  {*}", |read, asked| {
-            in_table(read.words(0), asked, asked.law().quantile(0.99))
+            in_table(read.words(0), asked, asked.distribution().quantile(0.99))
         }),
         row("write (slowest of {})  {*}", |read, asked| in_table(read.words(1), asked, asked.quantile(0.99))),
     ]

@@ -18,7 +18,7 @@ use crate::output;
 use crate::soundness;
 use crate::values::{Values, read};
 
-/// Two-sided 95% of a normal law.
+/// Two-sided 95% of a normal distribution.
 const NORMAL_95: f64 = 1.959_963_984_540_054;
 
 /// What can be planned.
@@ -27,7 +27,7 @@ const WHAT: &str = "plan-runs takes the whole width of an interval, `width(p99) 
 
 /// What the plan is made with.
 struct Basis {
-    law: Gev,
+    distribution: Gev,
     /// What dependence costs a mean.
     inflation: f64,
     /// The runs that exist, with their fit.
@@ -48,7 +48,7 @@ struct Basis {
     unsound: Vec<Unsound>,
 }
 
-/// Plan for each wish, from a pilot or from an assumed law.
+/// Plan for each wish, from a pilot or from an assumed distribution.
 pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     let (pilot, goals) = pilot_and_goals(args)?;
     let basis = match pilot {
@@ -73,18 +73,23 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
     for text in &goals {
         let wish = goal(text, basis.seconds)?;
         let inflation = args.inflation.unwrap_or_else(|| basis.inflation_of(wish.quantity));
-        let mut by_law = plan_with(&basis.law, wish, args.level, args.power, inflation)
+        let mut by_distribution = plan_with(&basis.distribution, wish, args.level, args.power, inflation)
             .with_context(|| format!("cannot plan for `{text}`"))?;
-        by_law.runs_interval = basis.pilot.as_ref().and_then(|pilot| pilot.runs_interval(&by_law));
+        by_distribution.runs_interval =
+            basis.pilot.as_ref().and_then(|pilot| pilot.runs_interval(&by_distribution));
         let asked_for = args.inflation.is_some();
-        plans.push(without_law(&by_law, &basis, args.level).filter(|_| !asked_for).unwrap_or(by_law));
+        plans.push(
+            without_distribution(&by_distribution, &basis, args.level)
+                .filter(|_| !asked_for)
+                .unwrap_or(by_distribution),
+        );
     }
     if args.json {
         let mut object = json!({
             "schema": "lastrank.plan/1",
             "basis": {
                 "name": basis.name,
-                "law": basis.law,
+                "law": basis.distribution,
                 "n": basis.have,
                 "seconds": basis.seconds,
                 "variance_inflation": of_mean,
@@ -96,7 +101,7 @@ pub fn run(args: &PlanArgs) -> anyhow::Result<Status> {
         soundness::add_unsound(&mut object, &basis.unsound);
         output::json(&object)?;
     } else {
-        // A mark of success is for what is enough; an assumed law has no runs yet.
+        // A mark of success is for what is enough; an assumed distribution has no runs yet.
         let enough = plans.iter().all(|plan| plan.runs <= basis.have as f64);
         let sign = match (basis.warnings.is_empty(), enough) {
             _ if !basis.unsound.is_empty() => AnswerSign::Bad,
@@ -124,7 +129,7 @@ fn word(file: &str) -> String {
 
 /// The pilot and the goals, of which the first stands in its place where there is none.
 fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)> {
-    let law = [args.location, args.scale, args.shape].iter().any(Option::is_some);
+    let distribution = [args.location, args.scale, args.shape].iter().any(Option::is_some);
     let mut goals: Vec<&str> = args.goals.iter().chain(&args.precision).map(String::as_str).collect();
     let mut pilot = args.pilot.as_deref();
     if let Some(text) = pilot
@@ -138,7 +143,7 @@ fn pilot_and_goals(args: &PlanArgs) -> anyhow::Result<(Option<&Path>, Vec<&str>)
         let pilot = pilot.map_or("RUN.parquet".into(), |pilot| word(&pilot.to_string_lossy()));
         bail!("say what is wanted how precisely: `lastrank plan-runs {pilot} p99=5%`\n{WHAT}");
     }
-    match (pilot, law) {
+    match (pilot, distribution) {
         (Some(_), true) => bail!("a pilot gives the distribution: leave --location, --scale and --shape out"),
         (None, false) => bail!("name a pilot, or a distribution with --location and --scale"),
         (pilot, _) => Ok((pilot, goals)),
@@ -153,9 +158,9 @@ impl Basis {
     }
 }
 
-/// The plan for a quantile by its interval in the pilot, which needs no law and allows for values that come together;
+/// The plan for a quantile by its interval in the pilot, which needs no distribution and allows for values that come together;
 /// none of other goals, and where the pilot does not reach the quantile.
-fn without_law(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
+fn without_distribution(plan: &Plan, basis: &Basis, level: f64) -> Option<Plan> {
     let Planned::Quantile(p) = plan.goal.quantity else { return None };
     let found = basis.intervals.iter().find(|one| one.probability == p && level == 0.95)?;
     let half_width = match plan.goal.precision {
@@ -206,16 +211,16 @@ fn of_pilot(values: Values, json: bool) -> anyhow::Result<Basis> {
         warnings
             .push(format!("{} {noun}s are few for a pilot: plan again when there are more.", series.len()));
     }
-    let law = fit.law();
+    let distribution = fit.distribution();
     let resembles = checked.test(independence::Question::Autocorrelation).is_some_and(|test| test.rejected);
     Ok(Basis {
-        law,
+        distribution,
         inflation: checked.variance_inflation,
         pilot: Some(Pilot::new(series.values().to_vec(), fit, resembles)),
         have: series.len(),
         noun,
         intervals: results::of_values_taken_by(&values.numbers, &values.takers).1,
-        unit: values.unit(law.quantile(0.5)),
+        unit: values.unit(distribution.quantile(0.5)),
         seconds: values.seconds,
         name: values.name,
         changed,
@@ -229,18 +234,18 @@ fn assumed(args: &PlanArgs) -> anyhow::Result<Basis> {
     let (Some(location), Some(scale)) = (args.location, args.scale) else {
         bail!("name a pilot, or a distribution with --location and --scale");
     };
-    let law = Gev::new(location * factor, scale * factor, args.shape.unwrap_or(0.0))
+    let distribution = Gev::new(location * factor, scale * factor, args.shape.unwrap_or(0.0))
         .context("no distribution of maxima has these parameters")?;
     let seconds = args.choice.unit.is_some();
     Ok(Basis {
-        law,
+        distribution,
         inflation: 1.0,
         pilot: None,
         have: 0,
         noun: "value",
         intervals: Vec::new(),
         name: "an assumed distribution".into(),
-        unit: if seconds { Unit::of_duration(law.quantile(0.5)) } else { Unit::NONE },
+        unit: if seconds { Unit::of_duration(distribution.quantile(0.5)) } else { Unit::NONE },
         seconds,
         changed: false,
         warnings: Vec::new(),
@@ -356,7 +361,7 @@ fn round(number: f64) -> f64 {
 
 fn text(args: &PlanArgs, basis: &Basis, plans: &[Plan]) -> String {
     let unit = basis.unit;
-    let Gev { location, scale, shape } = basis.law;
+    let Gev { location, scale, shape } = basis.distribution;
     let runs = if basis.have > 0 {
         format!(", {} {}s", count(basis.have as u64), basis.noun)
     } else {

@@ -26,7 +26,7 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
     }
     let options = report::ReportOptions {
         site: args.label.clone(),
-        law_figures: page.is_some() || args.json || args.verbose,
+        distribution_figures: page.is_some() || args.json || args.verbose,
         ..Default::default()
     };
     let report = report::build(&run, &options);

@@ -72,7 +72,7 @@ pub fn run(args: &ScaleArgs) -> anyhow::Result<Status> {
     Ok(if refused { Status::No } else { Status::Ok }.unless(&unsound))
 }
 
-/// The law of all sizes together where there are several, and what is predicted for each size that is asked for.
+/// The distribution of all sizes together where there are several, and what is predicted for each size that is asked for.
 fn predict(
     args: &ScaleArgs,
     sizes: &[Size],
@@ -150,7 +150,7 @@ fn joint_of(sizes: &[Size], level: f64) -> anyhow::Result<Option<Joint>> {
     }
 }
 
-/// The answer for each number of ranks, with its sign. Where the runs contradict the law there is none but what was
+/// The answer for each number of ranks, with its sign. Where the runs contradict the distribution there is none but what was
 /// measured.
 fn answers(sizes: &[Size], predictions: &[Scaled], unit: Unit) -> Vec<(AnswerSign, String)> {
     let largest = sizes.last().and_then(|size| {
@@ -302,7 +302,7 @@ fn table(
         Some(joint) => format!(
             "from, to: {percent} interval that reaches beyond what models with and without a drift of the shape predict, by \
              as much as these differ{}.",
-            if joint.law.shape < 0.0 {
+            if joint.distribution.shape < 0.0 {
                 "; upwards also as far as growth without the bound that a negative shape means"
             } else {
                 ""

@@ -41,11 +41,11 @@ pub enum Estimate {
     Latency,
     /// The factor between two systems: `factor`, `k`.
     Factor,
-    /// `location` of the law.
+    /// `location` of the distribution.
     Location,
-    /// `scale` of the law.
+    /// `scale` of the distribution.
     Scale,
-    /// `shape` of the law.
+    /// `shape` of the distribution.
     Shape,
     /// The value exceeded once in this many runs: `return-level(100)`.
     ReturnLevel(f64),

@@ -2,7 +2,7 @@
 //!
 //! A program declares the form of its answer in its header, `define report {"answer": "rows"}`; the shipped
 //! experiments do, and a user's program can. The answer stands first in the terminal, on the page and in JSON; a fitted
-//! law is then folded below it.
+//! distribution is then folded below it.
 //!
 //! | form | answers | labels |
 //! |---|---|---|

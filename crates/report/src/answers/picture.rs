@@ -1,5 +1,5 @@
 //! Draws the figures that several forms of answers share: medians and slow ones of named rows, and distributions of
-//! all sizes over the normal law of the same moments.
+//! all sizes over the normal distribution of the same moments.
 
 use serde_json::{Value, json};
 
@@ -35,7 +35,7 @@ pub(super) fn dots(title: &str, rows: &[Dot]) -> Option<Figure> {
     };
     let traces = vec![
         trace("median", of(&|row| Some(row.median)), (draw::DATA, "circle")),
-        trace("99 of 100", of(&|row| row.p99), (draw::LAW, "line-ns-open")),
+        trace("99 of 100", of(&|row| row.p99), (draw::DISTRIBUTION, "line-ns-open")),
         trace("slowest", of(&|row| Some(row.max)), (draw::OTHER, "x-thin-open")),
     ];
     let low: Vec<f64> = rows.iter().map(|row| row.median).collect();
@@ -73,7 +73,7 @@ pub(super) fn dots(title: &str, rows: &[Dot]) -> Option<Figure> {
     })
 }
 
-/// How often each takes longer, over the normal law of the same mean and deviation: on logarithmic axes, or on linear
+/// How often each takes longer, over the normal distribution of the same mean and deviation: on logarithmic axes, or on linear
 /// ones whose range ends where most have ended.
 pub(super) fn against_normal(places: &[(String, &Place)], logarithmic: bool) -> Option<Figure> {
     let found: Vec<(&str, AgainstNormal)> = places

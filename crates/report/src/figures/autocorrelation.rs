@@ -35,7 +35,7 @@ fn figure(prefix: &str, tail: &Tail) -> Option<Figure> {
     let colours: Vec<&str> = numbers
         .correlation
         .iter()
-        .map(|r| if r.abs() > numbers.bound { draw::LAW } else { draw::DATA })
+        .map(|r| if r.abs() > numbers.bound { draw::DISTRIBUTION } else { draw::DATA })
         .collect();
     let bound = rounded(numbers.bound);
     let mut traces: Vec<_> =

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::thin;
 
-/// One fitted law as a line.
+/// One fitted distribution as a line.
 #[derive(Clone, Debug, Serialize)]
 pub struct Curve {
     /// `GEV`, `normal`.

@@ -7,13 +7,13 @@ use serde_json::{Value, json};
 
 /// What was measured.
 pub(crate) const DATA: &str = "#3b82c4";
-/// The fitted extreme-value law.
-pub(crate) const LAW: &str = "#e0852b";
+/// The fitted extreme-value distribution.
+pub(crate) const DISTRIBUTION: &str = "#e0852b";
 /// The band around it.
 pub(crate) const BAND: &str = "rgba(224,133,43,0.20)";
 /// A band that chance alone would fill.
 pub(crate) const NEUTRAL_BAND: &str = "rgba(133,146,163,0.22)";
-/// Other laws and lines of comparison.
+/// Other distributions and lines of comparison.
 pub(crate) const OTHER: &str = "#8592a3";
 /// What stands out.
 pub(crate) const ALARM: &str = "#d6414b";

@@ -105,7 +105,7 @@ fn figure(prefix: &str, numbers: LastRanks) -> Figure {
             "all alike",
             ends.to_vec(),
             vec![equal; 2],
-            (draw::LAW, "dash"),
+            (draw::DISTRIBUTION, "dash"),
             "%{y:.1f}%<extra></extra>",
         ),
     ];

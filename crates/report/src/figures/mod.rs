@@ -7,10 +7,10 @@
 mod autocorrelation;
 pub(crate) mod causes;
 pub(crate) mod curve;
+mod distribution;
 pub(crate) mod draw;
 mod figure;
 mod last;
-mod law;
 pub(crate) mod rates;
 mod series;
 mod spread;
@@ -22,10 +22,10 @@ mod threshold;
 pub use autocorrelation::Autocorrelation;
 pub use causes::{CauseShares, CauseStacks};
 pub use curve::{Curve, Curves};
+pub use distribution::{Density, Points, ReturnLevels};
 pub use figure::{Figure, Numbers};
 pub(crate) use figure::{Input, in_short, slug};
 pub use last::LastRanks;
-pub use law::{Density, Points, ReturnLevels};
 pub use rates::RateOverTime;
 pub use series::TimeSeries;
 pub use spread::RankSpread;
@@ -43,9 +43,9 @@ pub(crate) const MEASURED: &[Draw] = &[
     autocorrelation::figures, //
 ];
 
-/// The values against the fitted law.
-pub(crate) const LAW: &[Draw] = &[
-    law::figures, //
+/// The values against the fitted distribution.
+pub(crate) const DISTRIBUTION: &[Draw] = &[
+    distribution::figures, //
 ];
 
 /// The far tail beyond a threshold.

@@ -26,7 +26,7 @@ pub struct TimeSeries {
     /// Positions of the outliers.
     pub outliers: Vec<usize>,
     /// A value this far above the median (of its stretch) is an outlier, in seconds: what an exponential
-    /// tail (Gumbel law) with the quartiles of these values exceeds in one of twenty such series. None where
+    /// tail (Gumbel distribution) with the quartiles of these values exceeds in one of twenty such series. None where
     /// half of the values are equal. Quartiles, not a fit: outliers would hide themselves in a fit.
     pub threshold: Option<f64>,
     /// Stretches between change points, each with its median; one where no change was found.
@@ -63,7 +63,7 @@ impl TimeSeries {
     }
 }
 
-/// How far above 0 a Gumbel law with the quartiles of `residuals` reaches in one of twenty such series.
+/// How far above 0 a Gumbel distribution with the quartiles of `residuals` reaches in one of twenty such series.
 fn threshold(residuals: &[f64]) -> Option<f64> {
     let mut sorted = residuals.to_vec();
     sorted.sort_unstable_by(f64::total_cmp);

@@ -68,7 +68,7 @@ fn figure(prefix: &str, subject: &Subject, unit: Unit) -> Figure {
     other["marker"]["opacity"] = json!(0.4);
     let traces = vec![
         other,
-        draw::points("last: S = T", pick(true, x), pick(true, y), (draw::LAW, 5.0), &hover),
+        draw::points("last: S = T", pick(true, x), pick(true, y), (draw::DISTRIBUTION, 5.0), &hover),
         draw::guide("S = T", unit.scale_all(&[low, high]), unit.scale_all(&[low, high])),
     ];
     let title = "S of every rank against T of its step".to_string();

@@ -1,4 +1,4 @@
-//! Draws how often a value is exceeded, in the sample and by the fitted laws.
+//! Draws how often a value is exceeded, in the sample and by the fitted distributions.
 
 use serde::Serialize;
 use serde_json::json;
@@ -21,8 +21,9 @@ pub struct Survival {
     pub corrected_seconds: Vec<f64>,
     /// Shares that belong to them.
     pub corrected_share: Vec<f64>,
-    /// Fitted laws: `GEV`, `normal`.
-    pub laws: Vec<Curve>,
+    /// Fitted distributions: `GEV`, `normal`.
+    #[serde(rename = "laws")]
+    pub distributions: Vec<Curve>,
     /// How many values there are.
     pub of: usize,
 }
@@ -44,14 +45,14 @@ impl Survival {
             let (x, y) = grid.map(|x| (x, survival(x))).filter(|(_, y)| *y >= floor).unzip();
             Curve { name: name.into(), x, y }
         };
-        let mut laws = Vec::new();
-        if let Some(law) = tail.and_then(Tail::law) {
-            laws.push(curve("GEV", &|x| law.survival(x)));
+        let mut distributions = Vec::new();
+        if let Some(distribution) = tail.and_then(Tail::distribution) {
+            distributions.push(curve("GEV", &|x| distribution.survival(x)));
         }
         if let Some(normal) = tail.and_then(Tail::normal) {
-            laws.push(curve("normal", &|x| 1.0 - normal.cdf(x)));
+            distributions.push(curve("normal", &|x| 1.0 - normal.cdf(x)));
         }
-        Survival { seconds, share, corrected_seconds, corrected_share, laws, of: n }
+        Survival { seconds, share, corrected_seconds, corrected_share, distributions, of: n }
     }
 }
 
@@ -68,17 +69,24 @@ pub(super) fn figures(input: &Input) -> Vec<Figure> {
     }
     let x = unit.scale_all(&numbers.seconds);
     traces.push(draw::points("measured", x, numbers.share.clone(), (draw::DATA, 5.0), &hover));
-    for law in &numbers.laws {
-        let (colour, dash) = if law.name == "GEV" { (draw::LAW, "solid") } else { (draw::OTHER, "dash") };
-        let y = law.y.iter().map(|y| rounded(*y)).collect();
-        traces.push(draw::line(&law.name, unit.scale_all(&law.x), y, (colour, dash), &hover));
+    for distribution in &numbers.distributions {
+        let (colour, dash) =
+            if distribution.name == "GEV" { (draw::DISTRIBUTION, "solid") } else { (draw::OTHER, "dash") };
+        let y = distribution.y.iter().map(|y| rounded(*y)).collect();
+        traces.push(draw::line(
+            &distribution.name,
+            unit.scale_all(&distribution.x),
+            y,
+            (colour, dash),
+            &hover,
+        ));
     }
     let mut x = draw::axis(&unit.axis(what));
     if numbers.seconds[0] > 0.0 {
         x["type"] = json!("log");
     }
     let y = draw::axis_with("share that takes longer", draw::shares());
-    let compared = if numbers.laws.len() > 1 {
+    let compared = if numbers.distributions.len() > 1 {
         " The normal line bends away where it is longer than chance."
     } else {
         ""

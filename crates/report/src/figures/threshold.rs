@@ -23,7 +23,7 @@ pub struct Thresholds {
     pub chosen: Option<usize>,
 }
 
-/// The far tail: measured, and the fitted law above the chosen threshold.
+/// The far tail: measured, and the fitted distribution above the chosen threshold.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct BeyondThreshold {
     /// Ascending values, those beyond the lowest candidate threshold.
@@ -33,9 +33,11 @@ pub struct BeyondThreshold {
     /// The chosen threshold; none where no Pareto tail fits.
     pub threshold: Option<f64>,
     /// The fitted tail: durations.
-    pub law_seconds: Vec<f64>,
+    #[serde(rename = "law_seconds")]
+    pub distribution_seconds: Vec<f64>,
     /// Share above, by the fit.
-    pub law_share: Vec<f64>,
+    #[serde(rename = "law_share")]
+    pub distribution_share: Vec<f64>,
     /// Number of all values.
     pub of: usize,
 }
@@ -95,7 +97,7 @@ fn choice(far: &Latency, unit: Unit) -> String {
     }
 }
 
-/// Mean excess over the threshold, the stability of shape and scale, and the tail with its law. None
+/// Mean excess over the threshold, the stability of shape and scale, and the tail with its distribution. None
 /// where fewer than three thresholds could be fitted.
 pub(super) fn figures(input: &Input) -> Vec<Figure> {
     let Input { prefix, analysis, values, what } = *input;
@@ -220,7 +222,7 @@ impl BeyondThreshold {
             .into_iter()
             .map(|at| (sorted[from + at], (n as f64 - (from + at) as f64 - 0.5) / n as f64))
             .unzip();
-        let (mut law_seconds, mut law_share) = (Vec::new(), Vec::new());
+        let (mut distribution_seconds, mut distribution_share) = (Vec::new(), Vec::new());
         if let Some(fit) = &far.fit {
             let rate = fit.exceedances as f64 / n as f64;
             // Ten times beyond the sample, evenly in the logarithm of the share.
@@ -228,12 +230,12 @@ impl BeyondThreshold {
             let reach = (0.1 / fit.exceedances as f64).ln();
             for step in 0..=steps {
                 let p = (reach * f64::from(step) / f64::from(steps)).exp();
-                law_seconds.push(fit.law().upper_quantile(p));
-                law_share.push(rate * p);
+                distribution_seconds.push(fit.distribution().upper_quantile(p));
+                distribution_share.push(rate * p);
             }
         }
         let threshold = far.fit.as_ref().map(|fit| fit.threshold);
-        BeyondThreshold { seconds, share, threshold, law_seconds, law_share, of: n }
+        BeyondThreshold { seconds, share, threshold, distribution_seconds, distribution_share, of: n }
     }
 }
 
@@ -250,8 +252,9 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
         &hover,
     )];
     if let Some(threshold) = numbers.threshold {
-        let (x, y) = (unit.scale_all(&numbers.law_seconds), rounded_all(&numbers.law_share));
-        traces.push(draw::line("GPD", x, y, (draw::LAW, "solid"), &hover));
+        let (x, y) =
+            (unit.scale_all(&numbers.distribution_seconds), rounded_all(&numbers.distribution_share));
+        traces.push(draw::line("GPD", x, y, (draw::DISTRIBUTION, "solid"), &hover));
         let low = 0.1 / numbers.of as f64;
         let high = numbers.share.first().copied().unwrap_or(1.0);
         traces.push(draw::guide(
@@ -263,7 +266,7 @@ fn beyond(prefix: &str, values: &[f64], far: &Latency, unit: Unit, what: &str) -
     let found = match &far.fit {
         Some(fit) => {
             let beyond = numbers.of as f64 * 10.0;
-            let level = fit.law().upper_quantile(0.1 / fit.exceedances as f64);
+            let level = fit.distribution().upper_quantile(0.1 / fit.exceedances as f64);
             format!(
                 "Line: Pareto tail of shape {} beyond {}; one in {} would take over {}.",
                 significant(fit.shape, 2),

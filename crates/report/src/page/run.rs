@@ -81,10 +81,10 @@ fn answer_of(report: &Report) -> Option<String> {
 /// The numbers of the answer, as the screen has them: of several parts the rate of each.
 fn tiles_of(report: &Report) -> Vec<Tile> {
     let Some(main) = report.main.as_ref().filter(|_| report.brief.is_empty()) else { return Vec::new() };
-    let law = answer::subject(report).is_some();
+    let distribution = answer::subject(report).is_some();
     match report.numbers.parts.as_slice() {
-        [] => tiles(main, None, law),
-        [only] => throughput(only).into_iter().chain(tiles(main, Some(only), law)).collect(),
+        [] => tiles(main, None, distribution),
+        [only] => throughput(only).into_iter().chain(tiles(main, Some(only), distribution)).collect(),
         several => several.iter().filter_map(of_part).collect(),
     }
 }
@@ -120,8 +120,8 @@ fn of_what(main: &Analysis, part: Option<&AnswerPart>) -> String {
     }
 }
 
-/// The key numbers of one part, or of what is analysed; `law`: whether they are of what the law is of.
-pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, law: bool) -> Vec<Tile> {
+/// The key numbers of one part, or of what is analysed; `distribution`: whether they are of what the distribution is of.
+pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, distribution: bool) -> Vec<Tile> {
     let found = part.and_then(|part| part.quantiles_seconds.as_ref()).or(main.quantiles.as_ref());
     let Some(found) = found else { return Vec::new() };
     let (intervals, count) = match part {
@@ -152,14 +152,14 @@ pub(crate) fn tiles(main: &Analysis, part: Option<&AnswerPart>, law: bool) -> Ve
     tiles.extend(
         main.tail
             .as_ref()
-            .filter(|tail| law && tail.is_usable())
-            .map_or(Vec::new(), |tail| of_law(tail, main.unit)),
+            .filter(|tail| distribution && tail.is_usable())
+            .map_or(Vec::new(), |tail| of_distribution(tail, main.unit)),
     );
     tiles
 }
 
-/// What the law predicts, and its shape.
-fn of_law(tail: &Tail, unit: Unit) -> Vec<Tile> {
+/// What the distribution predicts, and its shape.
+fn of_distribution(tail: &Tail, unit: Unit) -> Vec<Tile> {
     let Some(found) = &tail.assessment else { return Vec::new() };
     let mut tiles = Vec::new();
     let beyond = found.return_levels.iter().find(|level| !level.observed);

@@ -9,7 +9,7 @@ use crate::words::operation::{noun, plural};
 use crate::{Analysis, Report, words};
 
 /// What is analysed, unless curves, several rows or the table are the answer, or writes with what makes them safe: no
-/// law was fitted to these.
+/// distribution was fitted to these.
 pub(crate) fn subject(report: &Report) -> Option<&Analysis> {
     judged(report).filter(|_| report.numbers.parts.len() <= 1)
 }
@@ -175,7 +175,7 @@ fn has_times_of_wrong(report: &Report) -> bool {
     })
 }
 
-/// May a law and a picture stand below? Not where operations failed, or did not and were to.
+/// May a distribution and a picture stand below? Not where operations failed, or did not and were to.
 pub(super) fn is_sound(report: &Report) -> bool {
     let found = &report.judgements;
     found.failed() == 0 && found.succeeded_against_expectation() == 0

@@ -49,9 +49,9 @@ impl CompareAnswer<'_> {
         let found = self.found;
         let mut canvas = Canvas::new(options);
         wrong(&mut canvas, self.unsound);
-        if let [quiet, new] = self.unlike {
+        if let [baseline, new] = self.unlike {
             let text = format!(
-                "The runs were set unlike: baseline {quiet}; new {new}. Differences may come from that."
+                "The runs were set unlike: baseline {baseline}; new {new}. Differences may come from that."
             );
             canvas.said("⚠", Tone::Caution, &text, 3);
         }
@@ -86,7 +86,7 @@ impl CompareAnswer<'_> {
 
     /// The two samples beside each other, and what is to be known of either.
     fn sides(&self, canvas: &mut Canvas) {
-        let arms = [&self.found.quiet, &self.found.new];
+        let arms = [&self.found.baseline, &self.found.new];
         let shown = |value: f64| if self.seconds { time(value) } else { three(value) };
         let cells = arms.map(|arm| [samples::units::count(arm.n as u64), shown(arm.median)]);
         let widest =
@@ -267,8 +267,8 @@ fn cells(row: &RowRatio) -> [String; 5] {
 
 /// Operations a second of the row above, and their ratio; of operations of other sizes bytes a second as well.
 fn rate_cells(row: &RowRatio) -> Vec<[String; 5]> {
-    let cells = |name: &str, [quiet, new]: [String; 2], ratio: f64| {
-        [name.to_owned(), quiet, new, three(ratio), String::new()]
+    let cells = |name: &str, [baseline, new]: [String; 2], ratio: f64| {
+        [name.to_owned(), baseline, new, three(ratio), String::new()]
     };
     let operations = row.operations_per_second.zip(row.rate);
     let bytes =
@@ -375,13 +375,13 @@ mod tests {
         };
         writes(&mut old, 20);
         writes(&mut new, 1);
-        let [quiet, other] = [&old, &new].map(|run| {
+        let [baseline, other] = [&old, &new].map(|run| {
             let mut of: Vec<_> = run.samples.iter().filter(|sample| sample.site == WRITE).collect();
             of.sort_by_key(|sample| (sample.start_ns, sample.rank));
             let values: Vec<f64> = of.iter().map(|sample| sample.duration_ps as f64 * 1e-12).collect();
             Series::taken_by(&values, &of.iter().map(|sample| sample.rank).collect::<Vec<_>>())
         });
-        let found = compare_series([&quiet, &other], &CompareOptions::default()).unwrap();
+        let found = compare_series([&baseline, &other], &CompareOptions::default()).unwrap();
         let mut rows = results::compare_rows(&results::of_run(&old), &results::of_run(&new));
         rows.subject = Some("write / fwrite".to_owned());
         let screen = CompareAnswer {

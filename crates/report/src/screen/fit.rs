@@ -5,7 +5,7 @@ use tail::assess::{AssessOptions, Assessment};
 use tail::verdict::{FEWEST_FOR_VERDICT, Usability, VerdictCode};
 
 use super::ScreenOptions;
-use super::law::{self, Show};
+use super::distribution::{self, Show};
 use super::number::{three, time};
 use super::paint::{Canvas, Tone};
 use crate::stretches::Stretch;
@@ -57,8 +57,9 @@ fn whole(period: f64) -> String {
 pub fn fit_line(found: &Assessment, what: &str, seconds: bool) -> String {
     let plain = |value: f64| three(value);
     let show: Show = if seconds { &time } else { &plain };
-    let notes: String = law::notes(found, what, show).into_iter().map(|note| format!(" ⚠ {note}")).collect();
-    let (sign, _, text) = law::verdict(found, what, show);
+    let notes: String =
+        distribution::notes(found, what, show).into_iter().map(|note| format!(" ⚠ {note}")).collect();
+    let (sign, _, text) = distribution::verdict(found, what, show);
     if notes.is_empty() { format!("{text} {sign}") } else { text + &notes }
 }
 
@@ -79,7 +80,7 @@ impl FitAnswer<'_> {
                 format!("of {}: {} of the time{next}; --of chooses another", subject.name, rounded(share));
             canvas.said("", Tone::Faint, &text, 2);
         }
-        let (sign, tone, text) = law::verdict(found, self.what, show);
+        let (sign, tone, text) = distribution::verdict(found, self.what, show);
         let text = self.of_this_file(&text);
         match self.is_sound {
             true => canvas.said(sign, tone, &text, 3),
@@ -88,27 +89,27 @@ impl FitAnswer<'_> {
         let (quantiles, intervals): (Option<Quantiles>, Vec<QuantileInterval>) =
             of_values_taken_by(self.values, self.takers);
         let of = (self.values.len(), self.what);
-        if let Some(held) = law::holds(quantiles.as_ref(), &intervals, of, show) {
+        if let Some(held) = distribution::holds(quantiles.as_ref(), &intervals, of, show) {
             canvas.said(" ", Tone::Faint, &format!("Measured: {held}."), 2);
         }
-        for note in law::notes(found, self.what, show) {
+        for note in distribution::notes(found, self.what, show) {
             canvas.said("⚠", Tone::Caution, &note, 2);
         }
-        if !found.verdict.is_law_shown() {
+        if !found.verdict.is_distribution_shown() {
             let stretches = Stretch::all(found, (self.values, self.takers), self.options);
-            let lines = law::stretches(&stretches, MOST_STRETCHES, self.what, show);
+            let lines = distribution::stretches(&stretches, MOST_STRETCHES, self.what, show);
             for line in &lines {
                 canvas.said(" ", Tone::Faint, line, 2);
             }
             if lines.is_empty()
-                && let Some(parts) = law::parts(&stretches, self.what, show)
+                && let Some(parts) = distribution::parts(&stretches, self.what, show)
             {
                 canvas.said(" ", Tone::Faint, &parts, 2);
             }
             self.parts(&mut canvas, &stretches);
             if found.verdict.code == VerdictCode::Rounded {
-                let law = law::parameters(found, show);
-                canvas.said(" ", Tone::Faint, &format!("GEV fit to steps of that width: {law}."), 2);
+                let distribution = distribution::parameters(found, show);
+                canvas.said(" ", Tone::Faint, &format!("GEV fit to steps of that width: {distribution}."), 2);
             }
         } else if found.verdict.usability != Usability::TooFew {
             self.levels(&mut canvas, show);
@@ -148,9 +149,10 @@ impl FitAnswer<'_> {
         if self.again.is_empty() {
             return;
         }
-        let mut longest: Vec<&Stretch> = stretches.iter().filter(|part| law::is_worth_a_fit(part)).collect();
+        let mut longest: Vec<&Stretch> =
+            stretches.iter().filter(|part| distribution::is_worth_a_fit(part)).collect();
         longest.sort_by_key(|part| std::cmp::Reverse(part.n));
-        longest.truncate(law::MOST_PARTS);
+        longest.truncate(distribution::MOST_PARTS);
         longest.sort_by_key(|part| std::cmp::Reverse(part.from));
         for part in longest {
             let ends = format!("--values={}-{}", part.from, part.from + part.n - 1);
@@ -160,7 +162,7 @@ impl FitAnswer<'_> {
 
     fn levels(&self, canvas: &mut Canvas, show: Show) {
         let found = self.found;
-        canvas.said(" ", Tone::Faint, &format!("GEV fit: {}.", law::parameters(found, show)), 2);
+        canvas.said(" ", Tone::Faint, &format!("GEV fit: {}.", distribution::parameters(found, show)), 2);
         for level in &found.return_levels {
             let ends = level.interval.filter(|ends| ends.lower.is_finite() && ends.upper.is_finite());
             let between = ends.map_or([f64::NAN; 2], |ends| [ends.lower, ends.upper]);

@@ -6,9 +6,9 @@ pub(crate) mod answer;
 mod answer_cells;
 mod answer_line;
 mod compare;
+mod distribution;
 mod fit;
 mod fit_width;
-mod law;
 mod next;
 mod over_time;
 mod paint;
@@ -99,7 +99,7 @@ impl Report {
         canvas.text() + &foot.text()
     }
 
-    /// How a first screen begins, down to the warnings: all that is known before laws are fitted.
+    /// How a first screen begins, down to the warnings: all that is known before distributions are fitted.
     pub fn first_lines(&self, options: ScreenOptions) -> String {
         let mut canvas = Canvas::new(options);
         self.said_first(&mut canvas);
@@ -123,7 +123,7 @@ impl Report {
         parts.extend(self.facts.steady.as_ref().map(words::steady::in_short));
         parts.push(outcome);
         parts.extend(answer::verified(self));
-        // No sign says that a law fits where the run failed.
+        // No sign says that a distribution fits where the run failed.
         let memory = self.warnings.iter().find(|one| one.code == PAGE_CACHE);
         let memory = memory.map(|one| match one.text.starts_with(OF_VERIFIED) {
             true => "`verify` compared memory (the page cache)",
@@ -145,7 +145,7 @@ impl Report {
         format!("{title}: {}{sign}\n", parts.join(", "))
     }
 
-    /// What needs no law: what ran, how it went, the answer, warnings.
+    /// What needs no distribution: what ran, how it went, the answer, warnings.
     fn said_first(&self, canvas: &mut Canvas) -> AnswerSign {
         let elapsed = if self.facts.elapsed_s > 0.0 { time(self.facts.elapsed_s) } else { String::new() };
         canvas.ends(Tone::Strong, &title::title(self), &elapsed);
@@ -192,7 +192,7 @@ impl Report {
             canvas.said("⚠", Tone::Caution, &text, 2);
         }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
-            // No law gives a tick to a run that did not do what it was asked to.
+            // No distribution gives a tick to a run that did not do what it was asked to.
             let (mark, tone) = match (sign, tone) {
                 (AnswerSign::Caution, Tone::Good) => (" ", Tone::Faint),
                 _ => (mark, tone),
@@ -255,14 +255,14 @@ impl Report {
     fn what_holds(&self, in_table: bool) -> Vec<String> {
         let Some(main) = answer::subject(self) else { return Vec::new() };
         let what = main.subject.value_name();
-        let mut lines = law::stretches(&main.stretches, MOST_STRETCHES, what, &time);
+        let mut lines = distribution::stretches(&main.stretches, MOST_STRETCHES, what, &time);
         if lines.is_empty() {
             let of = (main.subject.steps.len(), what);
             let is_told = |one: &&QuantileInterval| !in_table || one.probability == 0.5;
             let intervals: Vec<QuantileInterval> = main.intervals.iter().filter(is_told).cloned().collect();
-            let held = law::holds(main.quantiles.as_ref(), &intervals, of, &time);
+            let held = distribution::holds(main.quantiles.as_ref(), &intervals, of, &time);
             lines.extend(held.map(|text| format!("Measured: {text}.")));
-            lines.extend(law::parts(&main.stretches, what, &time));
+            lines.extend(distribution::parts(&main.stretches, what, &time));
         }
         lines
     }
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_lines_are_told_before_laws_are_fitted_and_begin_the_screen() {
+    fn the_first_lines_are_told_before_distributions_are_fitted_and_begin_the_screen() {
         for (ranks, broken) in [(1, false), (16, false), (2, true)] {
             let mut run = samples::example::parallel_write(ranks, 200, 7);
             run.samples.iter_mut().filter(|one| broken && one.site == 2).for_each(|one| one.errno = 28);
@@ -370,7 +370,7 @@ mod tests {
         let mut run = samples::example::parallel_write(1, 1_000, 7);
         let mut random = samples::random::Random::new(4);
         let mut uniform = || (random.next() >> 11) as f64 / (1u64 << 53) as f64;
-        // A sum of twelve is nearly normal: a law that maxima do not have.
+        // A sum of twelve is nearly normal: a distribution that maxima do not have.
         run.samples.iter_mut().filter(|sample| sample.duration_ps > 0).for_each(|sample| {
             let normal = (0..12).map(|_| uniform()).sum::<f64>() - 6.0;
             sample.duration_ps = (1e9 * (0.8 * normal).exp()) as u64;

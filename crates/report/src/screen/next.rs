@@ -7,7 +7,7 @@ use super::answer;
 use crate::Report;
 use crate::shell::file_argument;
 
-/// The command: all that is known of what failed, or the law of what takes the most time. Never the run again: it would fail
+/// The command: all that is known of what failed, or the distribution of what takes the most time. Never the run again: it would fail
 /// again, and may write over its file.
 pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     let file = file_argument(file);
@@ -39,7 +39,7 @@ pub(super) fn command(report: &Report, file: &str) -> Vec<String> {
     }
 }
 
-/// The operation that took the most time of those that succeeded often enough for a law, as `--of` calls it.
+/// The operation that took the most time of those that succeeded often enough for a distribution, as `--of` calls it.
 fn busiest(report: &Report) -> Option<String> {
     /// Fewest samples that are assessed.
     const FEWEST: u64 = tail::assess::FEWEST as u64;

@@ -3,7 +3,7 @@
 use results::Steadiness;
 
 use super::answer;
-use super::law::{self, Verdict};
+use super::distribution::{self, Verdict};
 use super::number::{three, time};
 use super::paint::Tone;
 use crate::cause_words::style_of;
@@ -13,7 +13,7 @@ use crate::{Report, words};
 /// Parts of the excess that a screen names.
 const MOST_CAUSES: usize = 3;
 
-/// A sign, its tone, and what it says of the law in one sentence. None where curves or the table are the answer.
+/// A sign, its tone, and what it says of the distribution in one sentence. None where curves or the table are the answer.
 pub(super) fn verdict(report: &Report) -> Option<Verdict> {
     if answer::is_of_safe(report) {
         let text = "No verdict on times until data are safe: the command below judges one operation alone.";
@@ -41,7 +41,7 @@ fn of_judged(report: &Report) -> Option<Verdict> {
         let why = tail.refusal.as_deref().unwrap_or("there are no values");
         return Some(("–", Tone::Faint, format!("How rare slower ones are is not known: {why}.")));
     };
-    Some(law::verdict(found, main.subject.value_name(), &time))
+    Some(distribution::verdict(found, main.subject.value_name(), &time))
 }
 
 /// The sign alone where all is well or nothing is said; a caution in two or three words, which stands for itself.
@@ -64,7 +64,7 @@ pub(super) fn in_short(report: &Report) -> Option<String> {
 pub(super) fn notes(report: &Report) -> Vec<String> {
     let main = answer::judged(report);
     let found = main.and_then(|main| Some((main, main.tail.as_ref()?.assessment.as_ref()?)));
-    found.map_or(Vec::new(), |(main, found)| law::notes(found, main.subject.value_name(), &time))
+    found.map_or(Vec::new(), |(main, found)| distribution::notes(found, main.subject.value_name(), &time))
 }
 
 /// How the rate changed, as an appendix to a picture of it. That a rate is steady is said only where a rule of the user holds.

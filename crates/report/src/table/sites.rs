@@ -164,7 +164,11 @@ pub(crate) fn gates<'a>(found: impl Iterator<Item = &'a Analysis>, left_out: usi
             chance += assessment.verdict.levels.whole;
         }
         let Some(summary) = &gate.summary else { continue };
-        let shape = gate.tail.as_ref().and_then(Tail::law).map_or("–".into(), |law| fixed(law.shape, 2));
+        let shape = gate
+            .tail
+            .as_ref()
+            .and_then(Tail::distribution)
+            .map_or("–".into(), |distribution| fixed(distribution.shape, 2));
         table.push(
             index == 0,
             [

@@ -1,4 +1,4 @@
-//! The numbers of a place beside those of the normal law of the same mean and standard deviation.
+//! The numbers of a place beside those of the normal distribution of the same mean and standard deviation.
 
 use serde::Serialize;
 use tail::special::normal_cdf;
@@ -11,7 +11,7 @@ const BINS: usize = 50;
 /// Points of a survival curve.
 const POINTS: usize = 300;
 
-/// A place against the normal law of the same mean and standard deviation.
+/// A place against the normal distribution of the same mean and standard deviation.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct AgainstNormal {
     /// Mean, in seconds.
@@ -24,7 +24,7 @@ pub struct AgainstNormal {
     pub body_edges: Vec<f64>,
     /// Values in each.
     pub body: Vec<u64>,
-    /// What the normal law would put there.
+    /// What the normal distribution would put there.
     pub body_normal: Vec<f64>,
     /// Edges of the bins of the tail, even in the logarithm.
     pub tail_edges: Vec<f64>,
@@ -34,7 +34,7 @@ pub struct AgainstNormal {
     pub seconds: Vec<f64>,
     /// Share above each.
     pub share: Vec<f64>,
-    /// Where the normal law is evaluated: evenly from the first value to where it has fallen below all shares.
+    /// Where the normal distribution is evaluated: evenly from the first value to where it has fallen below all shares.
     pub normal_seconds: Vec<f64>,
     /// Its share above each of these.
     pub normal_share: Vec<f64>,
@@ -105,7 +105,7 @@ impl AgainstNormal {
     }
 }
 
-/// Share above by the normal law, as far as it is above `floor`: on a grid of its own, not only where values are,
+/// Share above by the normal distribution, as far as it is above `floor`: on a grid of its own, not only where values are,
 /// because between the bulk and an outlier it has long fallen off.
 fn normal_curve((mean, deviation): (f64, f64), (min, max): (f64, f64), floor: f64) -> (Vec<f64>, Vec<f64>) {
     let end = max.min(mean + 9.0 * deviation);
@@ -121,8 +121,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_normal_law_has_fallen_off_long_before_an_outlier() {
-        // 400 values around 10 and one of 100: no value lies where the law falls off.
+    fn the_normal_distribution_has_fallen_off_long_before_an_outlier() {
+        // 400 values around 10 and one of 100: no value lies where the distribution falls off.
         let mut values: Vec<f64> = (0..400).map(|k| 9.5 + f64::from(k) / 400.0).collect();
         values.push(100.0);
         let numbers = AgainstNormal::of(&values).unwrap();

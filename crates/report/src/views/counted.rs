@@ -143,12 +143,12 @@ fn response_cells(responses: &CountedResponses) -> [String; 11] {
 enum FarTail {
     /// They are too few to say.
     Few,
-    /// There is no threshold beyond which they follow a Pareto law; so many were kept.
-    NoLaw(usize),
+    /// There is no threshold beyond which they follow a Pareto distribution; so many were kept.
+    NoDistribution(usize),
     ParetoTail(ParetoTail),
 }
 
-/// A generalised Pareto law of the slowest operations of a place.
+/// A generalised Pareto distribution of the slowest operations of a place.
 struct ParetoTail {
     fit: tail::gpd::GpdFit,
     /// What one operation in ten times as many as were done is expected to exceed.
@@ -169,10 +169,10 @@ impl FarTail {
         }
         match tail::latency::of_slowest(&kept, n, 1) {
             Ok(Some(fit)) => {
-                let beyond_s = fit.law().upper_quantile((0.1 / n as f64 / fit.rate).min(1.0));
+                let beyond_s = fit.distribution().upper_quantile((0.1 / n as f64 / fit.rate).min(1.0));
                 Self::ParetoTail(ParetoTail { fit, beyond_s, kept: kept.len() })
             }
-            Ok(None) | Err(_) => Self::NoLaw(kept.len()),
+            Ok(None) | Err(_) => Self::NoDistribution(kept.len()),
         }
     }
 }
@@ -206,17 +206,17 @@ fn far_tails(run: &Run, tails: &[(&Counted, FarTail)]) -> Table {
     for (place, tail) in tails {
         let (kept, cells) = match tail {
             FarTail::Few => continue,
-            FarTail::NoLaw(kept) => {
+            FarTail::NoDistribution(kept) => {
                 (*kept, ["–".into(), "–".into(), "no distribution fits".into(), "–".into()])
             }
-            FarTail::ParetoTail(law) => {
+            FarTail::ParetoTail(distribution) => {
                 let cells = [
-                    duration(law.fit.threshold),
-                    units::count(law.fit.exceedances as u64),
-                    law.shape(),
-                    if law.has_no_mean() { "–".into() } else { duration(law.beyond_s) },
+                    duration(distribution.fit.threshold),
+                    units::count(distribution.fit.exceedances as u64),
+                    distribution.shape(),
+                    if distribution.has_no_mean() { "–".into() } else { duration(distribution.beyond_s) },
                 ];
-                (law.kept, cells)
+                (distribution.kept, cells)
             }
         };
         let line = run.sites[place.site as usize].line;
@@ -252,27 +252,27 @@ fn brief(row: &ResultRow, tail: &FarTail) -> String {
         FarTail::Few => String::new(),
         // What was kept, and fitted, is what took long once it had begun.
         _ if is_response => String::new(),
-        FarTail::NoLaw(_) => {
+        FarTail::NoDistribution(_) => {
             " No Pareto distribution fits its slowest beyond any threshold: more than one thing makes it slow, and what \
              more operations would bring cannot be predicted."
                 .into()
         }
-        // A law that the slowest value contradicts makes no predictions.
-        FarTail::ParetoTail(law) if law.beyond_s < found.max => {
+        // A distribution that the slowest value contradicts makes no predictions.
+        FarTail::ParetoTail(distribution) if distribution.beyond_s < found.max => {
             " The slowest lies beyond what the distribution of its far tail expects of ten times as many: more than one \
              thing makes it slow."
                 .into()
         }
-        FarTail::ParetoTail(law) if law.has_no_mean() => format!(
+        FarTail::ParetoTail(distribution) if distribution.has_no_mean() => format!(
             " Its tail has no limit in sight (shape {}, so that the mean is infinite): how slow the slowest of more \
              operations would be cannot be told.",
-            law.shape()
+            distribution.shape()
         ),
-        FarTail::ParetoTail(law) => format!(
+        FarTail::ParetoTail(distribution) => format!(
             " Its tail {} (shape {}): of ten times as many, the slowest is expected near {}.",
-            if law.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
-            law.shape(),
-            duration(law.beyond_s)
+            if distribution.is_heavy() { "is heavy" } else { "shows no heavier than exponential" },
+            distribution.shape(),
+            duration(distribution.beyond_s)
         ),
     };
     let from = if is_response { " of their scheduled start" } else { "" };

@@ -124,7 +124,7 @@ pub(crate) fn ranges_figure(numbers: QuantileRanges, left_out: &str) -> Figure {
             "circle",
         ),
         ("p99", &numbers.p99, draw::SECOND, "line-ns-open"),
-        ("p99.9", &numbers.p999, draw::LAW, "line-ns-open"),
+        ("p99.9", &numbers.p999, draw::DISTRIBUTION, "line-ns-open"),
         (
             "slowest",
             &numbers.max.iter().map(|value| Some(*value)).collect::<Vec<_>>(),

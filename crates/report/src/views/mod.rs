@@ -10,7 +10,7 @@
 //! | `sizes` | places that differ in a size or a number: curves, fitted lines, tables |
 //! | `calls` | calls a second beside the single call's quantiles |
 //! | `distributions` | quantiles of all places side by side, and how often each takes longer |
-//! | `normal` | every place against the normal law of its mean and standard deviation |
+//! | `normal` | every place against the normal distribution of its mean and standard deviation |
 
 mod against;
 mod calls;

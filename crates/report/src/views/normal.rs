@@ -1,4 +1,4 @@
-//! Every place against the normal law of the same mean and standard deviation.
+//! Every place against the normal distribution of the same mean and standard deviation.
 
 use serde_json::json;
 use tail::special::normal_cdf;
@@ -126,7 +126,7 @@ fn tail(id: &str, numbers: &AgainstNormal, unit: Unit, found: &str) -> Option<Fi
         middle.iter().copied().zip(normal).filter(|(_, count)| *count > 1e-2).collect();
     let mut traces = vec![json!({
         "type": "bar", "name": "measured", "x": unit.scale_all(&middle), "y": numbers.tail, "width": width,
-        "marker": {"color": draw::LAW, "opacity": 0.7},
+        "marker": {"color": draw::DISTRIBUTION, "opacity": 0.7},
         "hovertemplate": format!("%{{y}} values around %{{x}} {}<extra></extra>", unit.name)
     })];
     if shown.len() > 1 {

@@ -1,4 +1,4 @@
-//! Every place against the normal law of the same mean and standard deviation, a small panel each: one figure in which
+//! Every place against the normal distribution of the same mean and standard deviation, a small panel each: one figure in which
 //! tails are compared, because all panels have the same axes.
 
 use serde::Serialize;
@@ -37,7 +37,7 @@ pub struct NormalPanel {
     pub times: Vec<f64>,
     /// Share above each.
     pub share: Vec<f64>,
-    /// Where the normal law of the same moments is evaluated, in medians.
+    /// Where the normal distribution of the same moments is evaluated, in medians.
     pub normal_times: Vec<f64>,
     /// Its share above each of these.
     pub normal_share: Vec<f64>,
@@ -46,7 +46,7 @@ pub struct NormalPanel {
 /// A place with what [`AgainstNormal`] has of it.
 pub(super) type Compared<'a> = (&'a Place, AgainstNormal);
 
-/// So many values lie above four standard deviations, and so many a normal law would put there.
+/// So many values lie above four standard deviations, and so many a normal distribution would put there.
 pub(super) fn beyond(place: &Place, numbers: &AgainstNormal) -> (usize, f64) {
     let far = numbers.mean + 4.0 * numbers.deviation;
     let beyond = place.sorted.len() - place.sorted.partition_point(|value| *value <= far);

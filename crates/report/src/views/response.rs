@@ -89,7 +89,7 @@ fn figure(site: usize, name: &str, service: Vec<f64>, response: Vec<f64>) -> Fig
     let traces = curves
         .iter()
         .map(|curve| {
-            let colour = if curve.name == "service" { draw::DATA } else { draw::LAW };
+            let colour = if curve.name == "service" { draw::DATA } else { draw::DISTRIBUTION };
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
             draw::line(&curve.name, unit.scale_all(&curve.x), y, (colour, "solid"), &hover)
         })

@@ -22,7 +22,7 @@ type Part = (&'static str, &'static str, fn(&TimeUse) -> f64);
 
 const PARTS: [Part; 4] = [
     ("in commands", draw::DATA, |one| one.operations_s),
-    ("waiting for others", draw::LAW, |one| one.waiting_s),
+    ("waiting for others", draw::DISTRIBUTION, |one| one.waiting_s),
     ("pauses of the program", draw::SECOND, |one| one.paused_s),
     ("engine", draw::OTHER, |one| one.engine_s),
 ];

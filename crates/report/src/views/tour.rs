@@ -198,7 +198,7 @@ fn curve_figure(run: &Run, tour: &TourFacts) -> Figure {
         .collect();
     let traces = curves
         .iter()
-        .zip([draw::DATA, draw::LAW])
+        .zip([draw::DATA, draw::DISTRIBUTION])
         .map(|(curve, colour)| {
             let y = curve.y.iter().map(|y| rounded(*y)).collect();
             let mut line = draw::line(

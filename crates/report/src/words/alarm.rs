@@ -1,7 +1,7 @@
 //! Words the warnings and refusals of a baseline of alarms.
 
 use samples::units::count;
-use tail::alarm::{Baseline, BaselineWarning, CountedThresholds, NoLaw, Refusal};
+use tail::alarm::{Baseline, BaselineWarning, CountedThresholds, NoDistribution, Refusal};
 
 use super::number::capital;
 use crate::unit::{probability, significant};
@@ -13,20 +13,22 @@ pub fn warnings(baseline: &Baseline, noun: &str) -> Vec<String> {
 
 /// A sentence about why thresholds are counted instead of taken from a distribution.
 pub fn counted(found: &CountedThresholds) -> String {
-    format!("{}, so the limits are counted, not fitted.", capital(&no_law(&found.why)))
+    format!("{}, so the limits are counted, not fitted.", capital(&no_distribution(&found.why)))
 }
 
-fn no_law(why: &NoLaw) -> String {
+fn no_distribution(why: &NoDistribution) -> String {
     match why {
-        NoLaw::NoMaximum => "no GEV describes the baseline (the likelihood has no maximum)".into(),
-        NoLaw::Misfit { p } => {
+        NoDistribution::NoMaximum => "no GEV describes the baseline (the likelihood has no maximum)".into(),
+        NoDistribution::Misfit { p } => {
             format!("no GEV describes the baseline (test of fit, p {})", probability(*p))
         }
-        NoLaw::OtherLaw { model } => {
+        NoDistribution::OtherDistribution { model } => {
             format!("the {} distribution describes the quiet runs better than a GEV", model.name())
         }
-        NoLaw::Rounded => "the quiet runs are few different values, which show no distribution".into(),
-        NoLaw::SeveralModes { finding } => {
+        NoDistribution::Rounded => {
+            "the quiet runs are few different values, which show no distribution".into()
+        }
+        NoDistribution::SeveralModes { finding } => {
             format!("one distribution does not describe the baseline ({})", super::finding(finding))
         }
     }
@@ -50,15 +52,15 @@ pub fn refusal(why: &Refusal) -> String {
              holds; measure single values further apart in time, or watch one number a run: --statistic p99 --per run",
             super::finding(finding)
         ),
-        Refusal::DependentWithoutLaw { finding, why } => format!(
+        Refusal::DependentWithoutDistribution { finding, why } => format!(
             "its values depend on each other ({}), and {}, so limits can be neither counted nor fitted; measure single \
              values further apart in time, or watch one number a run: --statistic p99 --per run",
             super::finding(finding),
-            no_law(why)
+            no_distribution(why)
         ),
         Refusal::TooFewToCount { why, runs, rate, needed } if needed.is_finite() => format!(
             "{}, and {} values are too few to count a rate of {}; measure at least {}, or --false-alarm-rate {}",
-            no_law(why),
+            no_distribution(why),
             count(*runs as u64),
             significant(*rate, 2),
             count(needed.ceil() as u64),
@@ -66,7 +68,7 @@ pub fn refusal(why: &Refusal) -> String {
         ),
         Refusal::TooFewToCount { why, runs, .. } => format!(
             "{}, and {runs} values are too few to count so long a run length; measure more, or ask for a shorter one",
-            no_law(why)
+            no_distribution(why)
         ),
     }
 }
@@ -76,7 +78,7 @@ fn warning(one: &BaselineWarning, noun: &str) -> String {
         BaselineWarning::NotIndependent { finding } => {
             format!("The baseline is not a steady, independent series: {}.", super::finding(finding))
         }
-        BaselineWarning::RestsOnLaw { false_alarms, runs, needed } => format!(
+        BaselineWarning::RestsOnDistribution { false_alarms, runs, needed } => format!(
             "{} {noun}s are few for a false-alarm rate of {}: the limit relies on the fitted distribution, and the rate \
              may be half or twice as large. Measure {} {noun}s.",
             count(*runs as u64),

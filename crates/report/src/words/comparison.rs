@@ -91,7 +91,7 @@ pub fn headline(found: &Comparison) -> String {
     let as_long = as_long(value, &interval);
     let holds_one = interval.contains(1.0);
     let moves = || {
-        let which = match (found.quiet.level_moves, found.new.level_moves) {
+        let which = match (found.baseline.level_moves, found.new.level_moves) {
             (true, true) => "both levels move",
             (true, false) => "the level of the baseline moves",
             (false, _) => "the level of the new values moves",
@@ -105,7 +105,7 @@ pub fn headline(found: &Comparison) -> String {
             ratio(&found.median_ratio()),
             found.p99_ratio.map_or(String::new(), |p99| format!("; p99 {}", ratio(&p99)))
         ),
-        Basis::Law | Basis::Pairs | Basis::Means => {
+        Basis::Distribution | Basis::Pairs | Basis::Means => {
             format!("{}: {as_long}", slower(value))
         }
     };
@@ -247,7 +247,7 @@ pub(crate) fn quoted(value: f64, interval: &Interval) -> [String; 2] {
 /// What stands behind the headline, and what else is to be known of it.
 fn details(found: &Comparison) -> String {
     let mut parts = vec![trusted(found)];
-    for (name, arm) in [("baseline", &found.quiet), ("new", &found.new)] {
+    for (name, arm) in [("baseline", &found.baseline), ("new", &found.new)] {
         parts.extend(arm.against.iter().map(|one| format!("The {name} values: {}.", super::finding(one))));
     }
     if found.code == ComparisonCode::NoDifference && is_undecided(found) && !found.level_moves() {
@@ -275,7 +275,7 @@ fn details(found: &Comparison) -> String {
 /// Which figure leads, and why it can be trusted.
 pub fn trusted(found: &Comparison) -> String {
     match found.headline().by {
-        Basis::Law => "By the GEV fit, with one factor between baseline and new values.".into(),
+        Basis::Distribution => "By the GEV fit, with one factor between baseline and new values.".into(),
         Basis::Means => {
             "By the mean logarithms, without a distribution: the values are rounded, or few different ones."
                 .into()
@@ -344,12 +344,12 @@ mod tests {
 
     #[test]
     fn medians_on_the_other_side_of_one_are_told_and_others_are_not() {
-        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
-        let [quiet, new] = [(1, 1.0), (2, 1.2)].map(|(seed, factor)| {
+        let distribution = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let [baseline, new] = [(1, 1.0), (2, 1.2)].map(|(seed, factor)| {
             let mut random = Xoshiro::new(seed);
-            (0..200).map(|_| factor * law.sample(&mut random)).collect::<Vec<_>>()
+            (0..200).map(|_| factor * distribution.sample(&mut random)).collect::<Vec<_>>()
         });
-        let mut found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+        let mut found = compare(&baseline, &new, &CompareOptions::default()).unwrap();
         assert_eq!(super::medians_apart(&found), None);
         let mut with = |value: f64, lower: f64, upper: f64| {
             found.robust.median_ratio = Estimate { value, interval: Interval::new(lower, upper, 0.95) };
@@ -365,10 +365,10 @@ mod tests {
 
     #[test]
     fn a_time_until_safe_that_differs_otherwise_than_the_calls_is_told() {
-        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let distribution = Gev::new(10.0, 0.5, 0.1).unwrap();
         let values = |seed, factor: f64| {
             let mut random = Xoshiro::new(seed);
-            (0..200).map(|_| factor * law.sample(&mut random)).collect::<Vec<_>>()
+            (0..200).map(|_| factor * distribution.sample(&mut random)).collect::<Vec<_>>()
         };
         let compared =
             |factor| compare(&values(1, 1.0), &values(2, factor), &CompareOptions::default()).unwrap();
@@ -402,13 +402,13 @@ mod tests {
     }
 
     #[test]
-    fn the_same_law_shows_no_difference() {
-        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
-        let [quiet, new] = [1, 2].map(|seed| {
+    fn the_same_distribution_shows_no_difference() {
+        let distribution = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let [baseline, new] = [1, 2].map(|seed| {
             let mut random = Xoshiro::new(seed);
-            (0..200).map(|_| law.sample(&mut random)).collect::<Vec<_>>()
+            (0..200).map(|_| distribution.sample(&mut random)).collect::<Vec<_>>()
         });
-        let found = compare(&quiet, &new, &CompareOptions::default()).unwrap();
+        let found = compare(&baseline, &new, &CompareOptions::default()).unwrap();
         insta::assert_snapshot!(super::text(&found), @"No difference is shown: 0.998 times as long (95%: 0.990 to 1.01). By the GEV fit, with one factor between baseline and new values. Of pairs of equal samples, 5.0% are not answered with “no difference”.");
     }
 }

@@ -155,7 +155,7 @@ fn clumps(modes: &[Mode]) -> Option<String> {
     Some(format!("{} clumps of {}{apart}", modes.len(), shares.join(", ")))
 }
 
-/// The evidence against independent draws of one law, a part of a sentence each.
+/// The evidence against independent draws of one distribution, a part of a sentence each.
 pub fn against(found: &Independence) -> Vec<String> {
     found.reasons().iter().map(|test| finding(&test.finding)).collect()
 }

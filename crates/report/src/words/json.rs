@@ -76,8 +76,8 @@ impl Worded for Assessment {
     }
 }
 
-/// The fields of a comparison by the law.
-const BY_LAW: [&str; 7] = [
+/// The fields of a comparison by the distribution.
+const BY_DISTRIBUTION: [&str; 7] = [
     "factor",
     "p_no_difference",
     "shift",
@@ -95,15 +95,15 @@ impl Worded for Comparison {
         json["undecided"] = super::comparison::is_open(self).into();
         // One number has the name of the factor: that which is quoted, and which `--fail-if 'factor > 1.05'` asks.
         let by_fit: serde_json::Map<String, Value> =
-            BY_LAW.into_iter().map(|key| (key.to_owned(), json[key].take())).collect();
+            BY_DISTRIBUTION.into_iter().map(|key| (key.to_owned(), json[key].take())).collect();
         let headline = serde_json::to_value(self.headline()).unwrap_or_default();
         json["factor"] = headline.clone();
         json["headline"] = headline;
-        json["gev"] = if self.law.is_some() { by_fit.into() } else { Value::Null };
+        json["gev"] = if self.distribution.is_some() { by_fit.into() } else { Value::Null };
         if let Some(fields) = json.as_object_mut() {
-            BY_LAW.iter().filter(|key| **key != "factor").for_each(|key| drop(fields.remove(*key)));
+            BY_DISTRIBUTION.iter().filter(|key| **key != "factor").for_each(|key| drop(fields.remove(*key)));
         }
-        for (key, arm) in [("quiet", &self.quiet), ("new", &self.new)] {
+        for (key, arm) in [("quiet", &self.baseline), ("new", &self.new)] {
             json[key]["against"] = arm.against.iter().map(super::finding).collect();
         }
     }

@@ -5,7 +5,7 @@ use tail::latency::Latency;
 
 use crate::unit::probability;
 
-/// The chosen threshold and the law above it, in one sentence.
+/// The chosen threshold and the distribution above it, in one sentence.
 pub fn text(found: &Latency) -> String {
     let (Some(fit), Some(chosen)) = (&found.fit, found.chosen) else {
         return "No threshold gives a tail that a GPD fits (steps of interrupts or timers, for instance): only the \

@@ -204,7 +204,7 @@ fn finding(one: &Finding, found: &Assessment) -> String {
                 false => String::new(),
             }
         ),
-        Finding::GumbelLaw { suffices, p } => {
+        Finding::GumbelDistribution { suffices, p } => {
             let words = if *suffices { "would do as well" } else { "is not enough" };
             format!("A Gumbel distribution, shape 0, {words} (p {}).", probability(*p))
         }
@@ -344,9 +344,9 @@ mod tests {
 
     /// An assessment of a sample of a GEV, its rivals changed, judged anew.
     fn judged(change: impl Fn(&mut Vec<Alternative>)) -> Assessment {
-        let law = Gev::new(10.0, 0.5, 0.1).unwrap();
+        let distribution = Gev::new(10.0, 0.5, 0.1).unwrap();
         let mut random = Xoshiro::new(3);
-        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..200).map(|_| distribution.sample(&mut random)).collect();
         let mut found =
             assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
         change(&mut found.alternatives);
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_cannot_be_compared_is_not_said_to_be_worse() {
+    fn a_distribution_that_cannot_be_compared_is_not_said_to_be_worse() {
         let undefined = text(&judged(|all| all.iter_mut().for_each(|rival| rival.vuong = None)));
         assert!(!undefined.contains("preferred"), "{undefined}");
         let none = text(&judged(Vec::clear));
@@ -380,7 +380,7 @@ mod tests {
 
     #[test]
     fn no_number_of_runs_is_read_off_a_comparison_that_does_not_tell() {
-        // That number was equivalent to the p-value: 951 to 28 million for samples of one law.
+        // That number was equivalent to the p-value: 951 to 28 million for samples of one distribution.
         let alike = text(&judged(|all| {
             for rival in all {
                 rival.vuong = rival.vuong.map(|v| Vuong { z: 0.5, ..v });

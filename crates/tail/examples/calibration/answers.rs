@@ -5,7 +5,7 @@ use tail::congestion::{CompareOptions, ComparisonCode, compare};
 use tail::scale::{Scaled, Trust, joint, scale_at};
 use tail::{Gev, Xoshiro, scale};
 
-use crate::studies::{Cell, draw, law, share};
+use crate::studies::{Cell, distribution, draw, share};
 
 /// The result of the complete comparison for pairs of samples of the same distribution, and of a slower one.
 pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
@@ -13,7 +13,7 @@ pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     // The result also uses the model-free ratio, whose interval comes from the bootstrap.
     let options = CompareOptions { bootstrap: 199, ..CompareOptions::default() };
     type Draw = fn(usize, u64, u64) -> Vec<f64>;
-    let gev: Draw = |n, seed, index| draw(law(0.0), n, seed, index);
+    let gev: Draw = |n, seed, index| draw(distribution(0.0), n, seed, index);
     let log_normal: Draw = |n, seed, index| {
         let mut random = Xoshiro::stream(seed, index);
         (0..n).map(|_| (0.3 * tail::special::normal_quantile(random.uniform())).exp()).collect()
@@ -52,9 +52,9 @@ pub fn whole_comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
 }
 
 /// The distribution of the time of one rank, as the quantile function of the survival probability.
-type RankLaw = (&'static str, fn(f64) -> f64);
+type RankDistribution = (&'static str, fn(f64) -> f64);
 
-const RANKS: [RankLaw; 5] = [
+const RANKS: [RankDistribution; 5] = [
     ("normal", |s| 10.0 - tail::special::normal_quantile(s)),
     ("log-normal", |s| (-0.5 * tail::special::normal_quantile(s)).exp()),
     ("exponential", |s| 1.0 - s.ln()),
@@ -145,7 +145,7 @@ pub fn other_sizes(samples: usize, runs: usize) -> Vec<Cell> {
 /// Prediction for a max-stable distribution: a GEV with positive quantiles.
 pub fn max_stable(samples: usize) -> Vec<Cell> {
     const STUDY: &str = "Other numbers of ranks, max-stable ranks";
-    let base = law(0.1);
+    let base = distribution(0.1);
     let truth = Gev { ..base }.max_of(16.0).quantile(0.99);
     let options = scale::ScaleOptions { exponent: 1.0, probabilities: &[0.99], level: 0.95 };
     let hits: Vec<bool> = (0..samples as u64)

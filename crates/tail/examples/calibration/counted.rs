@@ -1,4 +1,4 @@
-//! Simulates the rates of alarms whose thresholds are counted among the quiet runs, for laws that no GEV describes.
+//! Simulates the rates of alarms whose thresholds are counted among the quiet runs, for distributions that no GEV describes.
 
 use rayon::prelude::*;
 use tail::Xoshiro;
@@ -7,15 +7,15 @@ use tail::special::{normal_cdf, normal_quantile};
 
 use crate::studies::{Cell, mean, share};
 
-/// A law: a value of it, and the chance that a value lies above another one.
-struct RunLaw {
+/// A distribution: a value of it, and the chance that a value lies above another one.
+struct RunDistribution {
     name: &'static str,
     draw: fn(&mut Xoshiro) -> f64,
     above: fn(f64) -> f64,
 }
 
-const LAWS: [RunLaw; 2] = [
-    RunLaw {
+const DISTRIBUTIONS: [RunDistribution; 2] = [
+    RunDistribution {
         name: "two clumps",
         draw: |random| {
             let centre = if random.uniform() < 0.1 { 160.0 } else { 2.0 };
@@ -26,7 +26,7 @@ const LAWS: [RunLaw; 2] = [
             0.9 * clump(2.0) + 0.1 * clump(160.0)
         },
     },
-    RunLaw {
+    RunDistribution {
         name: "uniform",
         draw: |random| 10.0 + random.uniform(),
         above: |value| (11.0 - value).clamp(0.0, 1.0),
@@ -40,21 +40,21 @@ pub fn counted_alarms(baselines: usize, stream: usize) -> Vec<Cell> {
     const RUNS: usize = 400;
     let options = AlarmOptions { false_alarms: 0.01, run_length: 1000.0, ..AlarmOptions::default() };
     let mut cells = Vec::new();
-    for (seed, law) in (43_000..).zip(&LAWS) {
+    for (seed, distribution) in (43_000..).zip(&DISTRIBUTIONS) {
         let found: Vec<[f64; 3]> = (0..baselines as u64)
             .into_par_iter()
             .filter_map(|index| {
                 let mut random = Xoshiro::stream(seed, index);
-                let quiet: Vec<f64> = (0..RUNS).map(|_| (law.draw)(&mut random)).collect();
+                let quiet: Vec<f64> = (0..RUNS).map(|_| (distribution.draw)(&mut random)).collect();
                 let baseline = Baseline::new(&quiet, &AlarmOptions { seed: index, ..options }).ok()?;
                 let counted = baseline.counted.clone()?;
-                let spike = (law.above)(baseline.spike.value) / baseline.spike.nominal;
-                let sure = (law.above)(baseline.spike.guaranteed) <= baseline.spike.false_alarms;
+                let spike = (distribution.above)(baseline.spike.value) / baseline.spike.nominal;
+                let sure = (distribution.above)(baseline.spike.guaranteed) <= baseline.spike.false_alarms;
                 let fresh = baseline.watch();
                 let mut watch = fresh.clone();
                 let mut told = 0.0;
                 for _ in 0..stream / counted.block * counted.block {
-                    let events = watch.push((law.draw)(&mut random));
+                    let events = watch.push((distribution.draw)(&mut random));
                     if events.iter().any(|e| matches!(e, Event::Slow { .. } | Event::Fast { .. })) {
                         told += 1.0;
                         watch = fresh.clone();
@@ -65,7 +65,7 @@ pub fn counted_alarms(baselines: usize, stream: usize) -> Vec<Cell> {
             })
             .collect();
         let column = |at: usize| -> Vec<f64> { found.iter().map(|f| f[at]).collect() };
-        let name = law.name;
+        let name = distribution.name;
         let mut cell = mean(STUDY, format!("spike at 4 in 401, {name}"), 1.0, WITHIN, &column(0));
         cell.note = format!("{} of {baselines} baselines are counted", found.len());
         cells.push(cell);

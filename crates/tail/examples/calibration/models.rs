@@ -6,10 +6,10 @@ use tail::gev::GevTarget;
 use tail::gpd::{GpdLikelihood, GpdTarget};
 use tail::gumbel::{self, GumbelTarget};
 use tail::interval::{self, Rounding};
-use tail::regression::{Covariate, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, Part, Regression, RegressionDistribution};
 use tail::{End, Gev, Gpd, Interval, Likelihood, Series, Status, Xoshiro, latency};
 
-use crate::studies::{COVERAGE, Cell, draw, law, share};
+use crate::studies::{COVERAGE, Cell, distribution, draw, share};
 
 /// Runs a case for every sample: an interval and the true value, or `None` where the model printed no
 /// interval.
@@ -44,7 +44,7 @@ pub fn ends(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
             let found: Vec<bool> = (0..samples as u64)
                 .into_par_iter()
                 .flat_map_iter(|index| {
-                    let series = Series::clean(&draw(law(shape), n, 20_000 + n as u64, index));
+                    let series = Series::clean(&draw(distribution(shape), n, 20_000 + n as u64, index));
                     let mut ends = Vec::new();
                     if let Ok(likelihood) = Likelihood::new(&series) {
                         let fit = likelihood.fit();
@@ -81,10 +81,10 @@ pub fn models(samples: usize) -> Vec<Cell> {
 const STUDY: &str = "Other models, 95%";
 
 fn gumbel_levels(samples: usize) -> Vec<Cell> {
-    let truth = law(0.0).return_level(1000.0);
+    let truth = distribution(0.0).return_level(1000.0);
     let case = |n: usize| {
         covered(STUDY, format!("Gumbel, level of 1000, n = {n}"), samples, |index| {
-            let series = Series::clean(&draw(law(0.0), n, 21_000 + n as u64, index));
+            let series = Series::clean(&draw(distribution(0.0), n, 21_000 + n as u64, index));
             let fit = gumbel::fit(&series).ok()?;
             let target = GumbelTarget::ReturnLevel(1000.0);
             Some((gumbel::profile(&series, &fit, target, 0.95).ok()?, truth))
@@ -122,12 +122,12 @@ fn pareto_levels(samples: usize) -> Vec<Cell> {
     cells
 }
 
-/// The points of a block whose maximum has the distribution `law`, largest first.
-fn block(law: &Gev, random: &mut Xoshiro, more: impl Fn(usize, f64) -> bool) -> Vec<f64> {
+/// The points of a block whose maximum has the distribution `distribution`, largest first.
+fn block(distribution: &Gev, random: &mut Xoshiro, more: impl Fn(usize, f64) -> bool) -> Vec<f64> {
     let (mut t, mut points) = (0.0, Vec::new());
     loop {
         t += random.exponential();
-        let point = law.at_gumbel_level(-f64::ln(t));
+        let point = distribution.at_gumbel_level(-f64::ln(t));
         if !more(points.len(), point) {
             return points;
         }
@@ -139,24 +139,25 @@ fn maxima_levels(samples: usize) -> Vec<Cell> {
     let mut cells = Vec::new();
     let target = GevTarget::ReturnLevel(1000.0);
     for shape in [-0.2, 0.2, 0.5] {
-        let law = law(shape);
-        let truth = law.return_level(1000.0);
+        let distribution = distribution(shape);
+        let truth = distribution.return_level(1000.0);
         for blocks in [30usize, 100] {
             let what = format!("3 largest, level of 1000, {blocks} blocks, shape {shape}");
             cells.push(covered(STUDY, what, samples, |index| {
                 let mut random = Xoshiro::stream(23_000 + blocks as u64, index);
                 let tops: Vec<Vec<f64>> =
-                    (0..blocks).map(|_| block(&law, &mut random, |have, _| have < 3)).collect();
+                    (0..blocks).map(|_| block(&distribution, &mut random, |have, _| have < 3)).collect();
                 let model = Model::largest(&tops, 3).ok()?;
                 Some((model.profile(&model.fit(), target, 0.95).ok()?, truth))
             }));
             // About three points of a block exceed it.
-            let threshold = law.at_gumbel_level(-f64::ln(3.0));
+            let threshold = distribution.at_gumbel_level(-f64::ln(3.0));
             let what = format!("point process, level of 1000, {blocks} blocks, shape {shape}");
             cells.push(covered(STUDY, what, samples, |index| {
                 let mut random = Xoshiro::stream(23_500 + blocks as u64, index);
-                let above: Vec<f64> =
-                    (0..blocks).flat_map(|_| block(&law, &mut random, |_, x| x > threshold)).collect();
+                let above: Vec<f64> = (0..blocks)
+                    .flat_map(|_| block(&distribution, &mut random, |_, x| x > threshold))
+                    .collect();
                 let model = Model::point_process(&above, threshold, blocks as f64).ok()?;
                 Some((model.profile(&model.fit(), target, 0.95).ok()?, truth))
             }));
@@ -166,11 +167,11 @@ fn maxima_levels(samples: usize) -> Vec<Cell> {
 }
 
 fn ticked_levels(samples: usize) -> Vec<Cell> {
-    let truth = law(0.1).return_level(1000.0);
+    let truth = distribution(0.1).return_level(1000.0);
     let case = |n: usize| {
         let what = format!("clock of half a scale, level of 1000, n = {n}, shape 0.1");
         covered(STUDY, what, samples, |index| {
-            let values = draw(law(0.1), n, 24_000 + n as u64, index);
+            let values = draw(distribution(0.1), n, 24_000 + n as u64, index);
             let ticked: Vec<f64> = values.iter().map(|x| (x / 0.106).round() * 0.106).collect();
             let series = Series::clean(&ticked);
             let fit = interval::fit(&series, 0.106, Rounding::Nearest).ok()?;
@@ -186,17 +187,17 @@ fn regressions(samples: usize) -> Vec<Cell> {
     for (n, shape) in [(30, 0.0), (100, 0.0), (100, 0.3)] {
         let load: Vec<f64> = (0..n).map(|i| (i % 10) as f64).collect();
         let regression = |index: u64| {
-            let noise = draw(law(shape), n, 25_000 + n as u64, index);
+            let noise = draw(distribution(shape), n, 25_000 + n as u64, index);
             let values: Vec<f64> = noise.iter().zip(&load).map(|(x, load)| x + 0.05 * load).collect();
             let column = Covariate::new(Part::Location, "load", load.clone());
-            let regression = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?;
+            let regression = Regression::new(&values, RegressionDistribution::Gev, vec![column]).ok()?;
             (regression.fit().ok()?.status != Status::Boundary).then_some(regression)
         };
         let what = format!("slope of a covariate, n = {n}, shape {shape}");
         cells.push(covered(STUDY, what, samples, |index| {
             Some((regression(index)?.profile_slope(Part::Location, "load", 0.95).ok()?, 0.05))
         }));
-        let truth = law(shape).return_level(100.0) + 0.05 * 8.0;
+        let truth = distribution(shape).return_level(100.0) + 0.05 * 8.0;
         let what = format!("level of 100 at a covariate, n = {n}, shape {shape}");
         cells.push(covered(STUDY, what, samples, |index| {
             Some((regression(index)?.return_level(&[("load", 8.0)], 100.0, 0.95).ok()?.interval, truth))

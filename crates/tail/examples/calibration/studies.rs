@@ -4,7 +4,7 @@
 use rayon::prelude::*;
 use tail::alarm::{AlarmOptions, Baseline, Event};
 use tail::gev::{GevTarget, bartlett_factor};
-use tail::regression::{Covariate, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, Part, Regression, RegressionDistribution};
 use tail::{Gev, Gpd, Likelihood, Series, Status, Xoshiro, congestion, gof, gumbel, latency};
 
 /// One number of the table.
@@ -61,14 +61,14 @@ pub const COVERAGE: (f64, f64) = (93.0, 96.0);
 pub const SIZE: (f64, f64) = (4.0, 6.0);
 
 /// The distribution of all samples, by its shape.
-pub fn law(shape: f64) -> Gev {
+pub fn distribution(shape: f64) -> Gev {
     Gev { location: 11.1679, scale: 0.212, shape }
 }
 
 /// A sample of the distribution.
-pub fn draw(law: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
+pub fn draw(distribution: Gev, n: usize, seed: u64, index: u64) -> Vec<f64> {
     let mut random = Xoshiro::stream(seed, index);
-    (0..n).map(|_| law.sample(&mut random)).collect()
+    (0..n).map(|_| distribution.sample(&mut random)).collect()
 }
 
 /// Profile intervals of location, scale, shape and the levels exceeded once in 10 to 10,000; plain ones in the note.
@@ -78,21 +78,21 @@ pub fn intervals(samples: usize, sizes: &[usize], shapes: &[f64]) -> Vec<Cell> {
     let mut cells = Vec::new();
     for &n in sizes {
         for &shape in shapes {
-            let law = law(shape);
+            let distribution = distribution(shape);
             let targets = [
-                ("location", GevTarget::Location, law.location),
-                ("scale", GevTarget::Scale, law.scale),
-                ("shape", GevTarget::Shape, law.shape),
-                ("level of 10", GevTarget::ReturnLevel(10.0), law.return_level(10.0)),
-                ("level of 100", GevTarget::ReturnLevel(100.0), law.return_level(100.0)),
-                ("level of 1000", GevTarget::ReturnLevel(1000.0), law.return_level(1000.0)),
-                ("level of 10,000", GevTarget::ReturnLevel(10_000.0), law.return_level(10_000.0)),
+                ("location", GevTarget::Location, distribution.location),
+                ("scale", GevTarget::Scale, distribution.scale),
+                ("shape", GevTarget::Shape, distribution.shape),
+                ("level of 10", GevTarget::ReturnLevel(10.0), distribution.return_level(10.0)),
+                ("level of 100", GevTarget::ReturnLevel(100.0), distribution.return_level(100.0)),
+                ("level of 1000", GevTarget::ReturnLevel(1000.0), distribution.return_level(1000.0)),
+                ("level of 10,000", GevTarget::ReturnLevel(10_000.0), distribution.return_level(10_000.0)),
             ];
             let seed = 1_000 + n as u64 * 10 + (shape * 10.0).round().rem_euclid(10.0) as u64;
             let found: Vec<[(bool, bool); 7]> = (0..samples as u64)
                 .into_par_iter()
                 .filter_map(|index| {
-                    let series = Series::clean(&draw(law, n, seed, index));
+                    let series = Series::clean(&draw(distribution, n, seed, index));
                     let likelihood = Likelihood::new(&series).ok()?;
                     let fit = likelihood.fit();
                     (fit.status != Status::Boundary).then(|| {
@@ -129,7 +129,7 @@ pub fn fit_tests(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
         let found: Vec<gof::PValues> = (0..samples as u64)
             .into_par_iter()
             .filter_map(|index| {
-                let series = Series::clean(&draw(law(shape), n, 3_000 + n as u64, index));
+                let series = Series::clean(&draw(distribution(shape), n, 3_000 + n as u64, index));
                 let fit = Likelihood::new(&series).ok()?.fit();
                 let tested = fit.status != Status::Boundary;
                 tested.then(|| gof::test(&series, &fit, 199, index).ok()).flatten().map(|t| t.p)
@@ -154,13 +154,14 @@ pub fn likelihood_ratios(samples: usize, sizes: &[usize]) -> Vec<Cell> {
         let found: Vec<(bool, bool)> = (0..samples as u64)
             .into_par_iter()
             .filter_map(|index| {
-                let values = draw(law(0.0), n, 4_000 + n as u64, index);
+                let values = draw(distribution(0.0), n, 4_000 + n as u64, index);
                 let series = Series::clean(&values);
                 let fit = Likelihood::new(&series).ok()?.fit();
                 let (_, gumbel_p) = gumbel::fit(&series).ok()?.against(&fit);
                 let column = Covariate::new(Part::Location, "time", time.clone());
-                let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?.fit().ok()?;
-                let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;
+                let line =
+                    Regression::new(&values, RegressionDistribution::Gev, vec![column]).ok()?.fit().ok()?;
+                let flat = Regression::new(&values, RegressionDistribution::Gev, vec![]).ok()?.fit().ok()?;
                 Some((gumbel_p < 0.05, line.against_corrected(&flat).2 < 0.05))
             })
             .collect();
@@ -176,7 +177,7 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     const STUDY: &str = "Comparison of two samples";
     const K: f64 = 1.05;
     let options = congestion::CompareOptions { bootstrap: 0, ..congestion::CompareOptions::default() };
-    let quiet = law(0.0);
+    let quiet = distribution(0.0);
     let scaled = Gev { location: K * quiet.location, scale: K * quiet.scale, shape: quiet.shape };
     let shifted = Gev { location: quiet.location + 0.5, ..quiet };
     let mut cells = Vec::new();
@@ -191,24 +192,27 @@ pub fn comparisons(samples: usize, sizes: &[usize]) -> Vec<Cell> {
                 .collect()
         };
         let found = compare(scaled, 6_000 + n as u64);
-        let all = |hit: &dyn Fn(&congestion::ByLaw) -> bool| -> Vec<bool> {
-            found.iter().filter_map(|one| one.law.as_ref()).map(hit).collect()
+        let all = |hit: &dyn Fn(&congestion::ByDistribution) -> bool| -> Vec<bool> {
+            found.iter().filter_map(|one| one.distribution.as_ref()).map(hit).collect()
         };
         let what = format!("interval of k, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.factor.interval.contains(K))));
         let what = format!("one factor against separate distributions, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.factor.p < 0.05)));
         let found = compare(shifted, 7_000 + n as u64);
-        let all = |hit: &dyn Fn(&congestion::ByLaw) -> bool| -> Vec<bool> {
-            found.iter().filter_map(|one| one.law.as_ref()).map(hit).collect()
+        let all = |hit: &dyn Fn(&congestion::ByDistribution) -> bool| -> Vec<bool> {
+            found.iter().filter_map(|one| one.distribution.as_ref()).map(hit).collect()
         };
         let what = format!("interval of the shift, n = {n} each");
         cells.push(share(STUDY, what, 95.0, COVERAGE, &all(&|c| c.shift.interval.contains(0.5))));
         let what = format!("one shift against separate distributions, n = {n} each");
         cells.push(share(STUDY, what, 5.0, SIZE, &all(&|c| c.shift.p < 0.05)));
         let found = compare(quiet, 8_000 + n as u64);
-        let hits: Vec<bool> =
-            found.iter().filter_map(|c| c.law.as_ref()).map(|law| law.p_no_difference < 0.05).collect();
+        let hits: Vec<bool> = found
+            .iter()
+            .filter_map(|c| c.distribution.as_ref())
+            .map(|distribution| distribution.p_no_difference < 0.05)
+            .collect();
         cells.push(share(STUDY, format!("k = 1, n = {n} each"), 5.0, SIZE, &hits));
     }
     cells
@@ -232,7 +236,7 @@ pub struct AlarmCase {
 pub fn alarms(baselines: usize, stream: usize, cases: &[AlarmCase]) -> Vec<Cell> {
     const STUDY: &str = "Alarms, rate divided by the nominal rate";
     const WITHIN: (f64, f64) = (0.9, 1.1);
-    let truth = law(-0.001_05);
+    let truth = distribution(-0.001_05);
     let mut cells = Vec::new();
     for case in cases {
         let options = AlarmOptions {

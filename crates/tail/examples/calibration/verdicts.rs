@@ -6,7 +6,7 @@ use tail::independence::{self, Independence, Question};
 use tail::verdict::{Levels, VerdictCode};
 use tail::{Series, Xoshiro};
 
-use crate::studies::{Cell, SIZE, draw, law, share};
+use crate::studies::{Cell, SIZE, distribution, draw, share};
 
 /// Size of the tests of stage one on independent values, each and all together.
 pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
@@ -15,7 +15,9 @@ pub fn stage_one(samples: usize, sizes: &[usize]) -> Vec<Cell> {
     for &n in sizes {
         let found: Vec<Independence> = (0..samples as u64)
             .into_par_iter()
-            .filter_map(|index| independence::check(&draw(law(0.0), n, 2_000 + n as u64, index), 0.05).ok())
+            .filter_map(|index| {
+                independence::check(&draw(distribution(0.0), n, 2_000 + n as u64, index), 0.05).ok()
+            })
             .collect();
         // Of few correlated values some questions are not asked: then nothing is rejected.
         let most = found.iter().max_by_key(|f| f.tests.len()).map_or(&[][..], |f| &f.tests[..]);
@@ -69,26 +71,26 @@ pub enum Fault {
 impl Fault {
     fn values(self, n: usize, seed: u64, index: u64) -> Vec<f64> {
         let mut random = Xoshiro::stream(seed, index);
-        let law = law(0.0);
+        let distribution = distribution(0.0);
         let mut state = random.normal();
         (0..n)
             .map(|i| {
-                let value = law.sample(&mut random);
+                let value = distribution.sample(&mut random);
                 let scales = match self {
                     Fault::Autoregression(phi) => {
                         state = phi * state + (1.0 - phi * phi).sqrt() * random.normal();
-                        return law.location + law.scale * state;
+                        return distribution.location + distribution.scale * state;
                     }
                     Fault::Drift(scales) => scales * i as f64 / n as f64,
                     Fault::Step(scales) if 2 * i >= n => scales,
                     Fault::Cluster(share) => {
                         let far = if random.uniform() < share { 10.0 } else { 0.0 };
-                        return law.location + law.scale * (random.normal() + far);
+                        return distribution.location + distribution.scale * (random.normal() + far);
                     }
                     Fault::Flush(period) if i % period == period - 1 => 10.0,
                     Fault::Step(_) | Fault::Flush(_) => 0.0,
                 };
-                value + scales * law.scale
+                value + scales * distribution.scale
             })
             .collect()
     }
@@ -140,7 +142,7 @@ pub fn verdicts(samples: usize, cases: &[(f64, usize)]) -> Vec<Cell> {
         let codes: Vec<VerdictCode> = (0..samples as u64)
             .into_par_iter()
             .filter_map(|index| {
-                let values = draw(law(shape), n, seed, index);
+                let values = draw(distribution(shape), n, seed, index);
                 Some(assess(&values, &AssessOptions { seed: index, ..options.clone() }).ok()?.verdict.code)
             })
             .collect();

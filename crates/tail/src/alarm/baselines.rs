@@ -1,4 +1,4 @@
-//! Bootstrapped baselines: what would have been estimated from other quiet runs of the same law and dependence.
+//! Bootstrapped baselines: what would have been estimated from other quiet runs of the same distribution and dependence.
 
 use super::anchored::{Anchor, TailEstimate};
 use super::whitened::{self, Whitened};
@@ -6,8 +6,8 @@ use crate::gev::GevFit;
 use crate::gev::fit::SHAPE_MAX;
 use crate::{Gev, Xoshiro, bootstrap};
 
-/// The estimates of `replicates` baselines of a fitted law, whose normal scores follow a first-order autoregression. The tail
-/// is that of the `excesses` largest values of each, or that of its law.
+/// The estimates of `replicates` baselines of a fitted distribution, whose normal scores follow a first-order autoregression. The tail
+/// is that of the `excesses` largest values of each, or that of its distribution.
 ///
 /// Independent samples of fewer values would not do: what an autoregression costs is not the same for the location, which it
 /// makes four times as uncertain at 0.6, and for the tail, to which it does little.
@@ -17,7 +17,7 @@ pub(super) fn estimates(
     excesses: Option<usize>,
     (replicates, seed): (usize, u64),
 ) -> Vec<TailEstimate> {
-    let truth = fit.law();
+    let truth = fit.distribution();
     let (center, spread) = (fit.center, fit.scale);
     let start = [fit.location_offset / spread, 0.0, fit.shape];
     let innovation = (1.0 - ar1 * ar1).sqrt();
@@ -37,13 +37,13 @@ pub(super) fn estimates(
             refit.y.extend(values.iter().map(|x| (x - center) / spread));
         }
         let [location, scale, shape] = refit.fit(start, SHAPE_MAX).at;
-        let law = Gev { location: center + spread * location, scale: spread * scale.exp(), shape };
+        let distribution = Gev { location: center + spread * location, scale: spread * scale.exp(), shape };
         let of_scores = |values: &[f64]| {
-            let scores: Vec<f64> = values.iter().map(|x| whitened::score(&law, *x)).collect();
+            let scores: Vec<f64> = values.iter().map(|x| whitened::score(&distribution, *x)).collect();
             whitened::autocorrelation(&scores)
         };
-        let whitened = Whitened { law, ar1: if ar1 == 0.0 { 0.0 } else { of_scores(&values) } };
-        let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(&law, &mut values, k));
+        let whitened = Whitened { distribution, ar1: if ar1 == 0.0 { 0.0 } else { of_scores(&values) } };
+        let anchor = excesses.map_or(Anchor::DISTRIBUTION, |k| Anchor::of(&distribution, &mut values, k));
         TailEstimate { whitened, anchor }
     })
 }

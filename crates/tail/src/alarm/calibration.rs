@@ -27,12 +27,13 @@ pub struct Baseline {
     /// Number of quiet runs.
     pub n: usize,
     /// Median of the quiet runs, a value that was measured; `None` in states of earlier versions, whose median is that of
-    /// the law.
+    /// the distribution.
     #[serde(default)]
     pub median: Option<f64>,
-    /// The fitted law; unused if thresholds are `counted`.
-    pub law: Gev,
-    /// Counted thresholds, if no law describes the quiet runs.
+    /// The fitted distribution; unused if thresholds are `counted`.
+    #[serde(rename = "law")]
+    pub distribution: Gev,
+    /// Counted thresholds, if no distribution describes the quiet runs.
     #[serde(default)]
     pub counted: Option<CountedThresholds>,
     /// Spike threshold.
@@ -62,18 +63,19 @@ pub struct Baseline {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum BaselineWarning {
-    /// The quiet runs are not independent draws of one law.
+    /// The quiet runs are not independent draws of one distribution.
     NotIndependent {
         /// The evidence against it.
         finding: TestFinding,
     },
-    /// The false-alarm rate is too small to be observed in the quiet runs, so it relies on the law.
-    RestsOnLaw {
+    /// The false-alarm rate is too small to be observed in the quiet runs, so it relies on the distribution.
+    #[serde(rename = "rests_on_law")]
+    RestsOnDistribution {
         /// The rate.
         false_alarms: f64,
         /// Number of quiet runs.
         runs: usize,
-        /// Number of quiet runs that would support it without a law.
+        /// Number of quiet runs that would support it without a distribution.
         needed: f64,
     },
     /// The level changes within the baseline, so that no rate holds. Only in states of earlier versions,
@@ -91,7 +93,7 @@ impl Baseline {
     /// parametric bootstrap baselines, so that the rate is the stated one on average over baselines
     /// (Barndorff-Nielsen, Cox 1996). The same holds for the CUSUM, whose thresholds come from the same
     /// bootstrap baselines and the run length of each by a Markov chain (Brook, Evans 1972); slow and fast
-    /// side have half of the rate each. Without a bootstrap h = ln(2 run length), a bound for a known law
+    /// side have half of the rate each. Without a bootstrap h = ln(2 run length), a bound for a known distribution
     /// (Lorden 1971). Below 200 runs the guaranteed thresholds are used, see [`Baseline::guarantee`]. If
     /// successive runs are autocorrelated, an AR(1) of the scores is removed, and the bootstrap baselines
     /// follow it.
@@ -101,7 +103,7 @@ impl Baseline {
     /// # Errors
     /// As [`gev::fit`]; [`Error::Parameter`] for options out of range: n runs support no false-alarm rate
     /// below 0.1 / n; [`BaselineError::Refused`] for runs that support no rate: their level changes, they
-    /// depend on each other beyond an autoregression, or no law describes them and they are too few to count.
+    /// depend on each other beyond an autoregression, or no distribution describes them and they are too few to count.
     pub fn new(quiet: &[f64], options: &AlarmOptions) -> Result<Baseline, BaselineError> {
         Baseline::of_series(&Series::clean(quiet), options)
     }
@@ -132,15 +134,19 @@ impl Baseline {
         let fit = likelihood.fit();
         let checked = independence::check_share(series, Levels::default().whole, Levels::INDEPENDENCE)?;
         match grounds::decide(series, (&likelihood, &fit), &checked, options.seed)? {
-            Grounds::Law { ar1 } => {
+            Grounds::Distribution { ar1 } => {
                 let against = checked.rejected().map(|test| test.finding.clone());
                 let mut warnings: Vec<BaselineWarning> =
                     against.map(|finding| BaselineWarning::NotIndependent { finding }).collect();
                 if alpha < 1.0 / (n as f64 + 1.0) {
                     let needed = (1.0 / alpha).ceil();
-                    warnings.push(BaselineWarning::RestsOnLaw { false_alarms: alpha, runs: n, needed });
+                    warnings.push(BaselineWarning::RestsOnDistribution {
+                        false_alarms: alpha,
+                        runs: n,
+                        needed,
+                    });
                 }
-                Ok(Baseline { warnings, ..Baseline::by_law(series, &fit, ar1, options)? }.settled())
+                Ok(Baseline { warnings, ..Baseline::by_distribution(series, &fit, ar1, options)? }.settled())
             }
             Grounds::Counts { why } => {
                 let (spike, counted) = counted::thresholds(series, why, options)?;
@@ -164,7 +170,7 @@ impl Baseline {
             options: *options,
             n: series.len(),
             median: Some(series.measured(0.5)),
-            law: fit.law(),
+            distribution: fit.distribution(),
             counted: None,
             spike,
             cusum: 0.0,
@@ -177,12 +183,17 @@ impl Baseline {
         }
     }
 
-    fn by_law(series: &Series, fit: &GevFit, ar1: f64, options: &AlarmOptions) -> Result<Baseline, Error> {
-        let law = fit.law();
+    fn by_distribution(
+        series: &Series,
+        fit: &GevFit,
+        ar1: f64,
+        options: &AlarmOptions,
+    ) -> Result<Baseline, Error> {
+        let distribution = fit.distribution();
         let excesses = anchored::excesses(series.len(), options.false_alarms);
         let refits = baselines::estimates(fit, ar1, excesses, (options.bootstrap, options.seed));
-        let spike = spike(series, &law, excesses, (&refits, options))?;
-        let truth = Whitened { law, ar1 };
+        let spike = spike(series, &distribution, excesses, (&refits, options))?;
+        let truth = Whitened { distribution, ar1 };
         let of_cusum: Vec<Whitened> = refits.iter().take(MOST_FOR_CUSUM).map(|one| one.whitened).collect();
         let [(cusum, slow), (cusum_fast, fast)] = levels(&truth, &of_cusum, options);
         let empty = Baseline::empty(fit, series, spike, options);
@@ -200,17 +211,17 @@ impl Baseline {
     /// Median of the quiet runs.
     pub fn median(&self) -> f64 {
         let counted = self.counted.as_ref().map(|counted| counted.median);
-        self.median.or(counted).unwrap_or_else(|| self.law.quantile(0.5))
+        self.median.or(counted).unwrap_or_else(|| self.distribution.quantile(0.5))
     }
 
     /// Probability that a quiet run is this slow, by the tail of the spike threshold or counted: at the threshold that keeps the
-    /// rate on average it is that rate, and beyond it falls as the law does.
+    /// rate on average it is that rate, and beyond it falls as the distribution does.
     pub fn chance(&self, value: f64) -> f64 {
         let SpikeThreshold { false_alarms, nominal, .. } = self.spike;
         self.counted.as_ref().map_or_else(
             || match nominal > 0.0 {
-                true => (false_alarms * (self.law.survival(value) / nominal)).min(1.0),
-                false => self.law.survival(value),
+                true => (false_alarms * (self.distribution.survival(value) / nominal)).min(1.0),
+                false => self.distribution.survival(value),
             },
             |counted| {
                 let beyond = counted.largest.len() - counted.largest.partition_point(|x| *x < value);
@@ -220,7 +231,7 @@ impl Baseline {
     }
 
     /// Uses the thresholds that keep the stated rates in 90% of baselines, not only on average. Below 200
-    /// quiet runs they are always used: a law fitted to so few runs is too uncertain to calibrate its average
+    /// quiet runs they are always used: a distribution fitted to so few runs is too uncertain to calibrate its average
     /// rate, which was 1.6 times the stated one for 100 runs.
     ///
     /// Counted thresholds keep their rates on average for any number of runs. If there are too few runs for
@@ -278,17 +289,19 @@ fn levels(truth: &Whitened, estimates: &[Whitened], options: &AlarmOptions) -> [
     found
 }
 
-/// Calibrates by the parametric bootstrap: the fitted law is taken as the true one, refits as the estimates.
+/// Calibrates by the parametric bootstrap: the fitted distribution is taken as the true one, refits as the estimates.
 fn spike(
     series: &Series,
-    law: &Gev,
+    distribution: &Gev,
     excesses: Option<usize>,
     (refits, options): (&[TailEstimate], &AlarmOptions),
 ) -> Result<SpikeThreshold, Error> {
     let (alpha, n) = (options.false_alarms, series.len());
-    let anchor = excesses.map_or(Anchor::LAW, |k| Anchor::of(law, &mut series.values().to_vec(), k));
+    let anchor =
+        excesses.map_or(Anchor::DISTRIBUTION, |k| Anchor::of(distribution, &mut series.values().to_vec(), k));
     let rates = |excess: f64| -> Vec<f64> {
-        let of = |one: &TailEstimate| law.survival(one.anchor.value(&one.whitened.law, excess));
+        let of =
+            |one: &TailEstimate| distribution.survival(one.anchor.value(&one.whitened.distribution, excess));
         let mut rates: Vec<f64> = refits.iter().map(of).collect();
         rates.sort_unstable_by(f64::total_cmp);
         rates
@@ -318,16 +331,16 @@ fn spike(
             must: "one that so few baseline runs support: no threshold keeps it, measure more",
         });
     }
-    let value = anchor.value(law, average);
+    let value = anchor.value(distribution, average);
     let rank = ((alpha * (n as f64 + 1.0)).floor() as usize).min(n);
     Ok(SpikeThreshold {
         value,
         false_alarms: alpha,
-        nominal: law.survival(value),
+        nominal: distribution.survival(value),
         rank: (rank >= 1).then(|| series.sorted()[n - rank]),
         rank_rate: (rank >= 1).then(|| rank as f64 / (n as f64 + 1.0)),
-        guaranteed: anchor.value(law, guaranteed),
-        plug_in: law.upper_quantile(alpha),
+        guaranteed: anchor.value(distribution, guaranteed),
+        plug_in: distribution.upper_quantile(alpha),
     })
 }
 

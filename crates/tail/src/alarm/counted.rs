@@ -1,4 +1,4 @@
-//! Computes thresholds by counting, without a law: their rates are exact for every law if runs are
+//! Computes thresholds by counting, without a distribution: their rates are exact for every distribution if runs are
 //! exchangeable.
 //!
 //! Among n + 1 quiet runs, each is the largest with the same probability, so the r-th largest quiet run
@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::options::{AlarmOptions, SpikeThreshold};
-use super::refusal::{NoLaw, Refusal};
+use super::refusal::{NoDistribution, Refusal};
 use crate::Series;
 use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 
@@ -17,7 +17,7 @@ use crate::special::{beta_quantile, incomplete_beta, ln_gamma};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CountedThresholds {
     /// Reason why no distribution is used.
-    pub why: NoLaw,
+    pub why: NoDistribution,
     /// Median of the quiet runs.
     pub median: f64,
     /// The quiet runs from the spike threshold up, ascending.
@@ -65,7 +65,7 @@ const KEPT: f64 = 0.9;
 /// [`Refusal::TooFewToCount`] if there are too few runs for the rates.
 pub(super) fn thresholds(
     series: &Series,
-    why: NoLaw,
+    why: NoDistribution,
     options: &AlarmOptions,
 ) -> Result<(SpikeThreshold, CountedThresholds), Refusal> {
     let sorted = series.sorted();

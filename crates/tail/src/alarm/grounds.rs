@@ -1,8 +1,8 @@
-//! Decides the basis of a baseline's rates: the fitted law, counting, or none.
+//! Decides the basis of a baseline's rates: the fitted distribution, counting, or none.
 
-use super::refusal::{BaselineError, NoLaw, Refusal};
+use super::refusal::{BaselineError, NoDistribution, Refusal};
 use super::whitened;
-use crate::assess::{AssessOptions, Judged, judge_law};
+use crate::assess::{AssessOptions, Judged, judge_distribution};
 use crate::gev::GevFit;
 use crate::independence::{self, Independence, Question};
 use crate::verdict::VerdictCode;
@@ -10,15 +10,15 @@ use crate::{Gev, Likelihood, Series, Status, Xoshiro, gof};
 
 /// The basis of thresholds.
 pub(super) enum Grounds {
-    /// The fitted law.
-    Law {
+    /// The fitted distribution.
+    Distribution {
         /// First-order autocorrelation of the normal scores that is removed.
         ar1: f64,
     },
     /// Counting.
     Counts {
         /// Reason why the distribution is not used.
-        why: NoLaw,
+        why: NoDistribution,
     },
 }
 
@@ -52,64 +52,66 @@ pub(super) fn decide(
     if let Some(finding) = found(Question::SlowValues).filter(|_| neighbours.is_none()) {
         return refuse(Refusal::Dependent { finding });
     }
-    // What an autoregression explains is judged below, and is no reason against the law.
+    // What an autoregression explains is judged below, and is no reason against the distribution.
     let explained = || Independence { passed: true, ..checked.clone() };
     let judged = || {
         let options = AssessOptions { seed, ..AssessOptions::default() };
-        NoLaw::of(&judge_law(series, (likelihood, fit), explained(), &options))
+        NoDistribution::of(&judge_distribution(series, (likelihood, fit), explained(), &options))
     };
-    let no_law = match found(Question::Modes) {
-        _ if fit.status == Status::Boundary => Some(NoLaw::NoMaximum),
-        Some(finding) => Some(NoLaw::SeveralModes { finding }),
+    let no_distribution = match found(Question::Modes) {
+        _ if fit.status == Status::Boundary => Some(NoDistribution::NoMaximum),
+        Some(finding) => Some(NoDistribution::SeveralModes { finding }),
         None => judged(),
     };
     let Some(finding) = neighbours else {
-        return Ok(no_law.map_or(Grounds::Law { ar1: 0.0 }, |why| Grounds::Counts { why }));
+        return Ok(no_distribution.map_or(Grounds::Distribution { ar1: 0.0 }, |why| Grounds::Counts { why }));
     };
     let (ar1, explained) = autoregression(series, fit);
-    let no_law = match no_law {
-        // These tests take values for independent: neighbours that are alike look like another law. What counts is
-        // whether they are alike enough to the same law with the memory that was found.
-        Some(NoLaw::Misfit { .. } | NoLaw::OtherLaw { .. }) if explained => misfit(series, fit, ar1, seed),
+    let no_distribution = match no_distribution {
+        // These tests take values for independent: neighbours that are alike look like another distribution. What counts is
+        // whether they are alike enough to the same distribution with the memory that was found.
+        Some(NoDistribution::Misfit { .. } | NoDistribution::OtherDistribution { .. }) if explained => {
+            misfit(series, fit, ar1, seed)
+        }
         other => other,
     };
-    match no_law {
+    match no_distribution {
         _ if !explained => {
             let finding = found(Question::SlowValues).unwrap_or(finding);
             refuse(Refusal::Dependent { finding })
         }
-        Some(why) => refuse(Refusal::DependentWithoutLaw { finding, why: Box::new(why) }),
-        None => Ok(Grounds::Law { ar1 }),
+        Some(why) => refuse(Refusal::DependentWithoutDistribution { finding, why: Box::new(why) }),
+        None => Ok(Grounds::Distribution { ar1 }),
     }
 }
 
-/// The p-value from which on a law with a memory is used: that of the other tests of what is left.
+/// The p-value from which on a distribution with a memory is used: that of the other tests of what is left.
 const FITS: f64 = LEFT;
 
-/// Whether values with this autocorrelation of their normal scores are no draw of the fitted law, by a bootstrap of both.
-fn misfit(series: &Series, fit: &GevFit, ar1: f64, seed: u64) -> Option<NoLaw> {
-    let draw = |law: &Gev, random: &mut Xoshiro, to: &mut [f64]| {
+/// Whether values with this autocorrelation of their normal scores are no draw of the fitted distribution, by a bootstrap of both.
+fn misfit(series: &Series, fit: &GevFit, ar1: f64, seed: u64) -> Option<NoDistribution> {
+    let draw = |distribution: &Gev, random: &mut Xoshiro, to: &mut [f64]| {
         let (share, mut score) = ((1.0 - ar1 * ar1).sqrt(), random.normal());
         for one in to {
-            *one = whitened::value(law, score);
+            *one = whitened::value(distribution, score);
             score = ar1 * score + share * random.normal();
         }
     };
     match gof::test_drawn(series, fit, REPLICATES, seed, draw) {
         Ok(found) if found.smaller >= FITS => None,
-        Ok(found) => Some(NoLaw::Misfit { p: found.smaller }),
-        Err(_) => Some(NoLaw::NoMaximum),
+        Ok(found) => Some(NoDistribution::Misfit { p: found.smaller }),
+        Err(_) => Some(NoDistribution::NoMaximum),
     }
 }
 
-/// Draws of the test of a law with a memory.
+/// Draws of the test of a distribution with a memory.
 const REPLICATES: usize = 399;
 
-/// The first-order autocorrelation of the normal scores under the fitted law, and whether the residuals have
+/// The first-order autocorrelation of the normal scores under the fitted distribution, and whether the residuals have
 /// no autocorrelation and no pattern of slow ones.
 fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
-    let law = fit.law();
-    let scores: Vec<f64> = series.values().iter().map(|x| whitened::score(&law, *x)).collect();
+    let distribution = fit.distribution();
+    let scores: Vec<f64> = series.values().iter().map(|x| whitened::score(&distribution, *x)).collect();
     let ar1 = whitened::autocorrelation(&scores);
     let left: Vec<f64> = scores.windows(2).map(|pair| pair[1] - ar1 * pair[0]).collect();
     let lags = 20.min(left.len() / 5);
@@ -118,17 +120,17 @@ fn autoregression(series: &Series, fit: &GevFit) -> (f64, bool) {
     (ar1, !patterned && independence::neighbours(&independence::ranks(&left), lags).p >= LEFT)
 }
 
-impl NoLaw {
-    /// Why a law is not used; `None` where `fit` would use it.
-    fn of(found: &Judged) -> Option<NoLaw> {
-        if found.code.usability().is_law_shown() {
+impl NoDistribution {
+    /// Why a distribution is not used; `None` where `fit` would use it.
+    fn of(found: &Judged) -> Option<NoDistribution> {
+        if found.code.usability().is_distribution_shown() {
             return None;
         }
         Some(match (found.code, found.preferred) {
-            (VerdictCode::NoMaximum, _) => NoLaw::NoMaximum,
-            (VerdictCode::Rounded, _) => NoLaw::Rounded,
-            (_, Some(model)) => NoLaw::OtherLaw { model },
-            _ => NoLaw::Misfit { p: found.p },
+            (VerdictCode::NoMaximum, _) => NoDistribution::NoMaximum,
+            (VerdictCode::Rounded, _) => NoDistribution::Rounded,
+            (_, Some(model)) => NoDistribution::OtherDistribution { model },
+            _ => NoDistribution::Misfit { p: found.p },
         })
     }
 }

@@ -18,7 +18,7 @@ pub struct AlarmOptions {
     pub seed: u64,
     /// Runs after a confirmed new level that become the new baseline; 0 never.
     pub rebaseline: usize,
-    /// Whether a baseline without a law may use the smallest rate that it can count if `false_alarms` is
+    /// Whether a baseline without a distribution may use the smallest rate that it can count if `false_alarms` is
     /// smaller; otherwise it is refused.
     pub relax: bool,
 }
@@ -44,11 +44,11 @@ pub struct SpikeThreshold {
     pub value: f64,
     /// The nominal false-alarm rate.
     pub false_alarms: f64,
-    /// Exceedance probability under the fitted law at which the threshold lies: smaller than the nominal rate,
-    /// because the law is an estimate.
+    /// Exceedance probability under the fitted distribution at which the threshold lies: smaller than the nominal rate,
+    /// because the distribution is an estimate.
     pub nominal: f64,
     /// The distribution-free check: the r-th largest quiet run, which a run exceeds with probability
-    /// `rank_rate` for every law. `None` if the rate is below the smallest that n runs support, 1 / (n + 1).
+    /// `rank_rate` for every distribution. `None` if the rate is below the smallest that n runs support, 1 / (n + 1).
     #[serde(default)]
     pub rank: Option<f64>,
     /// Exact rate of `rank` under exchangeability: at most the nominal one.
@@ -58,6 +58,6 @@ pub struct SpikeThreshold {
     /// (null in JSON) if counted thresholds have none.
     #[serde(with = "crate::nullable")]
     pub guaranteed: f64,
-    /// The plain quantile of the fitted law, which alarms too often.
+    /// The plain quantile of the fitted distribution, which alarms too often.
     pub plug_in: f64,
 }

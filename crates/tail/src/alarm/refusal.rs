@@ -9,7 +9,7 @@ use crate::rivals::Family;
 /// Reason why no distribution describes the quiet runs.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum NoLaw {
+pub enum NoDistribution {
     /// The likelihood of the GEV has no interior maximum.
     NoMaximum,
     /// The GEV does not fit.
@@ -17,12 +17,13 @@ pub enum NoLaw {
         /// p-value of A² and AU² together.
         p: f64,
     },
-    /// Another law describes the quiet runs better.
-    OtherLaw {
-        /// That law.
+    /// Another distribution describes the quiet runs better.
+    #[serde(rename = "other_law")]
+    OtherDistribution {
+        /// That distribution.
         model: Family,
     },
-    /// The quiet runs are so few different values that the rounding is told from no law.
+    /// The quiet runs are so few different values that the rounding is told from no distribution.
     Rounded,
     /// The runs have several modes.
     SeveralModes {
@@ -36,7 +37,7 @@ pub enum NoLaw {
 pub enum Refusal {
     /// Its runs are sorted, so that nobody can see whether its level changes.
     Sorted,
-    /// Its level changes, so that later runs are not draws of the same law.
+    /// Its level changes, so that later runs are not draws of the same distribution.
     LevelMoved {
         /// The finding.
         finding: TestFinding,
@@ -48,16 +49,16 @@ pub enum Refusal {
     },
     /// Its runs depend on each other, and no distribution describes them, so that thresholds can be neither fitted nor
     /// counted.
-    DependentWithoutLaw {
+    DependentWithoutDistribution {
         /// The finding.
         finding: TestFinding,
         /// Reason why no distribution describes it.
-        why: Box<NoLaw>,
+        why: Box<NoDistribution>,
     },
     /// No distribution describes it, and it is too short for counted thresholds.
     TooFewToCount {
         /// Reason why no distribution describes it.
-        why: NoLaw,
+        why: NoDistribution,
         /// Number of quiet runs.
         runs: usize,
         /// The requested rate.
@@ -73,7 +74,7 @@ impl std::fmt::Display for Refusal {
             Refusal::Sorted => write!(to, "its runs are sorted"),
             Refusal::LevelMoved { .. } => write!(to, "its level moves"),
             Refusal::Dependent { .. } => write!(to, "its runs depend on each other"),
-            Refusal::DependentWithoutLaw { .. } => {
+            Refusal::DependentWithoutDistribution { .. } => {
                 write!(to, "its runs depend on each other, and no distribution describes them")
             }
             Refusal::TooFewToCount { runs, needed, .. } => {

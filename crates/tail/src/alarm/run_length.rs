@@ -1,7 +1,7 @@
 //! Computes the average run length of a CUSUM before a false alarm.
 //!
 //! It uses a Markov chain over a grid of the CUSUM's values (Brook, Evans 1972). The increments are those of
-//! the estimated law, the runs come from the true one; averaged over bootstrap baselines, the false-alarm
+//! the estimated distribution, the runs come from the true one; averaged over bootstrap baselines, the false-alarm
 //! rate is the stated one and includes the error of the estimated baseline.
 
 use std::collections::BTreeMap;
@@ -16,30 +16,30 @@ use crate::{Gev, special};
 /// when the threshold crosses a multiple of it: the cap must be a whole number of steps, and thresholds lie
 /// half a step beside grid points.
 const STEPS: usize = 24;
-/// Number of points that represent the true law.
+/// Number of points that represent the true distribution.
 const POINTS: usize = 2000;
 
-/// ln of the density of k times the law over that of the law, at `x`, within ± `cap`.
-pub(super) fn log_ratio(law: &Gev, x: f64, k: f64, cap: f64) -> f64 {
-    let (under, base) = (law.ln_pdf(x / k) - k.ln(), law.ln_pdf(x));
+/// ln of the density of k times the distribution over that of the distribution, at `x`, within ± `cap`.
+pub(super) fn log_ratio(distribution: &Gev, x: f64, k: f64, cap: f64) -> f64 {
+    let (under, base) = (distribution.ln_pdf(x / k) - k.ln(), distribution.ln_pdf(x));
     let ratio = match (under.is_finite(), base.is_finite()) {
         (true, true) => under - base,
         (true, false) => f64::INFINITY,
         (false, true) => f64::NEG_INFINITY,
         // Outside of both supports, the side decides.
-        (false, false) if (x > law.location) == (k > 1.0) => f64::INFINITY,
+        (false, false) if (x > distribution.location) == (k > 1.0) => f64::INFINITY,
         (false, false) => f64::NEG_INFINITY,
     };
     ratio.clamp(-cap, cap)
 }
 
-/// Runs of the true law, and the run before each: of independent ones evenly spaced quantiles; of an autoregression the
+/// Runs of the true distribution, and the run before each: of independent ones evenly spaced quantiles; of an autoregression the
 /// quantiles of what is new in a run, each after another run (points of Weyl's sequence).
 pub(super) fn points(truth: &Whitened) -> Vec<(f64, f64)> {
-    let Whitened { law, ar1 } = truth;
+    let Whitened { distribution, ar1 } = truth;
     let even = |i: usize| (i as f64 + 0.5) / POINTS as f64;
     if *ar1 == 0.0 {
-        return (0..POINTS).map(|i| (law.quantile(even(i)), f64::NAN)).collect();
+        return (0..POINTS).map(|i| (distribution.quantile(even(i)), f64::NAN)).collect();
     }
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     let innovation = (1.0 - ar1 * ar1).sqrt();
@@ -47,20 +47,20 @@ pub(super) fn points(truth: &Whitened) -> Vec<(f64, f64)> {
         .map(|i| {
             let before = special::normal_upper_quantile((golden * (i as f64 + 0.5)).fract());
             let here = ar1 * before - innovation * special::normal_upper_quantile(even(i));
-            (whitened::value(law, here), whitened::value(law, before))
+            (whitened::value(distribution, here), whitened::value(distribution, before))
         })
         .collect()
 }
 
-/// Ascending increments of a CUSUM built on `estimate`, at the points of the true law.
+/// Ascending increments of a CUSUM built on `estimate`, at the points of the true distribution.
 pub(super) fn increments(points: &[(f64, f64)], estimate: &Whitened, k: f64, cap: f64) -> Vec<f64> {
-    let law = &estimate.law;
+    let distribution = &estimate.distribution;
     let left = |x: f64, before: f64| match estimate.ar1 {
         0.0 => x,
-        _ => estimate.left(whitened::score(law, x), Some(whitened::score(law, before))),
+        _ => estimate.left(whitened::score(distribution, x), Some(whitened::score(distribution, before))),
     };
     let mut found: Vec<f64> =
-        points.iter().map(|&(x, before)| log_ratio(law, left(x, before), k, cap)).collect();
+        points.iter().map(|&(x, before)| log_ratio(distribution, left(x, before), k, cap)).collect();
     found.sort_unstable_by(f64::total_cmp);
     found
 }
@@ -126,7 +126,7 @@ pub(super) fn thresholds(baselines: &[Vec<f64>], rate: f64, cap: f64) -> (f64, f
         found.clone()
     };
     let mut solve = |statistic: &dyn Fn(&[f64]) -> f64| -> f64 {
-        // About ln(1 / rate) is a bound for a known law (Lorden 1971); the estimated one may need more.
+        // About ln(1 / rate) is a bound for a known distribution (Lorden 1971); the estimated one may need more.
         let highest = 1.5 * (1.0 / rate).ln() + 3.0;
         let (mut low, mut high) = (1, (highest / cap * STEPS as f64).ceil() as usize + 1);
         while high - low > 1 {
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn the_chain_gives_the_run_length_of_simulated_streams() {
-        let law = Gev::new(11.1679, 0.212, -0.00105).unwrap();
-        let truth = Whitened { law, ar1: 0.0 };
+        let distribution = Gev::new(11.1679, 0.212, -0.00105).unwrap();
+        let truth = Whitened { distribution, ar1: 0.0 };
         // On both sides, and on both sides of a leap of the run length at one cap.
         for (k, states) in [(1.05, 22), (1.05, 27), (1.0 / 1.05, 30)] {
             let found = average_run_length(&increments(&points(&truth), &truth, k, 3.0), states, 3.0);
@@ -166,7 +166,7 @@ mod tests {
             for _ in 0..alarms {
                 let mut w = 0.0f64;
                 while w <= threshold(states, 3.0) {
-                    w = (w + log_ratio(&law, law.sample(&mut random), k, 3.0)).max(0.0);
+                    w = (w + log_ratio(&distribution, distribution.sample(&mut random), k, 3.0)).max(0.0);
                     runs += 1;
                 }
             }

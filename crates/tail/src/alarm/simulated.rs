@@ -1,6 +1,6 @@
 //! How often a CUSUM of an autoregression gives false alarms, by simulation.
 //!
-//! The chain of `run_length` takes increments as independent. Where the law or the coefficient of the autoregression is an
+//! The chain of `run_length` takes increments as independent. Where the distribution or the coefficient of the autoregression is an
 //! estimate, what is left of a run still resembles that of the run before, and alarms come more often than by the chain.
 
 use rayon::prelude::*;
@@ -31,11 +31,12 @@ pub(super) fn rates(
             let (mut sums, mut alarms) = ([0.0f64; 2], [0; 2]);
             for _ in 0..RUNS {
                 state = truth.ar1 * state + innovation * random.normal();
-                let score = whitened::score(&estimate.law, whitened::value(&truth.law, state));
+                let score =
+                    whitened::score(&estimate.distribution, whitened::value(&truth.distribution, state));
                 let left = estimate.left(score, last);
                 last = Some(score);
                 for (side, (k, threshold)) in sides.into_iter().enumerate() {
-                    sums[side] = (sums[side] + log_ratio(&estimate.law, left, k, cap)).max(0.0);
+                    sums[side] = (sums[side] + log_ratio(&estimate.distribution, left, k, cap)).max(0.0);
                     if sums[side] > threshold {
                         alarms[side] += 1;
                         sums[side] = 0.0;

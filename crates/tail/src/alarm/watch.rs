@@ -32,7 +32,7 @@ pub enum Event {
         value: f64,
         /// The threshold.
         threshold: f64,
-        /// Probability of a quiet run being that slow, by the fitted law.
+        /// Probability of a quiet run being that slow, by the fitted distribution.
         probability: f64,
     },
     /// The level is higher: a sustained slow-down.
@@ -232,8 +232,8 @@ impl Watch {
         let x = self.whiten(value);
         let factor = self.baseline.options.factor;
         let cap = self.baseline.cap;
-        let slow = log_ratio(&self.baseline.law, x, factor, cap);
-        let fast = log_ratio(&self.baseline.law, x, 1.0 / factor, cap);
+        let slow = log_ratio(&self.baseline.distribution, x, factor, cap);
+        let fast = log_ratio(&self.baseline.distribution, x, 1.0 / factor, cap);
         let (h, h_fast) = (self.baseline.cusum, self.baseline.cusum_fast);
         match self.level {
             Level::Quiet => {
@@ -259,7 +259,7 @@ impl Watch {
                     Level::Slow => (half, h),
                     _ => (1.0 / half, h_fast),
                 };
-                self.step(2, -log_ratio(&self.baseline.law, x, near, cap));
+                self.step(2, -log_ratio(&self.baseline.distribution, x, near, cap));
                 if self.cusum[2] > RECOVERED * own {
                     return self.recover();
                 }
@@ -345,14 +345,14 @@ impl Watch {
         self.baseline.counted.as_ref().map_or(1, |counted| counted.block as u64)
     }
 
-    /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the law.
+    /// The value without the part that the previous one predicts (AR(1) of the scores), on the scale of the distribution.
     fn whiten(&mut self, value: f64) -> f64 {
-        let Baseline { law, ar1, .. } = self.baseline;
+        let Baseline { distribution, ar1, .. } = self.baseline;
         if ar1 == 0.0 {
             return value;
         }
-        let score = whitened::score(&law, value);
-        let left = Whitened { law, ar1 }.left(score, self.last_score);
+        let score = whitened::score(&distribution, value);
+        let left = Whitened { distribution, ar1 }.left(score, self.last_score);
         self.last_score = Some(score);
         left
     }
@@ -364,7 +364,7 @@ impl Watch {
         let (mut sum, mut most, mut runs) = (0.0, 0.0, window);
         for (number, value) in (1_u32..).zip(self.recent[self.recent.len() - window..].iter().rev()) {
             // A single far value is no level.
-            sum += sign * whitened::score(&self.baseline.law, *value).clamp(-FARTHEST, FARTHEST);
+            sum += sign * whitened::score(&self.baseline.distribution, *value).clamp(-FARTHEST, FARTHEST);
             let gain = if sum > 0.0 { sum * sum / f64::from(number) } else { 0.0 };
             if gain > most {
                 (most, runs) = (gain, number as usize);

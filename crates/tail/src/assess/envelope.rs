@@ -11,7 +11,7 @@ use crate::{Gev, Series, Xoshiro, bootstrap, special};
 /// chance.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Envelope {
-    /// Probability that a sample of the fitted law has every point inside.
+    /// Probability that a sample of the fitted distribution has every point inside.
     pub level: f64,
     /// Tail probability of Beta(i, n + 1 - i) on each side that gives this probability.
     pub pointwise_tail: f64,
@@ -22,7 +22,7 @@ pub struct Envelope {
     pub quantile: Vec<[f64; 2]>,
     /// Number of points outside.
     pub outside: usize,
-    /// Probability that a sample of the fitted law has a point this far out somewhere in the plot.
+    /// Probability that a sample of the fitted distribution has a point this far out somewhere in the plot.
     pub p: f64,
     /// Number of simulated samples.
     pub replicates: usize,
@@ -38,14 +38,14 @@ impl Assessment {
     /// The simultaneous envelope over the order statistics with these indices (from 0), by seeded simulation.
     pub(super) fn envelope(&self, series: &Series, shown: &[usize], seed: u64) -> Envelope {
         let n = series.len();
-        let law = self.law();
+        let distribution = self.distribution();
         let refitted = n <= MOST_REFITTED;
         let replicates = if refitted { REPLICATES.min(99.max(4_000_000 / n.max(1))) } else { 199 };
         let farthest = FarthestPoint::of(n, shown);
         let smallest: Vec<f64> = bootstrap::run(replicates, if refitted { n } else { 0 }, |refit, index| {
             let mut random = Xoshiro::stream(seed ^ 0x656e_7665, index);
             if refitted {
-                let start = [0.0, 0.0, law.shape];
+                let start = [0.0, 0.0, distribution.shape];
                 refit.draw(start, n, &mut random);
                 let at = refit.fit(start, SHAPE_MAX).at;
                 let fitted = Gev { location: at[0], scale: at[1].exp(), shape: at[2] };
@@ -57,7 +57,7 @@ impl Assessment {
         });
         let mut ascending = smallest;
         ascending.sort_unstable_by(f64::total_cmp);
-        let of_values: Vec<f64> = shown.iter().map(|&i| law.cdf(series.sorted()[i])).collect();
+        let of_values: Vec<f64> = shown.iter().map(|&i| distribution.cdf(series.sorted()[i])).collect();
         let here = farthest.tail(&of_values);
         // The largest tail probability that at most a share 1 - level of the samples falls below.
         let rank = ((1.0 - self.level) * (replicates as f64 + 1.0)).floor() as usize;
@@ -68,7 +68,10 @@ impl Assessment {
         Envelope {
             level: self.level,
             pointwise_tail: tail,
-            quantile: probability.iter().map(|[l, h]| [law.quantile(*l), law.quantile(*h)]).collect(),
+            quantile: probability
+                .iter()
+                .map(|[l, h]| [distribution.quantile(*l), distribution.quantile(*h)])
+                .collect(),
             probability,
             outside,
             p: (ascending.partition_point(|&p| p <= here) + 1) as f64 / (replicates + 1) as f64,

@@ -1,15 +1,15 @@
 //! Assesses one series of durations, as one struct with the schema `lastrank.fit/1`.
 //!
 //! [`assess`] is the entry point of the command line and the report. It first tests whether the values are
-//! independent draws of one law, then fits a GEV and its rivals, and returns typed findings with their
+//! independent draws of one distribution, then fits a GEV and its rivals, and returns typed findings with their
 //! certainty. [`Assessment::panels`] gives the points of the figures.
 //!
 //! ```
 //! use tail::assess::{AssessOptions, assess};
 //!
-//! let law = tail::Gev::new(11.17, 0.21, 0.0)?;
+//! let distribution = tail::Gev::new(11.17, 0.21, 0.0)?;
 //! let mut random = tail::Xoshiro::new(1);
-//! let durations: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+//! let durations: Vec<f64> = (0..400).map(|_| distribution.sample(&mut random)).collect();
 //!
 //! let found = assess(&durations, &AssessOptions { bootstrap: 99, ..AssessOptions::default() })?;
 //! assert!(found.diagnostics.independence.passed);
@@ -35,7 +35,7 @@ pub use summarise::{QuantileEstimate, SampleSummary, summarise};
 use rayon::prelude::*;
 
 use crate::grouped::Grouped;
-use crate::regression::{Covariate, Part, Regression, RegressionLaw};
+use crate::regression::{Covariate, Part, Regression, RegressionDistribution};
 use crate::verdict::{self, Levels, Vuong};
 use crate::{
     Error, Gev, Interval, Series, Status, bootstrap, gev, gof, gumbel, independence, rivals, sandwich,
@@ -120,7 +120,7 @@ fn assess_series<'a>(
         alternatives: &alternatives,
         significance: options.significance,
     });
-    // What the law is off by within the sample, it is beyond it at least.
+    // What the distribution is off by within the sample, it is beyond it at least.
     if let Some(distance) = verdict.tolerated(series.len(), &diagnostics, &alternatives) {
         let median = series.measured(0.5);
         return_levels.iter_mut().for_each(|level| level.widen(distance * (level.level - median)));
@@ -162,7 +162,7 @@ fn assess_series<'a>(
 /// What follows from the values and their fit, independent or not.
 struct FittedSeries<'a> {
     likelihood: gev::Likelihood<'a>,
-    /// The fit to the values as points, which rival laws are compared with.
+    /// The fit to the values as points, which rival distributions are compared with.
     points: gev::GevFit,
     /// The fit that is shown.
     fit: Shown,
@@ -178,7 +178,7 @@ struct Estimates {
     summary: SampleSummary,
 }
 
-/// Whether a GEV is the law.
+/// Whether a GEV is the distribution.
 struct Comparisons {
     alternatives: Vec<Alternative>,
     /// Those of the GEV by AIC and BIC.
@@ -226,9 +226,9 @@ impl Comparisons {
     }
 }
 
-/// The verdict on the law of a series alone, by the tests of [`assess`]: whoever uses a law asks this first, so that none is
+/// The verdict on the distribution of a series alone, by the tests of [`assess`]: whoever uses a distribution asks this first, so that none is
 /// used that `fit` of the same values refuses. What `independence` rejects is taken as it is.
-pub(crate) fn judge_law(
+pub(crate) fn judge_distribution(
     series: &Series,
     (likelihood, points): (&gev::Likelihood, &gev::GevFit),
     independence: independence::Independence,
@@ -258,11 +258,11 @@ pub(crate) fn judge_law(
     }
 }
 
-/// The verdict on a law.
+/// The verdict on a distribution.
 pub(crate) struct Judged {
     /// Stable code.
     pub code: verdict::VerdictCode,
-    /// The law that is better, if any.
+    /// The distribution that is better, if any.
     pub preferred: Option<rivals::Family>,
     /// p-value of the fit.
     pub p: f64,
@@ -306,7 +306,7 @@ impl<'a> Densities<'a> {
         values.iter().map(|x| ln_pdf(*x)).collect()
     }
 
-    /// Compares two laws by what [`Densities::ln`] gives for them.
+    /// Compares two distributions by what [`Densities::ln`] gives for them.
     fn compare(&self, first: &[f64], second: &[f64]) -> Option<Vuong> {
         match &self.groups {
             None => verdict::vuong(first, second),
@@ -329,7 +329,7 @@ fn alternatives(
         .filter(|rival| rival.aic().is_finite())
         .collect();
     let weights = |criterion: &[f64]| -> Vec<f64> {
-        // A law whose likelihood overflowed has weight 0.
+        // A distribution whose likelihood overflowed has weight 0.
         let finite = |c: &&f64| c.is_finite();
         let best = criterion.iter().filter(finite).copied().fold(f64::INFINITY, f64::min);
         let raw: Vec<f64> =
@@ -341,25 +341,25 @@ fn alternatives(
     let bic: Vec<f64> = std::iter::once(fit.bic()).chain(fits.iter().map(|f| f.bic())).collect();
     let (aic_weight, bic_weight) = (weights(&aic), weights(&bic));
     let densities = Densities::of(series, groups.as_ref());
-    let law = fit.law();
-    let log_densities = densities.ln(|x| law.ln_pdf(x));
+    let distribution = fit.distribution();
+    let log_densities = densities.ln(|x| distribution.ln_pdf(x));
     let mut found: Vec<Alternative> = fits
         .par_iter()
         .enumerate()
         .map(|(i, rival)| {
-            let other = densities.ln(|x| rival.law.ln_pdf(x));
+            let other = densities.ln(|x| rival.distribution.ln_pdf(x));
             Alternative {
-                model: rival.law.family,
-                name: rival.law.family.name().to_string(),
-                size: rival.law.family.size(),
-                parameters: result::parameters(&rival.law),
+                model: rival.distribution.family,
+                name: rival.distribution.family.name().to_string(),
+                size: rival.distribution.family.size(),
+                parameters: result::parameters(&rival.distribution),
                 negative_log_likelihood: rival.negative_log_likelihood,
                 aic: rival.aic(),
                 bic: rival.bic(),
                 aic_weight: aic_weight[i + 1],
                 bic_weight: bic_weight[i + 1],
                 vuong: densities.compare(&log_densities, &other),
-                law: rival.law,
+                distribution: rival.distribution,
             }
         })
         .collect();
@@ -408,7 +408,7 @@ fn dependence(
         return_levels: options
             .periods
             .iter()
-            .map(|&period| refits.percentile(|law| law.return_level(period), options.level))
+            .map(|&period| refits.percentile(|distribution| distribution.return_level(period), options.level))
             .collect(),
     })
 }
@@ -424,9 +424,9 @@ fn trend(series: &Series, options: &AssessOptions) -> Option<TrendFit> {
     let last = (values.len() - 1) as f64;
     let time: Vec<f64> = (0..values.len()).map(|i| i as f64 / last).collect();
     let column = Covariate::new(Part::Location, "time", time);
-    let line = Regression::new(&values, RegressionLaw::Gev, vec![column]).ok()?;
+    let line = Regression::new(&values, RegressionDistribution::Gev, vec![column]).ok()?;
     let fit = line.fit().ok()?;
-    let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).ok()?.fit().ok()?;
+    let flat = Regression::new(&values, RegressionDistribution::Gev, vec![]).ok()?.fit().ok()?;
     let (statistic, _, p) = fit.against_corrected(&flat);
     let value = |part, name| fit.coefficient(part, name).map(|c| c.value);
     let (first, change) = (value(Part::Location, "1")?, value(Part::Location, "time")?);
@@ -461,7 +461,7 @@ fn gumbel_test(likelihood: &gev::Likelihood, fit: &gev::GevFit) -> Option<Gumbel
 
 impl Assessment {
     /// The fitted GEV.
-    pub fn law(&self) -> Gev {
+    pub fn distribution(&self) -> Gev {
         Gev { location: self.gev.location, scale: self.gev.scale, shape: self.gev.shape }
     }
 

@@ -79,7 +79,7 @@ impl Assessment {
     pub(super) fn panels_of(&self, series: &Series, likelihood: &Likelihood, fit: &Shown) -> Panels {
         let n = series.len();
         let size = n as f64;
-        let law = self.law();
+        let distribution = self.distribution();
         let tail = 0.5 * (1.0 - self.level);
         let mut probability = Vec::new();
         let mut quantile = Vec::new();
@@ -88,13 +88,13 @@ impl Assessment {
         for (&i, [low, high]) in shown.iter().zip(envelope::pointwise(n, &shown, tail)) {
             let x = series.sorted()[i];
             let rank = i as f64 + 1.0;
-            let u = law.cdf(x);
+            let u = distribution.cdf(x);
             let outside = u < low || u > high;
             let index = series.places()[i] as usize;
             let position = (rank - 0.5) / size;
             probability.push(Point { x: position, y: u, lower: low, upper: high, outside, index });
-            let (lower, upper) = (law.quantile(low), law.quantile(high));
-            quantile.push(Point { x: law.quantile(position), y: x, lower, upper, outside, index });
+            let (lower, upper) = (distribution.quantile(low), distribution.quantile(high));
+            quantile.push(Point { x: distribution.quantile(position), y: x, lower, upper, outside, index });
             let period = 1.0 / (1.0 - rank / (size + 1.0));
             return_points.push(Point { x: period, y: x, lower, upper, outside, index });
         }
@@ -121,7 +121,7 @@ impl Assessment {
                 let (a, b) = (gumbel_level(1.0 / from.exp()), gumbel_level(1.0 / to.exp()));
                 let c = a + (b - a) * i as f64 / STEPS as f64;
                 let period = 1.0 / -(-(-c).exp()).exp_m1();
-                let y = self.law().at_gumbel_level(c);
+                let y = self.distribution().at_gumbel_level(c);
                 let interval = if profiled {
                     shown.profile(series, likelihood, GevTarget::ReturnLevel(period), self.level)
                 } else {
@@ -139,14 +139,14 @@ impl Assessment {
 
     fn density(&self, series: &Series) -> Vec<[f64; 2]> {
         const STEPS: usize = 200;
-        let law = self.law();
+        let distribution = self.distribution();
         let sorted = series.sorted();
-        let low = law.quantile(0.0005).min(sorted[0]);
-        let high = law.quantile(0.999).max(crate::series::sorted_quantile(sorted, 0.999));
+        let low = distribution.quantile(0.0005).min(sorted[0]);
+        let high = distribution.quantile(0.999).max(crate::series::sorted_quantile(sorted, 0.999));
         (0..=STEPS)
             .map(|i| {
                 let x = low + (high - low) * i as f64 / STEPS as f64;
-                [x, law.pdf(x)]
+                [x, distribution.pdf(x)]
             })
             .collect()
     }

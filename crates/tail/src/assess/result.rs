@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::SampleSummary;
 use crate::gev::{Influence, Parameters};
-use crate::rivals::{Family, Law};
+use crate::rivals::{Distribution, Family};
 use crate::verdict::{Alternative, Diagnostics, Verdict};
 use crate::{Dropped, Interval, Status};
 
@@ -109,7 +109,7 @@ pub struct ReturnLevel {
 }
 
 impl ReturnLevel {
-    /// Adds to both ends of the interval by how much the law itself may be off.
+    /// Adds to both ends of the interval by how much the distribution itself may be off.
     pub(super) fn widen(&mut self, by: f64) {
         let by = by.abs();
         (self.lower, self.upper) = (self.lower - by, self.upper + by);
@@ -120,14 +120,16 @@ impl ReturnLevel {
 }
 
 /// The parameters of a rival under the names its field uses.
-pub(super) fn parameters(law: &Law) -> BTreeMap<String, f64> {
-    let mut named = match law.family {
-        Family::Normal => vec![("mean", law.a), ("sd", law.b)],
-        Family::LogNormal | Family::LogNormal3 => vec![("mean_ln", law.a), ("sd_ln", law.b)],
-        _ => vec![("shape", law.a), ("scale", law.b)],
+pub(super) fn parameters(distribution: &Distribution) -> BTreeMap<String, f64> {
+    let mut named = match distribution.family {
+        Family::Normal => vec![("mean", distribution.a), ("sd", distribution.b)],
+        Family::LogNormal | Family::LogNormal3 => {
+            vec![("mean_ln", distribution.a), ("sd_ln", distribution.b)]
+        }
+        _ => vec![("shape", distribution.a), ("scale", distribution.b)],
     };
-    if law.family.shifted() {
-        named.insert(0, ("shift", law.shift));
+    if distribution.family.shifted() {
+        named.insert(0, ("shift", distribution.shift));
     }
     named.into_iter().map(|(name, value)| (name.to_string(), value)).collect()
 }

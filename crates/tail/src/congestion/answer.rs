@@ -9,9 +9,10 @@ use crate::Interval;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Basis {
-    /// The factor of the common law ([`super::ByLaw::factor`]).
-    Law,
-    /// The ratio over all pairs ([`super::Robust::hodges_lehmann`]), which needs no law and allows for dependence.
+    /// The factor of the common distribution ([`super::ByDistribution::factor`]).
+    #[serde(rename = "law")]
+    Distribution,
+    /// The ratio over all pairs ([`super::Robust::hodges_lehmann`]), which needs no distribution and allows for dependence.
     Pairs,
     /// The ratio of geometric means ([`super::Robust::mean_ln_k`]), which rounding does not move in steps.
     Means,
@@ -26,8 +27,9 @@ pub struct Headline {
     pub value: f64,
     /// Its interval.
     pub interval: Interval,
-    /// Whether it is the factor of the common law.
-    pub by_law: bool,
+    /// Whether it is the factor of the common distribution.
+    #[serde(rename = "by_law")]
+    pub by_distribution: bool,
     /// What it rests on.
     pub by: Basis,
 }
@@ -77,24 +79,25 @@ impl Comparison {
 
     /// Whether the level of one of the samples drifts or jumps.
     pub fn level_moves(&self) -> bool {
-        self.quiet.level_moves || self.new.level_moves
+        self.baseline.level_moves || self.new.level_moves
     }
 
     /// Whether something hints at values that depend on each other.
     pub fn is_dependent(&self) -> bool {
-        [&self.quiet, &self.new].iter().any(|arm| arm.inflation > 1.0 || !arm.independent)
+        [&self.baseline, &self.new].iter().any(|arm| arm.inflation > 1.0 || !arm.independent)
     }
 
-    /// Whether values are too coarse for a law or for ratios of pairs.
+    /// Whether values are too coarse for a distribution or for ratios of pairs.
     pub fn is_coarse(&self) -> bool {
-        self.quiet.coarse || self.new.coarse
+        self.baseline.coarse || self.new.coarse
     }
 
-    /// Whether the law may be asked at all: its likelihood is that of independent values that are not rounded, and `fit`
-    /// shows the law of either sample.
-    fn uses_law(&self) -> bool {
-        let is_shown = |arm: &Arm| arm.verdict.is_some_and(|verdict| verdict.usability().is_law_shown());
-        !(self.is_dependent() || self.is_coarse()) && is_shown(&self.quiet) && is_shown(&self.new)
+    /// Whether the distribution may be asked at all: its likelihood is that of independent values that are not rounded, and `fit`
+    /// shows the distribution of either sample.
+    fn uses_distribution(&self) -> bool {
+        let is_shown =
+            |arm: &Arm| arm.verdict.is_some_and(|verdict| verdict.usability().is_distribution_shown());
+        !(self.is_dependent() || self.is_coarse()) && is_shown(&self.baseline) && is_shown(&self.new)
     }
 
     /// The ratio of the medians, whose ends may be open.
@@ -107,11 +110,11 @@ impl Comparison {
         }
     }
 
-    /// Whether one factor turns the quiet sample into the new one: of independent values by their law, of others by whether
-    /// the ratio of the quantiles is one; `None` where that is not excluded without a law.
+    /// Whether one factor turns the baseline sample into the new one: of independent values by their distribution, of others by whether
+    /// the ratio of the quantiles is one; `None` where that is not excluded without a distribution.
     fn one_factor(&self) -> Option<bool> {
-        if let Some(law) = self.law.as_ref().filter(|_| self.uses_law()) {
-            return Some(law.factor.p >= ONE_FACTOR && law.agrees);
+        if let Some(distribution) = self.distribution.as_ref().filter(|_| self.uses_distribution()) {
+            return Some(distribution.factor.p >= ONE_FACTOR && distribution.agrees);
         }
         // A rounded quantile moves in steps.
         if self.is_coarse() {
@@ -123,26 +126,31 @@ impl Comparison {
         (is_apart || other_tail).then_some(false)
     }
 
-    /// The number to quote: the factor where one factor describes independent samples, else a ratio without a law, which is
+    /// The number to quote: the factor where one factor describes independent samples, else a ratio without a distribution, which is
     /// that of the medians where no factor holds.
     pub fn headline(&self) -> Headline {
         let one_factor = self.one_factor();
-        if let Some(law) = self.law.as_ref().filter(|_| one_factor == Some(true)) {
-            let factor = &law.factor;
-            return Headline { value: factor.value, interval: factor.interval, by_law: true, by: Basis::Law };
+        if let Some(distribution) = self.distribution.as_ref().filter(|_| one_factor == Some(true)) {
+            let factor = &distribution.factor;
+            return Headline {
+                value: factor.value,
+                interval: factor.interval,
+                by_distribution: true,
+                by: Basis::Distribution,
+            };
         }
         if one_factor == Some(false) {
             let Estimate { value, interval } = self.robust.median_ratio;
-            return Headline { value, interval, by_law: false, by: Basis::Medians };
+            return Headline { value, interval, by_distribution: false, by: Basis::Medians };
         }
         if self.is_coarse() {
             let mean = &self.robust.mean_ln_k;
             let Interval { lower, upper, level, .. } = mean.interval;
             let interval = Interval::new(lower.exp(), upper.exp(), level);
-            return Headline { value: mean.value.exp(), interval, by_law: false, by: Basis::Means };
+            return Headline { value: mean.value.exp(), interval, by_distribution: false, by: Basis::Means };
         }
         let ratio = &self.robust.hodges_lehmann;
-        Headline { value: ratio.value, interval: ratio.interval, by_law: false, by: Basis::Pairs }
+        Headline { value: ratio.value, interval: ratio.interval, by_distribution: false, by: Basis::Pairs }
     }
 
     /// Whether the difference is shown, and is too small to matter ([`TOO_SMALL_TO_MATTER`]).
@@ -158,12 +166,12 @@ impl Comparison {
         if self.code == ComparisonCode::NoDifference { lower.min(1.0) } else { lower }
     }
 
-    /// Whether the difference is a factor or a shift, by the weight of the factor; `None` where no law was asked.
+    /// Whether the difference is a factor or a shift, by the weight of the factor; `None` where no distribution was asked.
     pub fn slowdown(&self) -> Option<Slowdown> {
-        let law = self.law.as_ref().filter(|_| self.headline().by_law)?;
-        Some(if law.factor_weight > 0.9 {
+        let distribution = self.distribution.as_ref().filter(|_| self.headline().by_distribution)?;
+        Some(if distribution.factor_weight > 0.9 {
             Slowdown::Factor
-        } else if law.factor_weight < 0.1 {
+        } else if distribution.factor_weight < 0.1 {
             Slowdown::Shift
         } else {
             Slowdown::Undecided
@@ -175,7 +183,7 @@ impl Comparison {
         let one_factor = matches!(self.code, ComparisonCode::Slower | ComparisonCode::Faster);
         if one_factor && self.slowdown() == Some(Slowdown::Undecided) && !self.is_negligible() {
             let runs = (3.20 / self.headline().value.ln()).powi(2);
-            if runs.is_finite() && runs > self.quiet.n.min(self.new.n) as f64 {
+            if runs.is_finite() && runs > self.baseline.n.min(self.new.n) as f64 {
                 advice.push(ComparisonAdvice::MeasureMore { runs });
             }
         }

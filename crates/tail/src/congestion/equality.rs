@@ -1,8 +1,8 @@
-//! Tests whether two samples have the same law, by the ranks of their values.
+//! Tests whether two samples have the same distribution, by the ranks of their values.
 //!
-//! If both are independent draws of one law, all assignments of the pooled values to two samples of these
+//! If both are independent draws of one distribution, all assignments of the pooled values to two samples of these
 //! sizes are equally likely. A sum of scores over the new sample then has a known mean and variance for every
-//! law, and is nearly normal from ten values on. Where values depend on each other, the variance is that of each sample
+//! distribution, and is nearly normal from ten values on. Where values depend on each other, the variance is that of each sample
 //! times its long-run factor.
 
 use super::dependence::inflation;
@@ -12,7 +12,7 @@ use crate::{Series, Takers};
 /// The level's share of the error: whether the new runs are slower is the question, their spread is the smaller one.
 const LEVEL: f64 = 0.75;
 
-/// How likely two samples of one law differ as much.
+/// How likely two samples of one distribution differ as much.
 #[derive(Clone, Copy)]
 pub(super) struct Equality {
     /// Of both tests together, by their weights (Bonferroni).
@@ -30,9 +30,9 @@ struct Pooled {
     at: usize,
 }
 
-/// Whether both samples have one law.
-pub(super) fn equality(quiet: &Series, new: &Series) -> Equality {
-    let mut pooled: Vec<Pooled> = [quiet, new]
+/// Whether both samples have one distribution.
+pub(super) fn equality(baseline: &Series, new: &Series) -> Equality {
+    let mut pooled: Vec<Pooled> = [baseline, new]
         .into_iter()
         .enumerate()
         .flat_map(|(arm, series)| {
@@ -44,8 +44,8 @@ pub(super) fn equality(quiet: &Series, new: &Series) -> Equality {
     let normal: Vec<f64> =
         (1..=pooled.len()).map(|rank| normal_quantile(rank as f64 / (size + 1.0))).collect();
     let squared: Vec<f64> = normal.iter().map(|score| score * score).collect();
-    let sizes = [quiet.len(), new.len()];
-    let takers = [quiet.takers(), new.takers()];
+    let sizes = [baseline.len(), new.len()];
+    let takers = [baseline.takers(), new.takers()];
     let [level, spread] = [normal, squared].map(|scores| two_sided(&in_time(&pooled, scores, sizes), takers));
     Equality { p: (level / LEVEL).min(spread / (1.0 - LEVEL)).min(1.0), level, spread }
 }

@@ -1,4 +1,4 @@
-//! Computes the joint likelihood of a quiet and a congested sample whose laws differ by a factor or a shift.
+//! Computes the joint likelihood of a baseline and a congested sample whose distributions differ by a factor or a shift.
 
 use std::borrow::Cow;
 
@@ -11,24 +11,24 @@ use crate::status::Interval;
 use crate::surface::{Free, Maxima};
 use crate::{Gev, Series};
 
-/// The transformation of quiet values into congested ones.
+/// The transformation of baseline values into congested ones.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Link {
     /// y = k x, the argument is ln k.
     Factor,
-    /// y = x + D, the argument is D in spreads of the quiet sample.
+    /// y = x + D, the argument is D in spreads of the baseline sample.
     Shift,
 }
 
 /// Both samples, and the last maximum.
 #[derive(Clone)]
 pub(super) struct TwoSamples<'a> {
-    quiet: &'a [f64],
+    baseline: &'a [f64],
     new: &'a [f64],
     /// The points of the likelihood: all values, or groups of values if there are many.
-    quiet_points: Cow<'a, [f64]>,
+    baseline_points: Cow<'a, [f64]>,
     new_points: Cow<'a, [f64]>,
-    /// The number of values that each point represents, quiet ones first; empty if each point is one value.
+    /// The number of values that each point represents, baseline ones first; empty if each point is one value.
     weights: Vec<f64>,
     center: f64,
     spread: f64,
@@ -52,23 +52,23 @@ pub(super) struct ProfiledFactor {
 pub(super) struct Maximum {
     pub argument: f64,
     pub value: f64,
-    pub law: Gev,
+    pub distribution: Gev,
 }
 
 impl<'a> TwoSamples<'a> {
-    pub fn new(quiet: &'a Series, new: &'a Series) -> Self {
-        let (center, spread) = crate::gev::standardisation(quiet.sorted());
-        let (quiet, new) = (quiet.sorted(), new.sorted());
-        let [(quiet_points, quiet_weights), (new_points, new_weights)] = [quiet, new].map(points);
+    pub fn new(baseline: &'a Series, new: &'a Series) -> Self {
+        let (center, spread) = crate::gev::standardisation(baseline.sorted());
+        let (baseline, new) = (baseline.sorted(), new.sorted());
+        let [(baseline_points, baseline_weights), (new_points, new_weights)] = [baseline, new].map(points);
         let single = |weights: Option<Vec<f64>>, of: &[f64]| weights.unwrap_or_else(|| vec![1.0; of.len()]);
-        let weights = match (quiet_weights, new_weights) {
+        let weights = match (baseline_weights, new_weights) {
             (None, None) => Vec::new(),
-            (one, other) => [single(one, quiet), single(other, new)].concat(),
+            (one, other) => [single(one, baseline), single(other, new)].concat(),
         };
         TwoSamples {
-            quiet,
+            baseline,
             new,
-            quiet_points,
+            baseline_points,
             new_points,
             weights,
             center,
@@ -79,17 +79,17 @@ impl<'a> TwoSamples<'a> {
         }
     }
 
-    /// Negative log-likelihood maximised over the common law, in the unit of the data.
+    /// Negative log-likelihood maximised over the common distribution, in the unit of the data.
     pub fn profile(&mut self, link: Link, argument: f64) -> f64 {
         let (center, spread) = (self.center, self.spread);
         self.pool.clear();
-        self.pool.extend(self.quiet_points.iter().map(|x| (x - center) / spread));
+        self.pool.extend(self.baseline_points.iter().map(|x| (x - center) / spread));
         let back = (-argument).exp();
         self.pool.extend(self.new_points.iter().map(|y| match link {
             Link::Factor => (y * back - center) / spread,
             Link::Shift => (y - center) / spread - argument,
         }));
-        let n = self.quiet.len() + self.new.len();
+        let n = self.baseline.len() + self.new.len();
         let tolerance = 1e-12 * n as f64;
         let ends =
             self.pool.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |e, &y| (e.0.min(y), e.1.max(y)));
@@ -135,21 +135,21 @@ impl<'a> TwoSamples<'a> {
         }
         let back = (-best.argument).exp();
         let of_new = |y: &f64| match link {
-            Link::Factor => best.argument - best.law.ln_pdf(y * back),
-            Link::Shift => -best.law.ln_pdf(y - best.argument * self.spread),
+            Link::Factor => best.argument - best.distribution.ln_pdf(y * back),
+            Link::Shift => -best.distribution.ln_pdf(y - best.argument * self.spread),
         };
-        let of_quiet: f64 = self.quiet.iter().map(|x| -best.law.ln_pdf(*x)).sum();
-        of_quiet + self.new.iter().map(of_new).sum::<f64>()
+        let of_baseline: f64 = self.baseline.iter().map(|x| -best.distribution.ln_pdf(*x)).sum();
+        of_baseline + self.new.iter().map(of_new).sum::<f64>()
     }
 
-    fn law(&self) -> Gev {
+    fn distribution(&self) -> Gev {
         let [m, phi, shape] = self.warm.unwrap_or([0.0, 0.0, 0.0]);
         Gev { location: self.center + self.spread * m, scale: self.spread * phi.exp(), shape }
     }
 
     /// Unit of the link's argument: 1 / (center / spread) for ln k, 1 for a shift; divided by √n.
     fn step(&self, link: Link) -> f64 {
-        let n = self.quiet.len().min(self.new.len()) as f64;
+        let n = self.baseline.len().min(self.new.len()) as f64;
         let unit = match link {
             Link::Factor => self.spread / self.center.abs().max(self.spread),
             Link::Shift => 1.0,
@@ -176,7 +176,7 @@ impl<'a> TwoSamples<'a> {
         }
         let (argument, _) = brent_minimum(|a| self.profile(link, a), low, high, 1e-7 * step);
         let value = self.profile(link, argument);
-        Maximum { argument, value, law: self.law() }
+        Maximum { argument, value, distribution: self.distribution() }
     }
 
     /// Profile interval of the argument; `self` is at the maximum.
@@ -199,7 +199,7 @@ impl<'a> TwoSamples<'a> {
             || self.clone().profile(Link::Factor, 0.0),
         );
         let half = (interval.upper - interval.lower).max(1e-12);
-        // From the maximum outward, where each law is near the one before.
+        // From the maximum outward, where each distribution is near the one before.
         let side = |sign: f64| -> Vec<[f64; 2]> {
             let mut joint = self.clone();
             let points = (1..=40).map(|i| best.argument + sign * half * f64::from(i) / 40.0);
@@ -211,9 +211,9 @@ impl<'a> TwoSamples<'a> {
     }
 
     /// The shift near the difference of the medians: its maximum and interval.
-    pub fn shift(mut self, quiet: &Series, new: &Series, level: f64) -> (Maximum, Interval) {
-        let [quiet, new] = [quiet, new].map(|one| crate::series::sorted_quantile(one.sorted(), 0.5));
-        let best = self.maximum(Link::Shift, (new - quiet) / self.spread);
+    pub fn shift(mut self, baseline: &Series, new: &Series, level: f64) -> (Maximum, Interval) {
+        let [baseline, new] = [baseline, new].map(|one| crate::series::sorted_quantile(one.sorted(), 0.5));
+        let best = self.maximum(Link::Shift, (new - baseline) / self.spread);
         let interval = self.interval(Link::Shift, &best, level);
         (best, interval)
     }
@@ -262,13 +262,13 @@ mod tests {
 
     #[test]
     fn groups_of_many_values_give_the_likelihood_of_all() {
-        let law = Gev { location: 10.0, scale: 0.5, shape: 0.1 };
+        let distribution = Gev { location: 10.0, scale: 0.5, shape: 0.1 };
         let mut random = Xoshiro::new(4);
         let mut draw = |k: f64| -> Series {
-            Series::clean(&(0..60_000).map(|_| k * law.sample(&mut random)).collect::<Vec<_>>())
+            Series::clean(&(0..60_000).map(|_| k * distribution.sample(&mut random)).collect::<Vec<_>>())
         };
-        let (quiet, new) = (draw(1.0), draw(1.01));
-        let mut joint = TwoSamples::new(&quiet, &new);
+        let (baseline, new) = (draw(1.0), draw(1.01));
+        let mut joint = TwoSamples::new(&baseline, &new);
         assert!(joint.weights.len() < 40_000 && joint.weights.iter().sum::<f64>() == 120_000.0);
         let best = joint.maximum(Link::Factor, 0.0);
         assert!((best.argument.exp() - 1.01).abs() < 0.002, "{}", best.argument.exp());

@@ -1,16 +1,16 @@
-//! Compares a new sample with a quiet one: the factor between them, and whether it is a factor at all.
+//! Compares a new sample with a baseline one: the factor between them, and whether it is a factor at all.
 //!
 //! x ~ GEV(location, scale, shape) and y ~ GEV(k location, k scale, shape): one likelihood, k profiled. The
 //! model is tested against separate fits and compared with a shift (y = x + D) and with model-free ratios.
-//! Whether the samples differ at all is tested by ranks, for any law and for values that depend on each other. Of pairs
-//! of samples of one law, the complete answer finds a difference in a share of 1 - level. Schema `lastrank.compare/2`.
-//! Interleave quiet and new runs (ABAB): otherwise a drift counts as congestion.
+//! Whether the samples differ at all is tested by ranks, for any distribution and for values that depend on each other. Of pairs
+//! of samples of one distribution, the complete answer finds a difference in a share of 1 - level. Schema `lastrank.compare/2`.
+//! Interleave baseline and new runs (ABAB): otherwise a drift counts as congestion.
 
 mod answer;
 mod dependence;
+mod distribution;
 mod equality;
 mod large;
-mod law;
 mod likelihood;
 mod quantile_ratio;
 mod robust;
@@ -18,7 +18,7 @@ mod several;
 mod sorted;
 
 pub use answer::{Basis, Headline, Slowdown};
-pub use law::{ByLaw, LinkFit};
+pub use distribution::{ByDistribution, LinkFit};
 pub use quantile_ratio::{Ends, QuantileRatio};
 pub use robust::{Estimate, Robust, robust};
 pub use several::{SeveralRuns, several};
@@ -27,7 +27,7 @@ pub(crate) use sorted::hodges_lehmann_at;
 
 use serde::{Deserialize, Serialize};
 
-use crate::assess::{AssessOptions, judge_law};
+use crate::assess::{AssessOptions, judge_distribution};
 use crate::independence::{self, Independence, Question, Test, TestFinding};
 use crate::verdict::{Levels, VerdictCode};
 use crate::{Dropped, Error, Gev, Interval, Series, argument};
@@ -67,7 +67,7 @@ pub struct Arm {
     pub dropped: Dropped,
     /// Median.
     pub median: f64,
-    /// Whether they pass as independent draws of one law, at half of the error that `fit` spends on it.
+    /// Whether they pass as independent draws of one distribution, at half of the error that `fit` spends on it.
     pub independent: bool,
     /// What speaks against it.
     pub against: Vec<TestFinding>,
@@ -81,8 +81,9 @@ pub struct Arm {
     #[serde(default)]
     pub coarse: bool,
     /// The GEV that is fitted to this sample alone; `None` of fewer than four different values.
-    pub law: Option<Gev>,
-    /// What that law is worth, by the tests of `fit`; `None` without one.
+    #[serde(rename = "law")]
+    pub distribution: Option<Gev>,
+    /// What that distribution is worth, by the tests of `fit`; `None` without one.
     #[serde(default)]
     pub verdict: Option<VerdictCode>,
 }
@@ -91,7 +92,7 @@ pub struct Arm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ComparisonCode {
-    /// Equality of the two laws is not rejected, or the interval of the factor holds 1 where a factor explains all.
+    /// Equality of the two distributions is not rejected, or the interval of the factor holds 1 where a factor explains all.
     NoDifference,
     /// Slower by a factor.
     Slower,
@@ -112,7 +113,7 @@ pub enum ComparisonAdvice {
         /// Runs of each sample.
         runs: f64,
     },
-    /// Interleave quiet and new runs.
+    /// Interleave baseline and new runs.
     Interleave,
 }
 
@@ -121,11 +122,12 @@ pub enum ComparisonAdvice {
 pub struct Comparison {
     /// `lastrank.compare/2`.
     pub schema: String,
-    /// The quiet sample.
-    pub quiet: Arm,
+    /// The baseline sample.
+    #[serde(rename = "quiet")]
+    pub baseline: Arm,
     /// The new sample.
     pub new: Arm,
-    /// p-value of one law for both samples, whatever it is ([`EQUALITY_SHARE`] of the error is spent on it).
+    /// p-value of one distribution for both samples, whatever it is ([`EQUALITY_SHARE`] of the error is spent on it).
     pub p_equal: f64,
     /// Of [`Comparison::p_equal`], the p-value of the level alone.
     #[serde(default)]
@@ -138,9 +140,10 @@ pub struct Comparison {
     pub identical: bool,
     /// Share of pairs of equal samples for which the whole answer is anything but [`ComparisonCode::NoDifference`].
     pub error: f64,
-    /// By the law of maxima; `None` where one of the samples has too few different values for a law.
+    /// By the distribution of maxima; `None` where one of the samples has too few different values for a distribution.
     #[serde(flatten)]
-    pub law: Option<ByLaw>,
+    #[serde(rename = "law")]
+    pub distribution: Option<ByDistribution>,
     /// Model-free companions.
     pub robust: Robust,
     /// Ratio of the 99% quantiles; `None` where one of the samples has too few values.
@@ -155,24 +158,24 @@ pub struct Comparison {
 /// How much of the error of the whole answer the test of equality has; the rest is what estimated dependence costs.
 pub const EQUALITY_SHARE: f64 = 0.8;
 
-/// Compare positive durations of a quiet and a new system, each in time order. Values that are not finite
+/// Compare positive durations of a baseline and a new system, each in time order. Values that are not finite
 /// are left out and counted.
 ///
 /// # Errors
 /// [`Error::TooFew`] below 10 values of either sample, [`Error::Support`] where a duration is not positive,
 /// [`Error::Parameter`].
-pub fn compare(quiet: &[f64], new: &[f64], options: &CompareOptions) -> Result<Comparison, Error> {
-    compare_series([&Series::clean(quiet), &Series::clean(new)], options)
+pub fn compare(baseline: &[f64], new: &[f64], options: &CompareOptions) -> Result<Comparison, Error> {
+    compare_series([&Series::clean(baseline), &Series::clean(new)], options)
 }
 
-/// [`compare`] of a quiet and a new series: of values that several ranks took in turns, dependence is looked for in the
+/// [`compare`] of a baseline and a new series: of values that several ranks took in turns, dependence is looked for in the
 /// order of each rank, too.
 ///
 /// # Errors
 /// As [`compare`].
-pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> Result<Comparison, Error> {
+pub fn compare_series([baseline, new]: [&Series; 2], options: &CompareOptions) -> Result<Comparison, Error> {
     argument::confidence_level(options.level)?;
-    for series in [quiet, new] {
+    for series in [baseline, new] {
         if series.len() < 10 {
             return Err(Error::TooFew { found: series.len(), needed: 10 });
         }
@@ -183,29 +186,29 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
     // What is joined does not depend on each other, so the results do not depend on the number of threads.
     let (((robust, p99_ratio), equality), arms) = rayon::join(
         || {
-            let mut robust = robust(quiet, new, options.level, options.bootstrap, options.seed);
-            let [median, p99] = quantile_ratio::ratios([quiet, new], [0.5, 0.99], options.level);
+            let mut robust = robust(baseline, new, options.level, options.bootstrap, options.seed);
+            let [median, p99] = quantile_ratio::ratios([baseline, new], [0.5, 0.99], options.level);
             if let Some(median) = median {
                 robust.median_ratio = Estimate::of_ratio(&median, options.level);
             }
-            ((robust, p99), equality::equality(quiet, new))
+            ((robust, p99), equality::equality(baseline, new))
         },
-        || rayon::join(|| arm(quiet, options.seed), || arm(new, options.seed)),
+        || rayon::join(|| arm(baseline, options.seed), || arm(new, options.seed)),
     );
-    let ((quiet_arm, quiet_height), (new_arm, new_height)) = (arms.0?, arms.1?);
-    let law = quiet_height
+    let ((baseline_arm, baseline_height), (new_arm, new_height)) = (arms.0?, arms.1?);
+    let distribution = baseline_height
         .zip(new_height)
-        .map(|(one, other)| by_law([quiet, new], &robust, one + other, options.level));
+        .map(|(one, other)| by_distribution([baseline, new], &robust, one + other, options.level));
     let mut comparison = Comparison {
         schema: SCHEMA.to_string(),
-        quiet: quiet_arm,
+        baseline: baseline_arm,
         new: new_arm,
         p_equal: equality.p,
         p_level: equality.level,
         p_spread: equality.spread,
-        identical: quiet.values() == new.values(),
+        identical: baseline.values() == new.values(),
         error: 1.0 - options.level,
-        law,
+        distribution,
         robust,
         p99_ratio,
         code: ComparisonCode::NoDifference,
@@ -216,12 +219,17 @@ pub fn compare_series([quiet, new]: [&Series; 2], options: &CompareOptions) -> R
     Ok(comparison)
 }
 
-fn by_law([quiet, new]: [&Series; 2], robust: &Robust, separate: f64, level: f64) -> ByLaw {
-    let start = TwoSamples::new(quiet, new);
+fn by_distribution(
+    [baseline, new]: [&Series; 2],
+    robust: &Robust,
+    separate: f64,
+    level: f64,
+) -> ByDistribution {
+    let start = TwoSamples::new(baseline, new);
     let ratio = robust.hodges_lehmann.value.ln();
     let (profiled, shift) =
-        rayon::join(|| start.clone().factor(ratio, level), || start.clone().shift(quiet, new, level));
-    ByLaw::of(&start, profiled, &shift, separate, &robust.hodges_lehmann.interval)
+        rayon::join(|| start.clone().factor(ratio, level), || start.clone().shift(baseline, new, level));
+    ByDistribution::of(&start, profiled, &shift, separate, &robust.hodges_lehmann.interval)
 }
 
 /// The part of the error of stage one that either sample of a comparison has: one answer judges two of them.
@@ -237,7 +245,7 @@ fn against_order(checked: &Independence) -> Vec<&Test> {
     checked.reasons().into_iter().filter(|test| test.question.is_about_order()).filter(told).collect()
 }
 
-/// A sample by itself, and the negative log-likelihood of its own law if it has one. Its law is judged as `fit` does.
+/// A sample by itself, and the negative log-likelihood of its own distribution if it has one. Its distribution is judged as `fit` does.
 fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
     let options = AssessOptions { seed, ..AssessOptions::default() };
     let check = || independence::check_share(series, options.significance, Levels::INDEPENDENCE);
@@ -255,7 +263,7 @@ fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
     let verdict =
         fit.as_ref().zip(checked.as_ref()).map(|((likelihood, fit), checked)| match checked.passed {
             false => VerdictCode::NotIndependent,
-            true => judge_law(series, (likelihood, fit), checked.clone(), &options).code,
+            true => judge_distribution(series, (likelihood, fit), checked.clone(), &options).code,
         });
     let fit = fit.map(|(_, fit)| fit);
     // The equality is tested by ranks, which a distribution of several modes leaves valid.
@@ -269,14 +277,14 @@ fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
         against: rejected.into_iter().map(|test| test.finding.clone()).collect(),
         inflation: robust::inflation_of(series),
         coarse: is_coarse(series),
-        law: fit.as_ref().map(crate::gev::GevFit::law),
+        distribution: fit.as_ref().map(crate::gev::GevFit::distribution),
         verdict,
     };
     Ok((arm, fit.map(|fit| fit.negative_log_likelihood)))
 }
 
-/// Whether values are rounded so coarsely, or are so few different ones, that neither a law nor ratios of pairs describe
-/// them: fewer than eight different ones make up the middle half (a tick of a fifth of a law's scale).
+/// Whether values are rounded so coarsely, or are so few different ones, that neither a distribution nor ratios of pairs describe
+/// them: fewer than eight different ones make up the middle half (a tick of a fifth of a distribution's scale).
 fn is_coarse(series: &Series) -> bool {
     /// Fewest different values of the middle half.
     const FEWEST_IN_MIDDLE: f64 = 8.0;
@@ -296,12 +304,12 @@ fn is_coarse(series: &Series) -> bool {
     }
 }
 
-/// The factors that a single run's duration is compatible with, given the quiet law: T over its upper and
+/// The factors that a single run's duration is compatible with, given the baseline distribution: T over its upper and
 /// lower quantile. Wide by nature: one run says little.
-pub fn single_run(quiet: &Gev, duration: f64, level: f64) -> Result<Interval, Error> {
+pub fn single_run(baseline: &Gev, duration: f64, level: f64) -> Result<Interval, Error> {
     argument::confidence_level(level)?;
     let tail = 0.5 * (1.0 - level);
-    let (low, high) = (quiet.quantile(tail), quiet.upper_quantile(tail));
+    let (low, high) = (baseline.quantile(tail), baseline.upper_quantile(tail));
     if low <= 0.0 {
         return Err(Error::Support {
             model: "a ratio",

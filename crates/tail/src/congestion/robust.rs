@@ -40,9 +40,9 @@ pub struct Robust {
     pub hodges_lehmann: Estimate,
     /// Mean of ln k if k varies from run to run.
     pub mean_ln_k: Estimate,
-    /// Var ln k = Var ln T(new) - Var ln T(quiet); negative where the new runs vary less.
+    /// Var ln k = Var ln T(new) - Var ln T(baseline); negative where the new runs vary less.
     pub variance_ln_k: Estimate,
-    /// How many values count as one in the intervals, in the quiet and in the new sample.
+    /// How many values count as one in the intervals, in the baseline and in the new sample.
     pub blocks: [usize; 2],
     /// Whether intervals come from a bootstrap. From 10,000 values they come from order statistics and
     /// moments.
@@ -55,10 +55,10 @@ const LARGE: usize = 10_000;
 
 /// Model-free comparison of two positive series. A bootstrap draws as many values of each as count as independent. From
 /// 10,000 values, intervals come from order statistics and moments with these numbers.
-pub fn robust(quiet: &Series, new: &Series, level: f64, replicates: usize, seed: u64) -> Robust {
+pub fn robust(baseline: &Series, new: &Series, level: f64, replicates: usize, seed: u64) -> Robust {
     let logs = |series: &Series| -> Vec<f64> { series.values().iter().map(|x| x.ln()).collect() };
     let ((x, one), (y, other)) =
-        rayon::join(|| (logs(quiet), inflation_of(quiet)), || (logs(new), inflation_of(new)));
+        rayon::join(|| (logs(baseline), inflation_of(baseline)), || (logs(new), inflation_of(new)));
     let effective = [x.len() as f64 / one, y.len() as f64 / other];
     let by_formula = x.len() + y.len() >= LARGE;
     let [median, hodges, mean, variance] = if by_formula {

@@ -10,7 +10,7 @@ use crate::{Error, Interval, argument, lagged};
 /// How many times as long the new runs take, from one number of each run.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SeveralRuns {
-    /// Runs of the quiet and of the new side.
+    /// Runs of the baseline and of the new side.
     pub runs: [usize; 2],
     /// Geometric means of both.
     pub means: [f64; 2],
@@ -32,13 +32,13 @@ impl SeveralRuns {
     }
 }
 
-/// Compares one positive number of each quiet run with one of each new run.
+/// Compares one positive number of each baseline run with one of each new run.
 ///
 /// # Errors
 /// [`Error::TooFew`] below two runs a side, [`Error::Support`] of a number that is not positive, [`Error::Parameter`].
-pub fn several(quiet: &[f64], new: &[f64], level: f64) -> Result<SeveralRuns, Error> {
+pub fn several(baseline: &[f64], new: &[f64], level: f64) -> Result<SeveralRuns, Error> {
     argument::confidence_level(level)?;
-    let sides = [quiet, new];
+    let sides = [baseline, new];
     for side in sides {
         if side.len() < 2 {
             return Err(Error::TooFew { found: side.len(), needed: 2 });
@@ -82,7 +82,7 @@ pub fn several(quiet: &[f64], new: &[f64], level: f64) -> Result<SeveralRuns, Er
 
 /// The quantile of Student's t that leaves `1 - level` on both sides.
 fn student_quantile(level: f64, freedom: f64) -> f64 {
-    // t² = freedom (1 - x) / x with x of a beta law.
+    // t² = freedom (1 - x) / x with x of a beta distribution.
     let x = beta_quantile(0.5 * freedom, 0.5, 1.0 - level);
     (freedom * (1.0 - x) / x).sqrt()
 }
@@ -106,8 +106,9 @@ mod tests {
         for _ in 0..pairs {
             let mut side =
                 |n: usize| -> Vec<f64> { (0..n).map(|_| (0.05 * random.normal()).exp()).collect() };
-            let (quiet, new) = (side(5), side(4));
-            found += usize::from(several(&quiet, &new, 0.95).unwrap().code != ComparisonCode::NoDifference);
+            let (baseline, new) = (side(5), side(4));
+            found +=
+                usize::from(several(&baseline, &new, 0.95).unwrap().code != ComparisonCode::NoDifference);
         }
         // 20 expected of 400, a standard deviation of 4.4; Welch's test is a little below its level.
         assert!((6..=33).contains(&found), "{found} of {pairs}");

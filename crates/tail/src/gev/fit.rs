@@ -101,7 +101,7 @@ pub struct GevFit {
 
 impl GevFit {
     /// The fitted distribution.
-    pub fn law(&self) -> Gev {
+    pub fn distribution(&self) -> Gev {
         Gev { location: self.location, scale: self.scale, shape: self.shape }
     }
 
@@ -345,7 +345,7 @@ pub(crate) fn shape_bound(sorted: &[f64]) -> f64 {
     SHAPE_MAX.min((sorted.len() as f64 - k) / k)
 }
 
-/// Quantile-matched Gumbel law in units of the interquartile range: (location, ln scale).
+/// Quantile-matched Gumbel distribution in units of the interquartile range: (location, ln scale).
 pub(crate) fn quantile_start() -> [f64; 2] {
     [-0.3665 / 1.5725, -(1.5725f64.ln())]
 }
@@ -359,7 +359,7 @@ pub(crate) fn maximize_maxima(maxima: &Maxima, newton: &mut Newton) -> StandardM
     let mut first = [base[0], grow_scale(maxima.ends(), base[0], base[1], shape), shape];
     let mut spent = 0;
     if n > 20_000 && maxima.weights.is_empty() {
-        // Every k-th order statistic has approximately the law of all values: a cheap start near the maximum.
+        // Every k-th order statistic has approximately the distribution of all values: a cheap start near the maximum.
         let part: Vec<f64> = y.iter().skip(n / 4000).step_by(n / 2000).copied().collect();
         let outcome = newton.minimize(&Free(&Maxima { y: &part, ..*maxima }), &first, 1e-3, 0);
         spent += outcome.iterations;

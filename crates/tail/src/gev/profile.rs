@@ -150,8 +150,8 @@ impl Likelihood<'_> {
         Ok(in_units(interval, what, self.center, self.spread))
     }
 
-    /// Twice the log-likelihood ratio of the fit against the best law with this `value` of the target: the
-    /// curve behind a profile interval. Infinite if no law with that value has all the data in its support.
+    /// Twice the log-likelihood ratio of the fit against the best distribution with this `value` of the target: the
+    /// curve behind a profile interval. Infinite if no distribution with that value has all the data in its support.
     ///
     /// # Errors
     /// As [`Likelihood::profile`].
@@ -168,7 +168,7 @@ impl Likelihood<'_> {
     }
 }
 
-/// The factor by which the mean deviance of `n` values exceeds that of the chi-square law: 1 + b / n
+/// The factor by which the mean deviance of `n` values exceeds that of the chi-square distribution: 1 + b / n
 /// (Bartlett 1937; Lawley 1956). The coefficients b are simulated, not derived (shapes -0.3 to 0.3, 20 to 100
 /// values): 2.9 for the location, 1.1 for the scale, 2.7 for the shape, and for a level between that of the
 /// location and, far out, that of the shape. Levels of a bounded tail take up to 0.9 more.

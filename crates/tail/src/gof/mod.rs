@@ -63,12 +63,12 @@ const MANY: usize = 10_000;
 const NEGLIGIBLE: f64 = 0.03;
 
 impl GoodnessOfFit {
-    /// Whether a law, though a test of so many values may reject it, gives the measured quantiles.
+    /// Whether a distribution, though a test of so many values may reject it, gives the measured quantiles.
     pub(crate) fn is_near(&self, values: usize) -> bool {
         values >= MANY && self.distance < NEGLIGIBLE
     }
 
-    /// Whether the test rejects the law at this level, by less than matters.
+    /// Whether the test rejects the distribution at this level, by less than matters.
     pub fn is_small_misfit(&self, values: usize, level: f64) -> bool {
         self.p.smaller < level && self.is_near(values)
     }
@@ -78,7 +78,7 @@ impl GoodnessOfFit {
 const JITTERS: usize = 10;
 
 /// Test whether the values follow a GEV, by `replicates` parametric bootstrap samples (999 is usual). When
-/// the clock's steps show in the empirical distribution (√n tick above half the scale), the law is that of
+/// the clock's steps show in the empirical distribution (√n tick above half the scale), the distribution is that of
 /// the interval likelihood, the samples are rounded like the data, and both are jittered.
 ///
 /// # Errors
@@ -87,13 +87,13 @@ pub fn test(series: &Series, fit: &GevFit, replicates: usize, seed: u64) -> Resu
     test_within(series, fit, replicates, seed, usize::MAX)
 }
 
-/// The smallest sample size: from here on the laws of the statistics do not depend on the size within the
+/// The smallest sample size: from here on the distributions of the statistics do not depend on the size within the
 /// precision of 999 refits (beyond 400 values their 5% points change by less than 3%).
 pub(crate) const SETTLED: usize = 2000;
 
 /// [`test()`] with at most about `budget` values drawn and refitted in total. The statistics are always those
-/// of all the data; beyond the budget their null law is that of smaller samples (at least 2000 values), which
-/// equals the limiting law within the precision of the refits. `sample_size` of the result states the size.
+/// of all the data; beyond the budget their null distribution is that of smaller samples (at least 2000 values), which
+/// equals the limiting distribution within the precision of the refits. `sample_size` of the result states the size.
 ///
 /// # Errors
 /// As [`test()`].
@@ -155,7 +155,7 @@ impl Rounds {
             Some(tick) if tick * (series.len() as f64).sqrt() > 0.5 * fit.scale => ties(series, tick, self),
             _ => continuous(series, fit, self),
         }?;
-        Ok(GoodnessOfFit { distance: distance::distance(series, &fit.law()), ..found })
+        Ok(GoodnessOfFit { distance: distance::distance(series, &fit.distribution()), ..found })
     }
 
     /// The p-values of the observed statistics, and the number of samples that they are from.
@@ -180,7 +180,7 @@ impl Rounds {
     }
 }
 
-/// A sample without an interior maximum is excluded from the null law, since such data are not tested either.
+/// A sample without an interior maximum is excluded from the null distribution, since such data are not tested either.
 fn interior(status: Status, statistics: impl FnOnce() -> Statistics) -> Option<Statistics> {
     (status != Status::Boundary).then(statistics)
 }
@@ -201,14 +201,15 @@ fn usable(simulated: Vec<Option<Statistics>>, wanted: usize) -> Result<Vec<Stati
 fn continuous(series: &Series, fit: &GevFit, rounds: Rounds) -> Result<GoodnessOfFit, Error> {
     let Rounds { size: n, seed, .. } = rounds;
     let rate = 1.0 / fit.scale;
-    let law = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
-    let observed = Statistics::of_scaled(series.sorted(), ([fit.center, fit.location_offset], rate), &law);
+    let distribution = Gev { location: 0.0, scale: 1.0, shape: fit.shape };
+    let observed =
+        Statistics::of_scaled(series.sorted(), ([fit.center, fit.location_offset], rate), &distribution);
     let start = [0.0, 0.0, fit.shape];
     let (p, replicates) = rounds.p_values(&[observed], |refit, index| {
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));
         let best = refit.fit(start, crate::gev::fit::SHAPE_MAX);
-        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
-        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
+        let distribution = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        interior(best.status, || Statistics::of_sorted(&refit.y, &distribution))
     })?;
     Ok(GoodnessOfFit {
         statistics: observed,
@@ -243,8 +244,8 @@ pub(crate) fn test_drawn(
         draw(&standard, &mut Xoshiro::stream(seed, index), &mut refit.y);
         refit.y.sort_unstable_by(f64::total_cmp);
         let best = refit.fit([0.0, 0.0, fit.shape], crate::gev::fit::SHAPE_MAX);
-        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
-        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
+        let distribution = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        interior(best.status, || Statistics::of_sorted(&refit.y, &distribution))
     })?;
     Ok(p)
 }
@@ -256,12 +257,13 @@ fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Err
     let step = tick / spread;
     let start = [fit.location_offset / spread, 0.0, fit.shape];
     let phase = (series.sorted()[0] - center) / spread;
-    let law = |at: [f64; 3]| Gev { location: at[0], scale: at[1].exp(), shape: at[2] };
+    let distribution = |at: [f64; 3]| Gev { location: at[0], scale: at[1].exp(), shape: at[2] };
     // A uniform draw between the probabilities of the ends of each value's interval.
-    let jittered = |sorted: &[f64], law: &Gev, random: &mut Xoshiro| -> Statistics {
+    let jittered = |sorted: &[f64], distribution: &Gev, random: &mut Xoshiro| -> Statistics {
         let mut u = Vec::with_capacity(sorted.len());
         for equal in sorted.chunk_by(|a, b| a == b) {
-            let (low, high) = (law.cdf(equal[0] - 0.5 * step), law.cdf(equal[0] + 0.5 * step));
+            let (low, high) =
+                (distribution.cdf(equal[0] - 0.5 * step), distribution.cdf(equal[0] + 0.5 * step));
             u.extend(
                 equal
                     .iter()
@@ -273,7 +275,7 @@ fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Err
     let standard: Vec<f64> = series.sorted().iter().map(|x| (x - center) / spread).collect();
     let observed: Vec<Statistics> = (0..JITTERS as u64)
         .into_par_iter()
-        .map(|i| jittered(&standard, &law(start), &mut Xoshiro::stream(seed ^ 0x7469_636b, i)))
+        .map(|i| jittered(&standard, &distribution(start), &mut Xoshiro::stream(seed ^ 0x7469_636b, i)))
         .collect();
     let (p, replicates) = rounds.p_values(&observed, |refit, index| {
         let mut random = Xoshiro::stream(seed, index);
@@ -284,7 +286,7 @@ fn ties(series: &Series, tick: f64, rounds: Rounds) -> Result<GoodnessOfFit, Err
         let mut censored = Censored::default();
         censored.fill(refit.y.iter().copied(), (-0.5 * step, 0.5 * step));
         let best = interval::maximize_from(&censored, start, &mut Newton::new(3));
-        best.map(|best| jittered(&refit.y, &law(best.at), &mut random))
+        best.map(|best| jittered(&refit.y, &distribution(best.at), &mut random))
     })?;
     let mean = |f: fn(&Statistics) -> f64| observed.iter().map(f).sum::<f64>() / JITTERS as f64;
     let statistics = Statistics {
@@ -338,8 +340,8 @@ pub fn critical_values(n: usize, shape: f64, tail: f64, replicates: usize, seed:
         refit.draw(start, n, &mut Xoshiro::stream(seed, index));
         let mut newton = Newton::new(3);
         let best = maximize_maxima(&Maxima::sorted(&refit.y, bootstrap::shape_bound(&refit.y)), &mut newton);
-        let law = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
-        interior(best.status, || Statistics::of_sorted(&refit.y, &law))
+        let distribution = Gev { location: best.at[0], scale: best.at[1].exp(), shape: best.at[2] };
+        interior(best.status, || Statistics::of_sorted(&refit.y, &distribution))
     });
     let simulated: Vec<Statistics> = simulated.into_iter().flatten().collect();
     let quantile = |f: fn(&Statistics) -> f64| {

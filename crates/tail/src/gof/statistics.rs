@@ -45,15 +45,15 @@ trait ProbabilitySource: Sync {
     fn fill<A: Arithmetic>(&self, from: usize, count: usize, block: &mut Probabilities);
 }
 
-/// Ascending values of a law, moved and scaled to its units.
-struct OfLaw<'a> {
+/// Ascending values of a distribution, moved and scaled to its units.
+struct OfDistribution<'a> {
     sorted: &'a [f64],
     /// What is subtracted, one after the other, and the factor behind.
     units: ([f64; 2], f64),
-    law: &'a Gev,
+    distribution: &'a Gev,
 }
 
-impl ProbabilitySource for OfLaw<'_> {
+impl ProbabilitySource for OfDistribution<'_> {
     fn count(&self) -> usize {
         self.sorted.len()
     }
@@ -63,7 +63,7 @@ impl ProbabilitySource for OfLaw<'_> {
         let ([first, second], rate) = self.units;
         let [intensity, ln_survival, below] = block.first(count);
         for (slot, x) in intensity.iter_mut().zip(&self.sorted[from..from + count]) {
-            *slot = self.law.ln_intensity_of_lane::<A>(((x - first) - second) * rate);
+            *slot = self.distribution.ln_intensity_of_lane::<A>(((x - first) - second) * rate);
         }
         // A loop of its own for each long chain of operations, so that those of several values overlap.
         intensity.iter_mut().for_each(|t| *t = lanes::exp::<A>(*t));
@@ -187,14 +187,14 @@ impl Statistics {
     }
 
     /// Statistics of ascending values for a distribution.
-    pub fn of_sorted(sorted: &[f64], law: &Gev) -> Statistics {
-        Statistics::of(&OfLaw { sorted, units: ([0.0; 2], 1.0), law })
+    pub fn of_sorted(sorted: &[f64], distribution: &Gev) -> Statistics {
+        Statistics::of(&OfDistribution { sorted, units: ([0.0; 2], 1.0), distribution })
     }
 
     /// Statistics of ascending values for a distribution of what they are after two numbers are subtracted, one after the
     /// other, and a factor is applied.
-    pub(super) fn of_scaled(sorted: &[f64], units: ([f64; 2], f64), law: &Gev) -> Statistics {
-        Statistics::of(&OfLaw { sorted, units, law })
+    pub(super) fn of_scaled(sorted: &[f64], units: ([f64; 2], f64), distribution: &Gev) -> Statistics {
+        Statistics::of(&OfDistribution { sorted, units, distribution })
     }
 
     /// Statistics of ascending probabilities F(x).
@@ -227,9 +227,9 @@ mod tests {
         let mut random = Xoshiro::new(8);
         for n in [1, 7, 8, 9, 60, BLOCK - 1, BLOCK, BLOCK + 1, 3 * BLOCK + 5, 40_000] {
             for shape in [-0.7, 0.0, 0.8] {
-                let law = Gev { location: 1.0, scale: 2.0, shape };
+                let distribution = Gev { location: 1.0, scale: 2.0, shape };
                 let fitted = Gev { location: 1.2, scale: 2.2, shape: shape + 0.02 };
-                let mut values: Vec<f64> = (0..n).map(|_| law.sample(&mut random)).collect();
+                let mut values: Vec<f64> = (0..n).map(|_| distribution.sample(&mut random)).collect();
                 values.retain(|x| fitted.cdf(*x) > 0.0 && fitted.survival(*x) > 0.0);
                 values.sort_by(f64::total_cmp);
                 let u: Vec<f64> = values.iter().map(|x| fitted.cdf(*x)).collect();

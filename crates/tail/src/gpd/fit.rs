@@ -1,6 +1,6 @@
-//! Fits a generalised Pareto law to the values above a threshold by maximum likelihood.
+//! Fits a generalised Pareto distribution to the values above a threshold by maximum likelihood.
 
-use super::law::GpdFit;
+use super::distribution::GpdFit;
 use super::slice::{OneFree, SHAPE_MAX, Slice};
 use crate::kernel::{self, At};
 use crate::newton::{Newton, Objective};
@@ -76,7 +76,7 @@ impl GpdLikelihood {
     }
 
     fn start(&self, shape: f64) -> [f64; 2] {
-        // The median of the law is the median of the data, if the support permits it.
+        // The median of the distribution is the median of the data, if the support permits it.
         let scale = 1.0 / kernel::box_cox(std::f64::consts::LN_2, shape).0;
         let largest = self.y[self.y.len() - 1];
         [scale.max(-shape * largest / 0.95).ln(), shape]
@@ -102,7 +102,7 @@ impl GpdLikelihood {
         let largest = self.y[n - 1];
         let (at, value, interior) = match best {
             Some((at, value)) => (at, value, true),
-            // At shape -1 the law is uniform up to the largest value.
+            // At shape -1 the distribution is uniform up to the largest value.
             None => ([largest.ln(), -1.0], n as f64 * largest.ln(), false),
         };
         let scale = self.unit * at[0].exp();

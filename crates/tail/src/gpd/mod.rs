@@ -1,12 +1,12 @@
-//! Exceedances over a threshold: the generalised Pareto law, its fit, its return levels.
+//! Exceedances over a threshold: the generalised Pareto distribution, its fit, its return levels.
 
+mod distribution;
 mod fit;
-mod law;
 mod profile;
 mod slice;
 
+pub use distribution::{Gpd, GpdFit};
 pub use fit::{GpdLikelihood, fit};
-pub use law::{Gpd, GpdFit};
 pub use profile::GpdTarget;
 
 #[cfg(test)]
@@ -17,10 +17,10 @@ mod tests {
     #[test]
     fn quantiles_invert_the_distribution() {
         for shape in [-0.3, 0.0, 0.4] {
-            let law = Gpd { threshold: 5.0, scale: 2.0, shape };
+            let distribution = Gpd { threshold: 5.0, scale: 2.0, shape };
             for p in [0.01, 0.5, 0.999] {
-                assert!((law.cdf(law.quantile(p)) - p).abs() < 1e-13);
-                assert!((law.survival(law.upper_quantile(p)) - p).abs() < 1e-13);
+                assert!((distribution.cdf(distribution.quantile(p)) - p).abs() < 1e-13);
+                assert!((distribution.survival(distribution.upper_quantile(p)) - p).abs() < 1e-13);
             }
         }
     }
@@ -37,8 +37,8 @@ mod tests {
     #[test]
     fn a_level_below_the_threshold_is_refused() {
         let mut random = Xoshiro::new(1);
-        let law = Gpd { threshold: 0.0, scale: 1.0, shape: 0.1 };
-        let values: Vec<f64> = (0..500).map(|_| law.sample(&mut random)).collect();
+        let distribution = Gpd { threshold: 0.0, scale: 1.0, shape: 0.1 };
+        let values: Vec<f64> = (0..500).map(|_| distribution.sample(&mut random)).collect();
         let fit = fit(&values, 1.0).unwrap();
         assert!(fit.return_level(1.5, 1.0).is_err());
         assert!(fit.return_level(1e6, 1.0).unwrap().0 > 1.0);

@@ -1,7 +1,7 @@
-//! Computes profile-likelihood intervals of a generalised Pareto law.
+//! Computes profile-likelihood intervals of a generalised Pareto distribution.
 
+use super::distribution::GpdFit;
 use super::fit::GpdLikelihood;
-use super::law::GpdFit;
 use super::slice::{OneFree, SHAPE_MAX, Slice};
 use crate::interval_end::{Path, RootDeviance, interval_end};
 use crate::newton::{Newton, Objective};
@@ -90,13 +90,13 @@ impl GpdLikelihood {
     }
 }
 
-/// The likelihood with the target held, and the best laws found so far.
+/// The likelihood with the target held, and the best distributions found so far.
 struct HeldPareto<'a> {
     y: &'a [f64],
     target: GpdTarget,
     exponent: f64,
     minimum: f64,
-    /// ln scale and shape of the best laws.
+    /// ln scale and shape of the best distributions.
     path: Path,
     newton: Newton,
 }
@@ -150,19 +150,19 @@ impl<'a> HeldPareto<'a> {
 
 impl RootDeviance for HeldPareto<'_> {
     fn along(&mut self, value: f64) -> Option<f64> {
-        let law = self.path.predicted(value);
+        let distribution = self.path.predicted(value);
         let slice = self.slice(value);
         let start = match slice.slice {
-            Slice::Shape(_) => law[0],
-            Slice::LogScale(_) => law[1],
+            Slice::Shape(_) => distribution[0],
+            Slice::LogScale(_) => distribution[1],
             // The scale is known well and a far level is not: it moves by the shape.
-            Slice::Level(level, c) => kernel::shape_of_quantile(c, level / law[0].exp())
-                .unwrap_or(law[1])
+            Slice::Level(level, c) => kernel::shape_of_quantile(c, level / distribution[0].exp())
+                .unwrap_or(distribution[1])
                 .clamp(-0.99, SHAPE_MAX - 0.01),
         };
         let found = self.climb(&slice, start)?;
-        let law = slice.full(self.newton.at[0]);
-        self.path.add(value, &law);
+        let distribution = slice.full(self.newton.at[0]);
+        self.path.add(value, &distribution);
         Some(self.root(found))
     }
 
@@ -182,7 +182,7 @@ impl RootDeviance for HeldPareto<'_> {
                 best = [best, found].into_iter().flatten().reduce(f64::min);
             }
         }
-        // At shape -1 the law is uniform, and the likelihood may be highest there.
+        // At shape -1 the distribution is uniform, and the likelihood may be highest there.
         let edge = match slice.slice {
             Slice::Shape(_) => f64::INFINITY,
             Slice::LogScale(_) | Slice::Level(..) => slice.evaluate(&[-1.0], &mut gradient, &mut hessian),

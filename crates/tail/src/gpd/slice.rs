@@ -1,4 +1,4 @@
-//! The likelihood of a generalised Pareto law along one free parameter.
+//! The likelihood of a generalised Pareto distribution along one free parameter.
 
 use crate::kernel::{self, At};
 use crate::newton::Objective;

@@ -1,7 +1,7 @@
 //! Compares groups of values, such as those of nodes or ranks: which are slower or faster than the others.
 //!
 //! Each group stands against the others that are not themselves found different, by the sum of its ranks (Wilcoxon 1945; Mann,
-//! Whitney 1947), which needs no law. Blocks of neighbouring values are exchanged between groups, so that values may resemble those
+//! Whitney 1947), which needs no distribution. Blocks of neighbouring values are exchanged between groups, so that values may resemble those
 //! before; p-values are adjusted for the number of groups by the largest statistic of each exchange (Westfall, Young 1993). Whether
 //! the groups differ at all is tested by Kruskal and Wallis (1952), for independent values.
 
@@ -53,7 +53,7 @@ pub struct Groups {
     /// Statistic of Kruskal and Wallis over the groups that are tested, corrected for ties; chi-square with one degree
     /// less than groups.
     pub statistic: f64,
-    /// Its p-value: small, if not all groups have one law. 1 of fewer than two groups.
+    /// Its p-value: small, if not all groups have one distribution. 1 of fewer than two groups.
     pub p: f64,
     /// The groups.
     pub groups: Vec<Group>,

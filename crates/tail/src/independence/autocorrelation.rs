@@ -76,16 +76,16 @@ mod tests {
     use crate::{Gev, Xoshiro};
 
     #[test]
-    fn near_ranks_have_the_autocorrelations_of_ranks_whatever_the_law() {
+    fn near_ranks_have_the_autocorrelations_of_ranks_whatever_the_distribution() {
         let mut random = Xoshiro::new(23);
         for n in [MANY - 1, MANY, 200_000] {
             for (shape, memory, digits) in
                 [(-0.8, 0.0, 0.0), (0.0, 0.6, 0.0), (0.9, 0.1, 0.0), (3.0, 0.0, 0.0), (0.1, 0.2, 20.0)]
             {
-                let law = Gev { location: 10.0, scale: 1.0, shape };
+                let distribution = Gev { location: 10.0, scale: 1.0, shape };
                 let mut before = 0.0;
                 let next = |_| {
-                    before = memory * before + law.sample(&mut random);
+                    before = memory * before + distribution.sample(&mut random);
                     if digits > 0.0 { (before * digits).round() / digits } else { before }
                 };
                 let values: Vec<f64> = (0..n).map(next).collect();
@@ -95,7 +95,7 @@ mod tests {
                     ascending.dedup();
                     ascending.len()
                 };
-                // The values of a coarse clock and of a law as heavy as this are too near together.
+                // The values of a coarse clock and of a distribution as heavy as this are too near together.
                 let quick = n >= MANY && digits == 0.0 && shape < 1.0;
                 assert_eq!(distinct(&near) < distinct(&exact), quick, "{n} {shape}");
                 let noise = 1.0 / (n as f64).sqrt();

@@ -362,9 +362,9 @@ mod tests {
     use crate::{Gev, Xoshiro};
 
     fn sample(seed: u64, n: usize) -> Vec<f64> {
-        let law = Gev::new(10.0, 0.2, 0.1).unwrap();
+        let distribution = Gev::new(10.0, 0.2, 0.1).unwrap();
         let mut random = Xoshiro::new(seed);
-        (0..n).map(|_| law.sample(&mut random)).collect()
+        (0..n).map(|_| distribution.sample(&mut random)).collect()
     }
 
     #[test]

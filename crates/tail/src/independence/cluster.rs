@@ -1,4 +1,4 @@
-//! Finds a cluster of values separated by a gap that a law with one mode would not produce.
+//! Finds a cluster of values separated by a gap that a distribution with one mode would not produce.
 
 use lanes::{Arithmetic, LaneWork, widest};
 use serde::{Deserialize, Serialize};
@@ -12,8 +12,8 @@ pub struct Gap {
     pub from: f64,
     /// Its upper end: the smallest value above.
     pub to: f64,
-    /// p-value of such a gap somewhere: a fifth of its bound for any law with one mode. Simulated for 50 to 2000 values,
-    /// GEVs of shapes -0.7 to 1 reach a tenth of the bound, a uniform law two fifths.
+    /// p-value of such a gap somewhere: a fifth of its bound for any distribution with one mode. Simulated for 50 to 2000 values,
+    /// GEVs of shapes -0.7 to 1 reach a tenth of the bound, a uniform distribution two fifths.
     pub p: f64,
 }
 
@@ -23,18 +23,18 @@ const FEWEST: usize = 5;
 /// gap.
 const CUTS: [f64; 2] = [1.0, 0.6];
 
-/// The fraction of the bound that laws with one mode reach.
+/// The fraction of the bound that distributions with one mode reach.
 const REACHED: f64 = 0.2;
 
 /// The gap with the strongest evidence against one mode among ascending values (ties spread over their tick);
 /// none below 20.
 ///
-/// A law with one mode has no increasing density above the mode and no decreasing one below it, and each gap lies on one
+/// A distribution with one mode has no increasing density above the mode and no decreasing one below it, and each gap lies on one
 /// side. Above the mode: given the j-th value beyond the gap's lower end, at distance M, the j - 1 values between have a
 /// density that does not increase, so each lies in the first part t M with probability at least t, and all
 /// lie beyond it with probability at most (1 - t)^(j - 1). The same below, and the larger of both bounds
 /// holds wherever the mode is. The bounds of all gaps are added, weighted by 1 / (values on the smaller
-/// side): a law can be flat over few values more easily than over many.
+/// side): a distribution can be flat over few values more easily than over many.
 pub fn separated(sorted: &[f64]) -> Option<Gap> {
     let n = sorted.len();
     if n < 4 * FEWEST {
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn laws_with_one_mode_are_seldom_called_two_even_where_heavy_or_flat() {
+    fn distributions_with_one_mode_are_seldom_called_two_even_where_heavy_or_flat() {
         let heavy = Gev::new(10.0, 1.0, 0.8).unwrap();
         let bounded = Gev::new(10.0, 1.0, -0.7).unwrap();
         assert!(smallest(|random| heavy.sample(random), 400, 300) <= 15);
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gap_is_the_best_of_all_for_any_law_size_and_ties() {
+    fn the_gap_is_the_best_of_all_for_any_distribution_size_and_ties() {
         let plain = |sorted: &[f64]| {
             let n = sorted.len();
             let total = 2.0 * (FEWEST..=n / 2).map(|m| 1.0 / m as f64).sum::<f64>();
@@ -195,10 +195,11 @@ mod tests {
         let mut random = Xoshiro::new(17);
         for n in [20, 21, 68, 69, 70, 133, 400, 5000] {
             for shape in [-0.9, -0.2, 0.3, 1.5] {
-                let law = Gev::new(10.0, 1.0, shape).unwrap();
+                let distribution = Gev::new(10.0, 1.0, shape).unwrap();
                 for far in [0.0, 0.4, 2.0, 30.0] {
                     let cluster = |i: usize| if i.is_multiple_of(9) { far } else { 0.0 };
-                    let mut values: Vec<f64> = (0..n).map(|i| cluster(i) + law.sample(&mut random)).collect();
+                    let mut values: Vec<f64> =
+                        (0..n).map(|i| cluster(i) + distribution.sample(&mut random)).collect();
                     values.sort_by(f64::total_cmp);
                     let found = separated(&values).unwrap();
                     assert_eq!((found.below, found.p), plain(&values), "{n} {shape} {far}");

@@ -11,7 +11,7 @@ use crate::{Takers, Xoshiro};
 const LEVEL: f64 = 0.01;
 /// Shares of it: neighbours, batches.
 const SHARES: [f64; 2] = [0.5, 0.5];
-/// With more exceedances than this, the statistics have their limiting laws.
+/// With more exceedances than this, the statistics have their limiting distributions.
 const MANY: usize = 2000;
 /// With so many as extreme as these the p-value is at least the level, however many are drawn.
 fn simulated(level: f64) -> MonteCarlo {
@@ -26,7 +26,7 @@ pub struct Exceedances {
     /// Whether a test at 1% shows that they come together.
     pub shown: bool,
     /// The variance of their share relative to that of independent values, at least 1: the larger of a first-order
-    /// autoregression and the variance of the shares of batches of √n values (Law, Carson 1979).
+    /// autoregression and the variance of the shares of batches of √n values (Distribution, Carson 1979).
     pub inflation: f64,
 }
 

@@ -143,14 +143,14 @@ mod tests {
     use crate::{Gev, Xoshiro};
 
     #[test]
-    fn corners_are_those_of_all_points_for_any_law_size_and_ties() {
+    fn corners_are_those_of_all_points_for_any_distribution_size_and_ties() {
         let mut random = Xoshiro::new(9);
         for n in [2, 3, MANY - 1, MANY, MANY + 1, MANY + 2, 30_000] {
             for (shape, digits) in
                 [(-1.0, 0.0), (-0.6, 0.0), (0.0, 0.0), (2.0, 0.0), (0.1, 50.0), (-1.0, 1000.0)]
             {
-                let law = Gev { location: 10.0, scale: 1.0, shape };
-                let mut x: Vec<f64> = (0..n).map(|_| law.sample(&mut random)).collect();
+                let distribution = Gev { location: 10.0, scale: 1.0, shape };
+                let mut x: Vec<f64> = (0..n).map(|_| distribution.sample(&mut random)).collect();
                 if digits > 0.0 {
                     x.iter_mut().for_each(|x| *x = (*x * digits).round() / digits);
                 }

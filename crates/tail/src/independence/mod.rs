@@ -1,4 +1,4 @@
-//! Tests whether values are independent draws of one law, which all other methods assume.
+//! Tests whether values are independent draws of one distribution, which all other methods assume.
 //!
 //! Five tests, their p-values adjusted together (Holm 1979, weighted): lag 1 and Ljung-Box on ranks
 //! (autocorrelation), Mann-Kendall corrected for autocorrelation (trend), Pettitt (jump), Hartigan's dip and
@@ -66,7 +66,7 @@ impl Question {
     }
 
     /// This test's share of the error of all tests. Autocorrelation is the most frequent dependence in series
-    /// of runs; the test of modes is far below its level for laws with a peak.
+    /// of runs; the test of modes is far below its level for distributions with a peak.
     fn weight(self) -> f64 {
         match self {
             Question::Autocorrelation => 0.5,
@@ -90,7 +90,7 @@ pub struct Test {
     /// The p-value adjusted for all tests of the stage (Holm 1979, weighted), and for further stages where the stage
     /// has only a share of the error.
     pub p_adjusted: f64,
-    /// Whether it rejects independent draws of one law, by more than is negligible.
+    /// Whether it rejects independent draws of one distribution, by more than is negligible.
     pub rejected: bool,
     /// Whether what it shows is too small to matter: very many values show what changes no result.
     #[serde(default)]
@@ -113,7 +113,7 @@ pub struct Segment {
 /// The result of stage one.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Independence {
-    /// Whether no test rejects independent draws of one law.
+    /// Whether no test rejects independent draws of one distribution.
     pub passed: bool,
     /// Level of the adjusted tests.
     pub significance: f64,

@@ -13,7 +13,7 @@ use crate::Xoshiro;
 pub struct Dip {
     /// Largest distance of the empirical from the nearest unimodal distribution function.
     pub dip: f64,
-    /// p-value against the uniform law, the hardest unimodal one: conservative for peaked laws
+    /// p-value against the uniform distribution, the hardest unimodal one: conservative for peaked distributions
     /// (Hartigan, Hartigan 1985).
     pub p: f64,
     /// The modal interval: where the single peak would be.
@@ -23,7 +23,7 @@ pub struct Dip {
 /// Sampling stops after this many uniform samples at least as extreme as the data.
 const ENOUGH: u32 = 20;
 
-/// Larger samples are judged by uniform ones of this size: the law of √n dip converges early.
+/// Larger samples are judged by uniform ones of this size: the distribution of √n dip converges early.
 const SETTLED: usize = 1000;
 
 /// Dip test of ascending values; the p-value from at most `replicates` uniform samples, always the same ones, fewer where it

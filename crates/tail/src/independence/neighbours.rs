@@ -37,7 +37,7 @@ fn statistics(correlations: &[f64], n: f64, mean: f64) -> [f64; 3] {
 
 /// Tests ranks in time order, up to `lags` lags (at most 20). The normal and chi-square p-values,
 /// weighted, are taken together, and the p-value of the smallest is simulated: below 2000 values by random orders of the
-/// same ranks, exact for exchangeable values whatever their law and ties (Dufour, Roy 1985); from there on by
+/// same ranks, exact for exchangeable values whatever their distribution and ties (Dufour, Roy 1985); from there on by
 /// independent normal autocorrelations, which is their limit. Seeded by the ranks: the same values, the same p.
 pub fn neighbours(ranks: &[f64], lags: usize) -> Neighbours {
     neighbours_of(ranks, &autocorrelations(ranks, lags))

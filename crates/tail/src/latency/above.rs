@@ -74,9 +74,9 @@ mod tests {
 
     #[test]
     fn the_chosen_threshold_named_gives_the_same_numbers() {
-        let law = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+        let distribution = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
         let mut random = Xoshiro::new(3);
-        let values: Vec<f64> = (0..3000).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..3000).map(|_| distribution.sample(&mut random)).collect();
         let periods = [100.0, 1e4];
         let all = latency::analyse(&values, &periods, 0.95, 1).unwrap();
         let chosen = all.candidates[all.chosen.unwrap()];
@@ -90,9 +90,9 @@ mod tests {
 
     #[test]
     fn levels_have_standard_errors_where_the_fit_has() {
-        let law = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
+        let distribution = Gpd { threshold: 20.0, scale: 1.25, shape: 0.2 };
         let mut random = Xoshiro::new(3);
-        let values: Vec<f64> = (0..2000).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..2000).map(|_| distribution.sample(&mut random)).collect();
         let found = above(&values, 21.0, &[50.0, 1e3, 1e5], 0.95, 1).unwrap();
         assert_eq!(found.fit.status, Status::Ok);
         for level in &found.levels {

@@ -109,7 +109,7 @@ pub fn analyse_series(series: &Series, operations: &[f64], level: f64, seed: u64
     })
 }
 
-/// The law above the lowest threshold from which on a GPD holds, fitted to `slowest`: those of `n` values
+/// The distribution above the lowest threshold from which on a GPD holds, fitted to `slowest`: those of `n` values
 /// that exceed some level. At most a tenth of the `n` values are fitted. `None` if every threshold is
 /// rejected, or fewer than 40 values could be fitted. `rate` of the fit is the share of all `n`.
 ///

@@ -47,7 +47,7 @@ const REPLICATES: usize = 199;
 /// their share, which is a valid p-value too (Besag, Clifford 1991) and takes a quarter of the work if a GPD
 /// holds.
 const ENOUGH: usize = 30;
-/// Values in each refit: the law of A² is then the limiting one within the precision of 199 refits.
+/// Values in each refit: the distribution of A² is then the limiting one within the precision of 199 refits.
 const SETTLED: usize = 1000;
 /// False discovery rate of ForwardStop.
 const RATE: f64 = 0.1;
@@ -97,16 +97,16 @@ pub(super) fn candidate(sorted: &[f64], threshold: f64, seed: u64) -> Option<Can
     if fit.status == Status::Boundary {
         return None;
     }
-    let law = fit.law();
-    let observed = a2(over, &law);
+    let distribution = fit.distribution();
+    let observed = a2(over, &distribution);
     let size = k.min(SETTLED);
-    let zero = Gpd { threshold: 0.0, ..law };
+    let zero = Gpd { threshold: 0.0, ..distribution };
     let simulated = (0..REPLICATES).filter_map(|r| {
         let mut random = Xoshiro::stream(seed, r as u64);
         let mut sample: Vec<f64> = (0..size).map(|_| zero.sample(&mut random)).collect();
         sample.sort_unstable_by(f64::total_cmp);
         let refit = gpd::fit(&sample, 0.0).ok()?;
-        (refit.status != Status::Boundary).then(|| a2(&sample, &refit.law()))
+        (refit.status != Status::Boundary).then(|| a2(&sample, &refit.distribution()))
     });
     let (mut reached, mut drawn) = (0, 0);
     for statistic in simulated {
@@ -139,11 +139,11 @@ pub(super) fn candidate(sorted: &[f64], threshold: f64, seed: u64) -> Option<Can
     })
 }
 
-fn a2(ascending: &[f64], law: &Gpd) -> f64 {
+fn a2(ascending: &[f64], distribution: &Gpd) -> f64 {
     let logs: Vec<(f64, f64)> = ascending
         .iter()
         .map(|&x| {
-            let hazard = law.cumulative_hazard(x);
+            let hazard = distribution.cumulative_hazard(x);
             ((-(-hazard).exp_m1()).max(1e-300).ln(), -hazard)
         })
         .collect();

@@ -24,7 +24,7 @@ pub enum Quantity {
     Shape,
     /// The level exceeded once in this many runs.
     ReturnLevel(f64),
-    /// The quantile of this probability, estimated by the value of its rank, without a law.
+    /// The quantile of this probability, estimated by the value of its rank, without a distribution.
     Quantile(f64),
     /// The congestion factor between two systems; its precision is the difference from 1 to detect.
     Factor,
@@ -61,7 +61,7 @@ pub struct Plan {
     pub level: f64,
     /// Total number of runs needed; for a factor, on each of the two systems.
     pub runs: f64,
-    /// Between which numbers those runs lie, with a confidence of 95%, by what the pilot knows of its law; `None` of an assumed law,
+    /// Between which numbers those runs lie, with a confidence of 95%, by what the pilot knows of its distribution; `None` of an assumed distribution,
     /// and where the pilot does not tell.
     #[serde(default)]
     pub runs_interval: Option<[f64; 2]>,
@@ -73,27 +73,32 @@ pub struct Plan {
     pub half_width: f64,
     /// Probability of detecting the factor; `None` for other quantities.
     pub power: Option<f64>,
-    /// Value of the quantity under the law planned with.
+    /// Value of the quantity under the distribution planned with.
     pub value: f64,
     /// Standard error times √n, in the unit of the quantity.
     pub unit_error: f64,
 }
 
-/// Runs needed for a goal, given a law (a pilot fit) and the variance inflation of its series (1 when
+/// Runs needed for a goal, given a distribution (a pilot fit) and the variance inflation of its series (1 when
 /// independent).
 ///
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2, where no standard errors exist, or values out of range.
-pub fn plan(law: &Gev, goal: PrecisionGoal, level: f64, variance_inflation: f64) -> Result<Plan, Error> {
-    plan_with(law, goal, level, 0.8, variance_inflation)
+pub fn plan(
+    distribution: &Gev,
+    goal: PrecisionGoal,
+    level: f64,
+    variance_inflation: f64,
+) -> Result<Plan, Error> {
+    plan_with(distribution, goal, level, 0.8, variance_inflation)
 }
 
 /// As [`plan`] with the probability `power` of detecting a factor, which other goals do not use.
 ///
 /// # Errors
-/// As [`plan`], and [`Error::Support`] for a factor under a law whose location is not positive.
+/// As [`plan`], and [`Error::Support`] for a factor under a distribution whose location is not positive.
 pub fn plan_with(
-    law: &Gev,
+    distribution: &Gev,
     goal: PrecisionGoal,
     level: f64,
     power: f64,
@@ -103,11 +108,11 @@ pub fn plan_with(
     argument::confidence_level(level)?;
     argument::at_least_1("variance inflation", variance_inflation)?;
     let value = match goal.quantity {
-        Quantity::Location => law.location,
-        Quantity::Scale => law.scale,
-        Quantity::Shape => law.shape,
-        Quantity::ReturnLevel(period) => law.return_level(period),
-        Quantity::Quantile(p) => law.quantile(p),
+        Quantity::Location => distribution.location,
+        Quantity::Scale => distribution.scale,
+        Quantity::Shape => distribution.shape,
+        Quantity::ReturnLevel(period) => distribution.return_level(period),
+        Quantity::Quantile(p) => distribution.quantile(p),
         Quantity::Factor => 1.0,
     };
     let is_factor = goal.quantity == Quantity::Factor;
@@ -120,11 +125,11 @@ pub fn plan_with(
         return Err(Error::Parameter { what: "precision", value: half_width, must: "positive" });
     }
     let unit_error = match goal.quantity {
-        Quantity::Factor => factor_error(law)?,
-        Quantity::Shape => unit_error(law.shape, goal.quantity)?,
+        Quantity::Factor => factor_error(distribution)?,
+        Quantity::Shape => unit_error(distribution.shape, goal.quantity)?,
         // The standard error of an order statistic (David, Nagaraja 2003, 10.2).
-        Quantity::Quantile(p) => (p * (1.0 - p)).sqrt() / law.ln_pdf(law.quantile(p)).exp(),
-        _ => unit_error(law.shape, goal.quantity)? * law.scale,
+        Quantity::Quantile(p) => (p * (1.0 - p)).sqrt() / distribution.ln_pdf(distribution.quantile(p)).exp(),
+        _ => unit_error(distribution.shape, goal.quantity)? * distribution.scale,
     };
     let mut z = normal_upper_quantile(0.5 * (1.0 - level));
     if is_factor {
@@ -148,22 +153,26 @@ pub fn plan_with(
 }
 
 /// Standard error of ln k times √n, with n values of each of two systems: √(2 / vᵀ I v) with I the information
-/// of one value and v = (location / scale, 1, 0), the direction in which a factor changes the law.
+/// of one value and v = (location / scale, 1, 0), the direction in which a factor changes the distribution.
 ///
 /// # Errors
 /// As [`unit_error`], and [`Error::Support`] where the location is not positive.
-pub fn factor_error(law: &Gev) -> Result<f64, Error> {
-    if !(law.shape > -0.5 && law.shape < 5.0) {
-        return Err(Error::Parameter { what: "shape", value: law.shape, must: "above -1/2 (and below 5)" });
+pub fn factor_error(distribution: &Gev) -> Result<f64, Error> {
+    if !(distribution.shape > -0.5 && distribution.shape < 5.0) {
+        return Err(Error::Parameter {
+            what: "shape",
+            value: distribution.shape,
+            must: "above -1/2 (and below 5)",
+        });
     }
-    if law.location <= 0.0 {
+    if distribution.location <= 0.0 {
         return Err(Error::Support { model: "a ratio", needs: "positive durations" });
     }
-    let direction = [law.location / law.scale, 1.0, 0.0];
-    Ok((2.0 / linalg::quadratic(&information(law.shape), &direction)).sqrt())
+    let direction = [distribution.location / distribution.scale, 1.0, 0.0];
+    Ok((2.0 / linalg::quadratic(&information(distribution.shape), &direction)).sqrt())
 }
 
-/// Standard error times √n for a law of scale 1.
+/// Standard error times √n for a distribution of scale 1.
 ///
 /// # Errors
 /// [`Error::Parameter`] for a shape not above -1/2 or a period not above 1.
@@ -179,7 +188,7 @@ pub fn unit_error(shape: f64, quantity: Quantity) -> Result<f64, Error> {
     Ok(linalg::quadratic(&v, &gradient).max(0.0).sqrt())
 }
 
-/// How a quantity changes with (location, scale, shape) of a law of scale 1.
+/// How a quantity changes with (location, scale, shape) of a distribution of scale 1.
 fn gradient(shape: f64, quantity: Quantity) -> Result<[f64; 3], Error> {
     Ok(match quantity {
         Quantity::Location => [1.0, 0.0, 0.0],
@@ -210,11 +219,11 @@ pub struct Pilot {
     influences: Option<Vec<[f64; 3]>>,
 }
 
-/// The share of the normal law within the interval of the runs.
+/// The share of the normal distribution within the interval of the runs.
 const Z: f64 = 1.96;
 
 /// The variance of the logarithm of an estimated long-run factor of such influences, which is most of what a pilot leaves open,
-/// with its covariance with the error of the law; times the number of values over the factor. By simulation of
+/// with its covariance with the error of the distribution; times the number of values over the factor. By simulation of
 /// autoregressions of 0.3 to 0.8 with 400 values.
 const OF_FACTOR: f64 = 45.0;
 
@@ -254,9 +263,9 @@ impl Pilot {
     /// delta method on the logarithm of the runs.
     pub fn runs_interval(&self, plan: &Plan) -> Option<[f64; 2]> {
         let covariance = self.fit.covariance?;
-        let law = self.fit.law();
-        let ln_runs = |law: &Gev| {
-            let at = plan_with(law, plan.goal, plan.level, plan.power.unwrap_or(0.8), 1.0).ok()?;
+        let distribution = self.fit.distribution();
+        let ln_runs = |distribution: &Gev| {
+            let at = plan_with(distribution, plan.goal, plan.level, plan.power.unwrap_or(0.8), 1.0).ok()?;
             Some(2.0 * (at.unit_error / at.half_width).ln())
         };
         let mut slopes = [0.0; 3];
@@ -264,19 +273,19 @@ impl Pilot {
             // As wide as the error, so that what is bent is told as it is within that.
             let step = covariance[of][of].sqrt();
             let moved = |by: f64| {
-                let mut law = law;
-                *[&mut law.location, &mut law.scale, &mut law.shape][of] += by;
-                (law.scale > 0.0).then(|| ln_runs(&law)).flatten()
+                let mut distribution = distribution;
+                *[&mut distribution.location, &mut distribution.scale, &mut distribution.shape][of] += by;
+                (distribution.scale > 0.0).then(|| ln_runs(&distribution)).flatten()
             };
-            let here = ln_runs(&law)?;
+            let here = ln_runs(&distribution)?;
             // Below a shape of -1/2 no plan is made.
             let (up, down) = (moved(step)?, moved(-step));
             *slope = down.map_or((up - here) / step, |down| (up - down) / (2.0 * step));
         }
         let cost = self.cost(slopes);
-        let of_law = linalg::quadratic(covariance.as_flattened(), &slopes) * cost.unwrap_or(1.0);
+        let of_distribution = linalg::quadratic(covariance.as_flattened(), &slopes) * cost.unwrap_or(1.0);
         let of_cost = cost.map_or(0.0, |_| OF_FACTOR * plan.variance_inflation / self.values.len() as f64);
-        let factor = (Z * (of_law + of_cost).sqrt()).exp();
+        let factor = (Z * (of_distribution + of_cost).sqrt()).exp();
         factor.is_finite().then(|| [(plan.runs / factor).floor(), (plan.runs * factor).ceil()])
     }
 }
@@ -284,7 +293,7 @@ impl Pilot {
 /// Expected information of one value by (location, scale, shape) at scale 1: E[score scoreᵀ] by
 /// double-exponential quadrature over p in (0, 1), which keeps the integrable ends for shape > -1/2.
 fn information(shape: f64) -> [f64; 9] {
-    let law = Gev { location: 0.0, scale: 1.0, shape };
+    let distribution = Gev { location: 0.0, scale: 1.0, shape };
     let at = kernel::At::standard(shape);
     let mut out = [0.0; 9];
     let step = 1.0 / 64.0;
@@ -301,7 +310,7 @@ fn information(shape: f64) -> [f64; 9] {
         if !(intensity > 0.0 && intensity.is_finite()) {
             continue;
         }
-        let z = law.at_gumbel_level(-intensity.ln());
+        let z = distribution.at_gumbel_level(-intensity.ln());
         let Some(terms) = kernel::row(z, &at, 1.0, 1.0) else { continue };
         for a in 0..3 {
             for b in 0..3 {
@@ -321,7 +330,7 @@ mod tests {
 
     #[test]
     fn the_quadrature_weights_sum_to_one() {
-        // The information of the location of a Gumbel law is exactly 1.
+        // The information of the location of a Gumbel distribution is exactly 1.
         assert!((information(0.0)[0] - 1.0).abs() < 1e-10, "{}", information(0.0)[0]);
     }
 }

@@ -11,7 +11,7 @@ use crate::surface::FAR_LEVEL;
 pub(super) enum HeldQuantity {
     /// A coefficient, by its index.
     Coefficient(usize),
-    /// A return level (of a law above a threshold: the logarithm of its excess).
+    /// A return level (of a distribution above a threshold: the logarithm of its excess).
     Level(HeldLevel),
 }
 
@@ -44,17 +44,17 @@ impl HeldQuantity {
 
 impl HeldLevel {
     /// Location, ln scale and shape at the covariates.
-    pub fn law(&self, regression: &Regression, at: &[f64]) -> [f64; 3] {
-        let mut law = [0.0; 3];
+    pub fn distribution(&self, regression: &Regression, at: &[f64]) -> [f64; 3] {
+        let mut distribution = [0.0; 3];
         for ((value, weight), (part, _)) in at.iter().zip(&self.weights).zip(&regression.design) {
-            law[*part as usize] += value * weight;
+            distribution[*part as usize] += value * weight;
         }
-        law
+        distribution
     }
 
     /// The level at these coefficients and its derivatives by all of them.
     fn of(&self, regression: &Regression, at: &[f64]) -> Derivatives {
-        let [m, phi, shape] = self.law(regression, at);
+        let [m, phi, shape] = self.distribution(regression, at);
         let (b, b1, b2) = kernel::box_cox(self.c, shape);
         let scale = phi.exp();
         // By (location, ln scale, shape).
@@ -171,7 +171,7 @@ impl HeldRegression<'_> {
     fn moved(&self, from: &[f64], value: f64) -> Vec<f64> {
         let mut moved = from.to_vec();
         let HeldQuantity::Level(level) = self.quantity else { return moved };
-        let [m, phi, shape] = level.law(self.regression, from);
+        let [m, phi, shape] = level.distribution(self.regression, from);
         let standard = if self.regression.above_threshold() { value } else { (value - m).max(1e-300).ln() };
         let intercept =
             self.regression.design.iter().position(|(part, column)| *part == Part::Shape && column.is_none());
@@ -208,8 +208,8 @@ impl HeldRegression<'_> {
 
 impl RootDeviance for HeldRegression<'_> {
     fn along(&mut self, value: f64) -> Option<f64> {
-        let (root, law) = self.climb(&self.path.predicted(value), value)?;
-        self.path.add(value, &law);
+        let (root, distribution) = self.climb(&self.path.predicted(value), value)?;
+        self.path.add(value, &distribution);
         Some(root)
     }
 

@@ -1,4 +1,4 @@
-//! Fits GEV, Gumbel and GPD laws whose parameters depend on covariates: trend, hour of day, load.
+//! Fits GEV, Gumbel and GPD distributions whose parameters depend on covariates: trend, hour of day, load.
 //!
 //! location = b0 + b1 x1 + …, ln scale = c0 + c1 x1 + …, shape = d0 + … (Coles 2001, chapter 6), each with its
 //! own columns and always an intercept. Values and columns are standardised internally, so units and offsets
@@ -8,7 +8,7 @@ mod held;
 mod model;
 mod profile;
 
-pub use model::{Coefficient, Covariate, LevelAt, Part, RegressionFit, RegressionLaw};
+pub use model::{Coefficient, Covariate, LevelAt, Part, RegressionDistribution, RegressionFit};
 
 use crate::gev::fit::standardisation;
 use crate::kernel;
@@ -21,7 +21,7 @@ const SHAPE_MAX: f64 = 5.0;
 /// A regression ready to fit.
 #[derive(Debug, Clone)]
 pub struct Regression {
-    family: RegressionLaw,
+    family: RegressionDistribution,
     columns: Vec<Covariate>,
     /// Number of values, including those below a threshold.
     observations: usize,
@@ -36,13 +36,17 @@ pub struct Regression {
 }
 
 impl Regression {
-    /// Prepares `values` of a law with covariates. For a GPD only values above the threshold are used, with
+    /// Prepares `values` of a distribution with covariates. For a GPD only values above the threshold are used, with
     /// their rows of the columns.
     ///
     /// # Errors
     /// [`Error::Lengths`] for a column of another length, [`Error::Support`] for values or covariates that
     /// are not finite, [`Error::Collinear`], [`Error::TooFew`] for fewer than 5 values plus one a column.
-    pub fn new(values: &[f64], family: RegressionLaw, columns: Vec<Covariate>) -> Result<Regression, Error> {
+    pub fn new(
+        values: &[f64],
+        family: RegressionDistribution,
+        columns: Vec<Covariate>,
+    ) -> Result<Regression, Error> {
         for column in &columns {
             if column.values.len() != values.len() {
                 let (left, right) = (column.values.len(), values.len());
@@ -55,21 +59,25 @@ impl Regression {
             return Err(Error::Support { model: "regression", needs });
         }
         let kept: Vec<usize> = match family {
-            RegressionLaw::Gpd(threshold) => (0..values.len()).filter(|&i| values[i] > threshold).collect(),
+            RegressionDistribution::Gpd(threshold) => {
+                (0..values.len()).filter(|&i| values[i] > threshold).collect()
+            }
             _ => (0..values.len()).collect(),
         };
         let used: Vec<f64> = kept.iter().map(|&i| values[i]).collect();
         let series = Series::clean(&used);
         series.require(5 + columns.len(), 4)?;
         let (center, spread) = match family {
-            RegressionLaw::Gpd(threshold) => (threshold, sorted_quantile(series.sorted(), 0.5) - threshold),
+            RegressionDistribution::Gpd(threshold) => {
+                (threshold, sorted_quantile(series.sorted(), 0.5) - threshold)
+            }
             _ => standardisation(series.sorted()),
         };
         let y: Vec<f64> = used.iter().map(|x| (x - center) / spread).collect();
         let mut columns = columns;
         columns.retain(|c| {
-            !(c.part == Part::Location && matches!(family, RegressionLaw::Gpd(_))
-                || c.part == Part::Shape && family == RegressionLaw::Gumbel)
+            !(c.part == Part::Location && matches!(family, RegressionDistribution::Gpd(_))
+                || c.part == Part::Shape && family == RegressionDistribution::Gumbel)
         });
         let mut standard = Vec::new();
         let mut moments = Vec::new();
@@ -86,8 +94,8 @@ impl Regression {
         }
         let mut design = Vec::new();
         for part in [Part::Location, Part::LogScale, Part::Shape] {
-            let absent = part == Part::Location && matches!(family, RegressionLaw::Gpd(_))
-                || part == Part::Shape && family == RegressionLaw::Gumbel;
+            let absent = part == Part::Location && matches!(family, RegressionDistribution::Gpd(_))
+                || part == Part::Shape && family == RegressionDistribution::Gumbel;
             if absent {
                 continue;
             }
@@ -135,9 +143,9 @@ impl Regression {
         })
     }
 
-    /// The law of each value, in their order (for a GPD: location is the threshold; scale and shape are its
+    /// The distribution of each value, in their order (for a GPD: location is the threshold; scale and shape are its
     /// own, not those of a maximum).
-    pub fn laws(&self, fit: &RegressionFit) -> Vec<Gev> {
+    pub fn distributions(&self, fit: &RegressionFit) -> Vec<Gev> {
         let part = |part: Part, row: usize| -> f64 {
             let own = fit.coefficients.iter().zip(&self.design).filter(|(c, _)| c.part == part);
             own.map(|(c, (_, column))| column.map_or(1.0, |k| self.columns[k].values[row]) * c.value).sum()
@@ -145,7 +153,7 @@ impl Regression {
         (0..self.y.len())
             .map(|i| Gev {
                 location: match self.family {
-                    RegressionLaw::Gpd(threshold) => threshold,
+                    RegressionDistribution::Gpd(threshold) => threshold,
                     _ => part(Part::Location, i),
                 },
                 scale: part(Part::LogScale, i).exp(),
@@ -157,12 +165,12 @@ impl Regression {
     /// Standardised residuals, Gumbel (exponential for a GPD), to test the fit (Coles 2001, 6.2.3).
     pub fn residuals(&self, fit: &RegressionFit) -> Vec<f64> {
         let values = self.y.iter().map(|y| self.center + self.spread * y);
-        let laws = self.laws(fit);
+        let distributions = self.distributions(fit);
         values
-            .zip(laws)
-            .map(|(x, law)| {
-                let z = (x - law.location) / law.scale;
-                kernel::h(z, law.shape).unwrap_or(f64::NAN)
+            .zip(distributions)
+            .map(|(x, distribution)| {
+                let z = (x - distribution.location) / distribution.scale;
+                kernel::h(z, distribution.shape).unwrap_or(f64::NAN)
             })
             .collect()
     }
@@ -170,15 +178,15 @@ impl Regression {
     /// (coefficients, value, inverse Hessian, iterations), all standardised.
     fn maximize(&self) -> Result<(Vec<f64>, f64, Vec<f64>, usize), Error> {
         let model = match self.family {
-            RegressionLaw::Gev => "GEV regression",
-            RegressionLaw::Gumbel => "Gumbel regression",
-            RegressionLaw::Gpd(_) => "GPD regression",
+            RegressionDistribution::Gev => "GEV regression",
+            RegressionDistribution::Gumbel => "Gumbel regression",
+            RegressionDistribution::Gpd(_) => "GPD regression",
         };
         let p = self.design.len();
         let mut newton = Newton::new(p);
         let mut iterations = 0;
         let base = match self.family {
-            RegressionLaw::Gpd(_) => [0.0, (1.0 / std::f64::consts::LN_2).ln()],
+            RegressionDistribution::Gpd(_) => [0.0, (1.0 / std::f64::consts::LN_2).ln()],
             _ => gev::quantile_start(),
         };
         let ends = self.y.iter().fold((f64::INFINITY, f64::NEG_INFINITY), |(l, h), &y| (l.min(y), h.max(y)));
@@ -200,7 +208,7 @@ impl Regression {
                 let inverse = linalg::inverse(&newton.hessian, p).ok_or(Error::NotConverged { model })?;
                 return Ok((newton.at.clone(), outcome.value, inverse, iterations));
             }
-            if self.family == RegressionLaw::Gumbel {
+            if self.family == RegressionDistribution::Gumbel {
                 break;
             }
         }
@@ -258,7 +266,7 @@ impl Objective for Regression {
         let p = self.design.len();
         gradient.fill(0.0);
         hessian.fill(0.0);
-        let b = if matches!(self.family, RegressionLaw::Gpd(_)) { 0.0 } else { 1.0 };
+        let b = if matches!(self.family, RegressionDistribution::Gpd(_)) { 0.0 } else { 1.0 };
         let mut value = 0.0;
         for (i, (location, phi, shape)) in self.rows(at).enumerate() {
             if shape <= -1.0 || shape >= SHAPE_MAX {
@@ -324,13 +332,16 @@ mod tests {
     #[test]
     fn a_trend_is_found_tested_and_bracketed() {
         let (time, values) = drifting(400);
-        let trend =
-            Regression::new(&values, RegressionLaw::Gev, vec![Covariate::new(Part::Location, "t", time)])
-                .unwrap();
+        let trend = Regression::new(
+            &values,
+            RegressionDistribution::Gev,
+            vec![Covariate::new(Part::Location, "t", time)],
+        )
+        .unwrap();
         let fit = trend.fit().unwrap();
         let slope = fit.coefficient(Part::Location, "t").unwrap();
         assert!((slope.value - 0.002).abs() < 4.0 * slope.standard_error.unwrap());
-        let flat = Regression::new(&values, RegressionLaw::Gev, vec![]).unwrap().fit().unwrap();
+        let flat = Regression::new(&values, RegressionDistribution::Gev, vec![]).unwrap().fit().unwrap();
         let (_, freedom, p) = fit.against(&flat);
         assert_eq!(freedom, 1);
         assert!(p < 1e-6);
@@ -346,11 +357,11 @@ mod tests {
     fn without_covariates_it_is_the_plain_fit() {
         let (_, values) = drifting(100);
         let plain = gev::fit(&values).unwrap();
-        let fit = Regression::new(&values, RegressionLaw::Gev, vec![]).unwrap().fit().unwrap();
+        let fit = Regression::new(&values, RegressionDistribution::Gev, vec![]).unwrap().fit().unwrap();
         assert!((fit.negative_log_likelihood - plain.negative_log_likelihood).abs() < 1e-9);
         assert!((fit.coefficients[0].value - plain.location).abs() < 1e-8);
         let gumbel = gumbel::fit(&Series::clean(&values)).unwrap();
-        let zero = Regression::new(&values, RegressionLaw::Gumbel, vec![]).unwrap().fit().unwrap();
+        let zero = Regression::new(&values, RegressionDistribution::Gumbel, vec![]).unwrap().fit().unwrap();
         assert!((zero.negative_log_likelihood - gumbel.negative_log_likelihood).abs() < 1e-9);
     }
 
@@ -361,10 +372,14 @@ mod tests {
         let column = |name: &str, v: Vec<f64>| Covariate::new(Part::Location, name, v);
         let both = vec![column("t", time.clone()), column("2t", twice)];
         assert_eq!(
-            Regression::new(&values, RegressionLaw::Gev, both).unwrap_err(),
+            Regression::new(&values, RegressionDistribution::Gev, both).unwrap_err(),
             Error::Collinear { parameter: "location" }
         );
-        assert!(Regression::new(&values, RegressionLaw::Gev, vec![column("c", vec![1.0; 50])]).is_err());
-        assert!(Regression::new(&values, RegressionLaw::Gev, vec![column("c", vec![1.0; 49])]).is_err());
+        assert!(
+            Regression::new(&values, RegressionDistribution::Gev, vec![column("c", vec![1.0; 50])]).is_err()
+        );
+        assert!(
+            Regression::new(&values, RegressionDistribution::Gev, vec![column("c", vec![1.0; 49])]).is_err()
+        );
     }
 }

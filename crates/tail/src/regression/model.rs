@@ -1,4 +1,4 @@
-//! Defines the inputs and results of a regression: columns, laws, coefficients.
+//! Defines the inputs and results of a regression: columns, distributions, coefficients.
 
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +44,9 @@ impl Covariate {
     }
 }
 
-/// The law whose parameters depend on the covariates.
+/// The distribution whose parameters depend on the covariates.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum RegressionLaw {
+pub enum RegressionDistribution {
     /// All three parameters.
     Gev,
     /// Shape 0.
@@ -85,7 +85,7 @@ pub struct RegressionFit {
     pub iterations: usize,
 }
 
-/// A return level of the law at given covariates.
+/// A return level of the distribution at given covariates.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct LevelAt {
     /// The mean number of values between exceedances, at constant covariates.

@@ -2,7 +2,7 @@
 //! covariates.
 
 use super::held::{HeldLevel, HeldQuantity, HeldRegression};
-use super::{LevelAt, Part, Regression, RegressionLaw};
+use super::{LevelAt, Part, Regression, RegressionDistribution};
 use crate::interval_end::{Path, interval_end};
 use crate::newton::Newton;
 use crate::return_period::{gumbel_level, return_period_to_probability};
@@ -27,7 +27,7 @@ impl Regression {
         Ok(Interval { lower: unit * lower, upper: unit * upper, ..found.interval })
     }
 
-    /// The level exceeded once in `period` values of the law at given covariates, with its standard error and profile
+    /// The level exceeded once in `period` values of the distribution at given covariates, with its standard error and profile
     /// interval. `covariates` gives the value of each column of the model by its name. Above a threshold the period
     /// counts all values, and the share of them that exceeds it is taken as known and the same everywhere.
     ///
@@ -66,7 +66,7 @@ impl Regression {
         let units = |at: f64| self.center + self.spread * if above { at.exp() } else { at };
         let error = match &quantity {
             HeldQuantity::Level(at) if above => {
-                let [_, phi, shape] = at.law(self, &found.at);
+                let [_, phi, shape] = at.distribution(self, &found.at);
                 let (kept, all) = (self.y.len() as f64, self.observations as f64);
                 let by_share = (phi + shape * c).exp().powi(2) * (1.0 - kept / all) / kept;
                 ((found.estimate.exp() * found.error).powi(2) + by_share).sqrt()
@@ -82,9 +82,9 @@ impl Regression {
         })
     }
 
-    /// Whether the law is that of values above a threshold.
+    /// Whether the distribution is that of values above a threshold.
     pub(super) fn above_threshold(&self) -> bool {
-        matches!(self.family, RegressionLaw::Gpd(_))
+        matches!(self.family, RegressionDistribution::Gpd(_))
     }
 
     /// The Gumbel level of a period, or above a threshold the exponent of its excess.

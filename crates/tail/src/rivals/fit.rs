@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grouped::Grouped;
 use crate::newton::{Newton, Objective, brent_minimum};
-use crate::rivals::{Family, Law, sums};
+use crate::rivals::{Distribution, Family, sums};
 use crate::special::{LN_SQRT_2PI, ln_minus_digamma, stirling_error, trigamma};
 use crate::{Error, Series, Status, gev, lagged};
 
@@ -18,7 +18,8 @@ use crate::{Error, Series, Status, gev, lagged};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct RivalFit {
     /// The fitted distribution.
-    pub law: Law,
+    #[serde(rename = "law")]
+    pub distribution: Distribution,
     /// Values used.
     pub n: usize,
     /// Negative log-likelihood, in the unit of the data.
@@ -30,12 +31,12 @@ pub struct RivalFit {
 impl RivalFit {
     /// Akaike's criterion.
     pub fn aic(&self) -> f64 {
-        2.0 * (self.negative_log_likelihood + self.law.family.size() as f64)
+        2.0 * (self.negative_log_likelihood + self.distribution.family.size() as f64)
     }
 
     /// Schwarz's criterion.
     pub fn bic(&self) -> f64 {
-        2.0 * self.negative_log_likelihood + self.law.family.size() as f64 * (self.n as f64).ln()
+        2.0 * self.negative_log_likelihood + self.distribution.family.size() as f64 * (self.n as f64).ln()
     }
 }
 
@@ -86,9 +87,9 @@ impl<'a> Prepared<'a> {
         if family == Family::Normal {
             let mean = lagged::mean(sorted);
             let sd = (lagged::products(sorted, mean, 0, 1)[0] / n as f64).sqrt();
-            let law = Law { family, shift: 0.0, a: mean, b: sd };
+            let distribution = Distribution { family, shift: 0.0, a: mean, b: sd };
             let nll = n as f64 * (sd.ln() + 0.5 + LN_SQRT_2PI);
-            return Ok(RivalFit { law, n, negative_log_likelihood: nll, status: Status::Ok });
+            return Ok(RivalFit { distribution, n, negative_log_likelihood: nll, status: Status::Ok });
         }
         let (d, inner, status) = if family.shifted() {
             shifted(family, sample)
@@ -108,7 +109,12 @@ impl<'a> Prepared<'a> {
             _ => (inner.a, inner.b * spread),
         };
         let negative_log_likelihood = inner.nll + n as f64 * spread.ln();
-        Ok(RivalFit { law: Law { family, shift, a, b }, n, negative_log_likelihood, status })
+        Ok(RivalFit {
+            distribution: Distribution { family, shift, a, b },
+            n,
+            negative_log_likelihood,
+            status,
+        })
     }
 }
 
@@ -282,7 +288,7 @@ fn weibull_shape(v: &[f64], weights: &[f64], n: f64, mean: f64, sd: f64) -> (f64
     (k, sums(k)[0] / n)
 }
 
-/// Logistic law of standardised values, in location and ln scale.
+/// Logistic distribution of standardised values, in location and ln scale.
 struct Logistic<'a> {
     z: &'a [f64],
     weights: &'a [f64],
@@ -310,8 +316,8 @@ mod tests {
     fn of_many_values_fewer_find_the_same_minimum() {
         let mut random = Xoshiro::new(77);
         for (shape, digits) in [(-0.4, 0.0), (-0.1, 0.0), (-0.1, 50.0), (0.35, 0.0)] {
-            let law = Gev { location: 10.0, scale: 1.0, shape };
-            let drawn = (0..20_001).map(|_| law.sample(&mut random));
+            let distribution = Gev { location: 10.0, scale: 1.0, shape };
+            let drawn = (0..20_001).map(|_| distribution.sample(&mut random));
             let values: Vec<f64> =
                 drawn.map(|x| if digits > 0.0 { (x * digits).round() / digits } else { x }).collect();
             let series = Series::clean(&values);

@@ -74,7 +74,7 @@ impl Family {
 
 /// A distribution of one of the families.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct Law {
+pub struct Distribution {
     /// The family.
     pub family: Family,
     /// Lower end of the support; 0 for the unshifted families, unused for the normal.
@@ -85,7 +85,7 @@ pub struct Law {
     pub b: f64,
 }
 
-impl Law {
+impl Distribution {
     /// Logarithm of the density; minus infinity outside the support.
     pub fn ln_pdf(&self, x: f64) -> f64 {
         let (a, b) = (self.a, self.b);

@@ -156,7 +156,7 @@ impl LaneWork for LogisticSums<'_> {
     }
 }
 
-/// The negative log-likelihood of a logistic law, its gradient in location and ln scale, and its Hessian: (location,
+/// The negative log-likelihood of a logistic distribution, its gradient in location and ln scale, and its Hessian: (location,
 /// location), (location, ln scale), (ln scale, ln scale).
 pub(super) fn logistic_sums(values: &[f64], weights: &[f64], location: f64, log_scale: f64) -> [f64; 6] {
     widest(LogisticSums { values, weights, location, log_scale })

@@ -1,6 +1,6 @@
 //! Fits a shape that drifts with the number of parts.
 //!
-//! Maxima of m parts come close to their limiting law slowly, with a shape that drifts on the way (penultimate
+//! Maxima of m parts come close to their limiting distribution slowly, with a shape that drifts on the way (penultimate
 //! approximation: Cohen 1982; Smith 1987): ξ(m) = a + b / ln m. Scale and location follow from it by
 //! max-stability with the shape of each size: d ln σ / d ln m = g ξ, d μ / d ln m = g σ. With b = 0 this is
 //! F_0^((m / m0)^g).
@@ -24,8 +24,9 @@ pub struct ShapeDrift {
     pub slope_error: Option<f64>,
     /// Exponent of dependence g, estimated with the drift.
     pub exponent: f64,
-    /// Law at the smallest size.
-    pub law: Gev,
+    /// Distribution at the smallest size.
+    #[serde(rename = "law")]
+    pub distribution: Gev,
     /// The smallest size.
     pub smallest: f64,
     /// p-value of b = 0 (likelihood ratio, one degree of freedom).
@@ -44,21 +45,21 @@ impl ShapeDrift {
         self.p < 0.05
     }
 
-    /// The law of the slowest of `m` parts (at least 2).
-    pub fn law_at(&self, m: f64) -> Gev {
-        self.law_of(&self.parameters(), m)
+    /// The distribution of the slowest of `m` parts (at least 2).
+    pub fn distribution_at(&self, m: f64) -> Gev {
+        self.distribution_of(&self.parameters(), m)
     }
 
     /// The quantile of the slowest of `m` parts, with its standard error by the delta method.
     pub fn quantile(&self, m: f64, probability: f64) -> (f64, Option<f64>) {
         let at = self.parameters();
-        let value = self.law_of(&at, m).quantile(probability);
+        let value = self.distribution_of(&at, m).quantile(probability);
         let gradient: [f64; 5] = std::array::from_fn(|k| {
-            let step = if k == 0 { 1e-5 * self.law.scale } else { 1e-5 };
+            let step = if k == 0 { 1e-5 * self.distribution.scale } else { 1e-5 };
             let (mut up, mut down) = (at, at);
             up[k] += step;
             down[k] -= step;
-            let [high, low] = [up, down].map(|at| self.law_of(&at, m).quantile(probability));
+            let [high, low] = [up, down].map(|at| self.distribution_of(&at, m).quantile(probability));
             (high - low) / (2.0 * step)
         });
         let variance = self.covariance.map(|v| linalg::quadratic(v.as_flattened(), &gradient));
@@ -66,10 +67,10 @@ impl ShapeDrift {
     }
 
     fn parameters(&self) -> [f64; 5] {
-        [self.law.location, self.law.scale.ln(), self.limit, self.slope, self.exponent]
+        [self.distribution.location, self.distribution.scale.ln(), self.limit, self.slope, self.exponent]
     }
 
-    fn law_of(&self, at: &[f64; 5], m: f64) -> Gev {
+    fn distribution_of(&self, at: &[f64; 5], m: f64) -> Gev {
         let [mu, phi, shape] = path(at, self.smallest.ln(), m.max(1.5).ln());
         Gev { location: mu, scale: phi.exp(), shape }
     }
@@ -210,7 +211,11 @@ pub(super) fn fit(
         slope: at[3],
         slope_error: error(3),
         exponent: at[4],
-        law: Gev { location: center + spread * first[0], scale: spread * first[1].exp(), shape: first[2] },
+        distribution: Gev {
+            location: center + spread * first[0],
+            scale: spread * first[1].exp(),
+            shape: first[2],
+        },
         smallest,
         p: test(constant - outcome.value, 1.0),
         p_model: test(outcome.value - separate, 3.0 * sizes.len() as f64 - 5.0),
@@ -225,10 +230,10 @@ mod tests {
 
     #[test]
     fn without_drift_the_path_is_that_of_powers() {
-        let law = Gev { location: 10.0, scale: 0.5, shape: 0.1 };
-        let at = [law.location, law.scale.ln(), law.shape, 0.0, 0.7];
+        let distribution = Gev { location: 10.0, scale: 0.5, shape: 0.1 };
+        let at = [distribution.location, distribution.scale.ln(), distribution.shape, 0.0, 0.7];
         let [mu, phi, shape] = path(&at, 4f64.ln(), 256f64.ln());
-        let power = law.max_of(64f64.powf(0.7));
+        let power = distribution.max_of(64f64.powf(0.7));
         assert!((mu - power.location).abs() < 1e-7 && (phi.exp() - power.scale).abs() < 1e-12);
         assert_eq!(shape, 0.1);
     }

@@ -1,4 +1,4 @@
-//! Fits several measured sizes together, with one law and one exponent of dependence, and predicts from the fit.
+//! Fits several measured sizes together, with one distribution and one exponent of dependence, and predicts from the fit.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,8 +10,9 @@ use crate::{End, Error, Gev, Interval, Series, argument, gev, independence, kern
 /// Several measured sizes fitted together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Joint {
-    /// Law of the slowest of the smallest size.
-    pub law: Gev,
+    /// Distribution of the slowest of the smallest size.
+    #[serde(rename = "law")]
+    pub distribution: Gev,
     /// The smallest size.
     pub smallest: f64,
     /// Exponent of dependence g.
@@ -48,7 +49,7 @@ pub struct Joint {
 /// parts.
 const LARGEST: f64 = 1.5;
 
-/// Fit values measured at three or more sizes with one law and one exponent of dependence:
+/// Fit values measured at three or more sizes with one distribution and one exponent of dependence:
 /// F_m = F_0^((m / m0)^g).
 ///
 /// # Errors
@@ -136,7 +137,11 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
         judged.warn(Trust::Refused, PredictionWarning::ExponentAtBound { bound: LARGEST });
     }
     Ok(Joint {
-        law: Gev { location: center + spread * warm[0], scale: spread * warm[1].exp(), shape: warm[2] },
+        distribution: Gev {
+            location: center + spread * warm[0],
+            scale: spread * warm[1].exp(),
+            shape: warm[2],
+        },
         smallest,
         exponent,
         interval,
@@ -177,7 +182,7 @@ fn judge(
             judged.warn(Trust::Refused, PredictionWarning::NotIndependent { parts, finding });
         }
     }
-    // Maxima of few parts deviate from their limiting law even if it fits well; only the drift shows by how
+    // Maxima of few parts deviate from their limiting distribution even if it fits well; only the drift shows by how
     // much.
     if drift.is_none_or(|drift| drift.covariance.is_none()) {
         judged.warn(Trust::Warned, PredictionWarning::ModelErrorUnknown);
@@ -276,7 +281,8 @@ impl Joint {
             to,
             ratio,
             exponent: self.exponent,
-            law: drift.map_or_else(|| self.law.max_of(ratio), |drift| drift.law_at(to)),
+            distribution: drift
+                .map_or_else(|| self.distribution.max_of(ratio), |drift| drift.distribution_at(to)),
             quantiles,
             trust: judged.trust,
             warnings: judged.warnings,
@@ -288,7 +294,7 @@ impl Joint {
     /// The quantile of the slowest of `to` parts with one shape for all sizes, and its standard error.
     fn alike(&self, to: f64, probability: f64) -> (f64, Option<f64>) {
         let ln_size = (to / self.smallest).ln();
-        let Gev { location, scale, shape } = self.law;
+        let Gev { location, scale, shape } = self.distribution;
         let c = -(-probability.ln()).ln() + self.exponent * ln_size;
         let (b, b_shape, _) = kernel::box_cox(c, shape);
         let gradient = [1.0, scale * b, scale * b_shape, scale * (shape * c).exp() * ln_size];
@@ -297,9 +303,9 @@ impl Joint {
     }
 
     /// The quantile if the scale does not shrink further beyond the largest size. Maxima of few parts of an
-    /// unbounded law, such as the normal, have a negative shape that rises to 0 and grow by less than this.
+    /// unbounded distribution, such as the normal, have a negative shape that rises to 0 and grow by less than this.
     fn unbounded(&self, to: f64, probability: f64) -> f64 {
-        let measured = self.law.max_of(self.effective_ratio);
+        let measured = self.distribution.max_of(self.effective_ratio);
         let beyond = (to / self.largest).ln();
         if measured.shape >= 0.0 || beyond <= 0.0 {
             return 0.0;

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use crate::independence::TestFinding;
 use crate::{Error, Gev, Interval, Series, Status, argument, assess, gev, kernel};
 
-/// The predicted law at another number of parts; schema `lastrank.scale/1`.
+/// The predicted distribution at another number of parts; schema `lastrank.scale/1`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaled {
     /// `lastrank.scale/1`.
@@ -27,8 +27,9 @@ pub struct Scaled {
     pub ratio: f64,
     /// Exponent of dependence used; 1 independent.
     pub exponent: f64,
-    /// Predicted law of the slowest.
-    pub law: Gev,
+    /// Predicted distribution of the slowest.
+    #[serde(rename = "law")]
+    pub distribution: Gev,
     /// Predicted quantiles.
     pub quantiles: Vec<ScaledQuantile>,
     /// Reliability of the prediction.
@@ -52,7 +53,7 @@ pub enum PredictionWarning {
     },
     /// The fit has no interior maximum: nothing can be predicted from it.
     NoInteriorMaximum,
-    /// Runs are not independent draws of one law.
+    /// Runs are not independent draws of one distribution.
     NotIndependent {
         /// Their size; `None` if there is only one size.
         parts: Option<f64>,
@@ -82,7 +83,7 @@ pub enum PredictionWarning {
         /// p-value of no drift.
         p: f64,
     },
-    /// One law with one exponent does not describe all sizes.
+    /// One distribution with one exponent does not describe all sizes.
     SizesDisagree {
         /// p-value of the model.
         p: f64,
@@ -232,7 +233,7 @@ pub fn scale_at(values: &[f64], from: f64, to: f64, options: ScaleOptions) -> Re
         to,
         ratio,
         exponent,
-        law: fit.law().max_of(ratio),
+        distribution: fit.distribution().max_of(ratio),
         quantiles,
         trust: judged.trust,
         warnings: judged.warnings,

@@ -1,4 +1,4 @@
-//! Tests what the law of a step assumes: T = k · max S of independent, equal targets, with k constant over the run.
+//! Tests what the distribution of a step assumes: T = k · max S of independent, equal targets, with k constant over the run.
 //!
 //! StepDependence is tested by shifting the targets against each other in time, each in a circle: that keeps what a target remembers of
 //! its own earlier steps, and breaks what targets have in common in a step. Two statistics share the level: the mean correlation of
@@ -60,7 +60,7 @@ pub struct StepDependence {
 pub struct Assumptions {
     /// Targets are slow independently of each other.
     pub independent: Standing,
-    /// Targets have one law.
+    /// Targets have one distribution.
     pub alike: Standing,
     /// The largest difference between a target and the others that its interval, joint over all, leaves possible: 0.1 is 10%.
     pub difference: f64,

@@ -10,13 +10,13 @@ use crate::Interval;
 use crate::gev::{GevFit, Parameters};
 use crate::gof::GoodnessOfFit;
 use crate::independence::Independence;
-use crate::rivals::{Family, Law};
+use crate::rivals::{Distribution, Family};
 use crate::sandwich::Sandwich;
 
-/// The smallest number of values for a verdict about the law; below it there is only a description.
+/// The smallest number of values for a verdict about the distribution; below it there is only a description.
 pub const FEWEST_FOR_VERDICT: usize = 100;
 
-/// The smallest number of distinct values for a verdict: of fewer, a clock shows its steps and not a law.
+/// The smallest number of distinct values for a verdict: of fewer, a clock shows its steps and not a distribution.
 pub const FEWEST_DISTINCT: usize = 6;
 
 /// From this shape on a distribution of maxima has no mean.
@@ -26,13 +26,13 @@ pub(super) const NO_MEAN: f64 = 1.0;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum VerdictCode {
-    /// Stage one: the values are not independent draws of one law.
+    /// Stage one: the values are not independent draws of one distribution.
     NotIndependent,
     /// The likelihood has no interior maximum: no GEV describes the values.
     NoMaximum,
     /// Stage two: the GEV does not fit.
     GevRejected,
-    /// Stage three: another law is significantly better.
+    /// Stage three: another distribution is significantly better.
     RivalPreferred,
     /// The GEV fits, but a rival fits as well or could not be compared.
     GevConsistent,
@@ -96,8 +96,9 @@ pub struct Alternative {
     pub bic_weight: f64,
     /// The GEV against this rival; positive z favours the GEV.
     pub vuong: Option<Vuong>,
-    /// The fitted law, for figures.
-    pub law: Law,
+    /// The fitted distribution, for figures.
+    #[serde(rename = "law")]
+    pub distribution: Distribution,
 }
 
 /// Tests of the assumptions and of the fit.
@@ -108,14 +109,14 @@ pub struct Diagnostics {
     /// Stage two: tests of the fit of the GEV; `None` without a bootstrap.
     pub goodness_of_fit: Option<GoodnessOfFit>,
     /// A location that is linear in time; given when stage one finds the values not independent draws of one
-    /// law.
+    /// distribution.
     #[serde(default)]
     pub trend: Option<TrendFit>,
     /// Errors that allow for dependence; given when stage one finds the values not independent.
     pub dependence: Option<Dependence>,
     /// The fit to intervals; given when the clock's tick is more than a fifth of the scale.
     pub rounded: Option<Rounded>,
-    /// Whether a Gumbel law, shape 0, is sufficient.
+    /// Whether a Gumbel distribution, shape 0, is sufficient.
     pub gumbel: Option<GumbelTest>,
 }
 
@@ -178,7 +179,7 @@ pub struct GumbelTest {
     pub statistic: f64,
     /// Its p-value.
     pub p: f64,
-    /// Location of the fitted Gumbel law.
+    /// Location of the fitted Gumbel distribution.
     pub location: f64,
     /// Its scale.
     pub scale: f64,

@@ -55,8 +55,9 @@ pub enum Finding {
         #[serde(default)]
         level: f64,
     },
-    /// Whether a Gumbel law, shape 0, is sufficient.
-    GumbelLaw {
+    /// Whether a Gumbel distribution, shape 0, is sufficient.
+    #[serde(rename = "gumbel_law")]
+    GumbelDistribution {
         /// Whether it is.
         suffices: bool,
         /// p-value of shape 0.
@@ -117,7 +118,7 @@ pub(super) fn of(code: VerdictCode, evidence: &Evidence, levels: &Levels) -> Vec
         });
     }
     if let Some(gumbel) = &evidence.diagnostics.gumbel {
-        out.push(Finding::GumbelLaw { suffices: gumbel.p >= 0.05, p: gumbel.p });
+        out.push(Finding::GumbelDistribution { suffices: gumbel.p >= 0.05, p: gumbel.p });
     }
     for rival in evidence.alternatives {
         out.push(Finding::Rival {

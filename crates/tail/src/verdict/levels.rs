@@ -7,7 +7,7 @@ use crate::rivals::Family;
 use crate::special::normal_upper_quantile;
 
 /// At most a share `whole` of samples of independent draws of a GEV gets a verdict against it (not
-/// independent, no maximum, rejected, or another law preferred). Each stage has a part of it.
+/// independent, no maximum, rejected, or another distribution preferred). Each stage has a part of it.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Levels {
     /// Level of the verdict.

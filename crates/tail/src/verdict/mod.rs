@@ -1,8 +1,8 @@
 //! Decides a verdict from all tests in three stages, with one error.
 //!
-//! Stage one tests whether the values are independent draws of one law; if not, no other conclusion is drawn.
+//! Stage one tests whether the values are independent draws of one distribution; if not, no other conclusion is drawn.
 //! Stage two tests whether the GEV fits (A² and upper-tail AU², bootstrap p-values). Stage three tests
-//! whether a rival law is better or as good (Vuong 1989). A good GEV plot alone is no evidence of a maximum.
+//! whether a rival distribution is better or as good (Vuong 1989). A good GEV plot alone is no evidence of a maximum.
 //! The stages share the error ([`Levels`]), so that the whole verdict has the stated error for independent
 //! draws of a GEV.
 
@@ -52,12 +52,12 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether levels of the law may be shown beside measured values: of few values, too, not where tests reject it.
-    pub fn is_law_shown(&self) -> bool {
-        self.code.usability().is_law_shown()
+    /// Whether levels of the distribution may be shown beside measured values: of few values, too, not where tests reject it.
+    pub fn is_distribution_shown(&self) -> bool {
+        self.code.usability().is_distribution_shown()
     }
 
-    /// By how much the quantiles of the law are off, as a share of their distance from the median, where tests reject it
+    /// By how much the quantiles of the distribution are off, as a share of their distance from the median, where tests reject it
     /// by less than matters.
     pub(crate) fn tolerated(&self, n: usize, found: &Diagnostics, rivals: &[Alternative]) -> Option<f64> {
         let tests = found.goodness_of_fit.filter(|tests| tests.is_near(n))?;
@@ -74,7 +74,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     let levels = Levels::of(evidence.significance);
     let compared: Vec<(&Alternative, Vuong)> =
         evidence.alternatives.iter().filter_map(|a| Some((a, a.vuong.filter(|v| !v.z.is_nan())?))).collect();
-    // Densities at rounded values are not those of what was measured: a coarse clock prefers no law.
+    // Densities at rounded values are not those of what was measured: a coarse clock prefers no distribution.
     let rounded = evidence.diagnostics.rounded.is_some();
     let near = evidence.is_near();
     let better = if rounded || near { None } else { preferred(&compared, &levels) };
@@ -104,7 +104,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
         VerdictCode::RivalPreferred
     } else if evidence.n < FEWEST_FOR_VERDICT {
         VerdictCode::TooFew
-    } else if evidence.fit.law().shape >= evidence::NO_MEAN {
+    } else if evidence.fit.distribution().shape >= evidence::NO_MEAN {
         VerdictCode::NoMean
     } else if !alike.is_empty() || compared.len() < evidence.alternatives.len() || compared.is_empty() {
         VerdictCode::GevConsistent
@@ -123,7 +123,7 @@ pub fn decide(evidence: &Evidence) -> Verdict {
     }
 }
 
-/// What a verdict permits. Few values are told as such, and not as fitting no law either: they were to be more. What they
+/// What a verdict permits. Few values are told as such, and not as fitting no distribution either: they were to be more. What they
 /// changed in, or that they are rounded, is told of few, too.
 fn usability_of(code: VerdictCode, evidence: &Evidence) -> Usability {
     let changes = |question: Question| matches!(question, Question::Jump | Question::Trend | Question::Modes);
@@ -145,9 +145,9 @@ mod tests {
     use crate::{Series, Xoshiro, gev};
 
     fn evidence(change: impl Fn(&mut Vec<Alternative>)) -> Verdict {
-        let law = crate::Gev::new(10.0, 0.5, 0.1).unwrap();
+        let distribution = crate::Gev::new(10.0, 0.5, 0.1).unwrap();
         let mut random = Xoshiro::new(3);
-        let values: Vec<f64> = (0..200).map(|_| law.sample(&mut random)).collect();
+        let values: Vec<f64> = (0..200).map(|_| distribution.sample(&mut random)).collect();
         let found = assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
         assert!(found.diagnostics.independence.passed);
         let mut alternatives = found.alternatives.clone();
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_law_that_cannot_be_compared_is_not_called_worse() {
+    fn a_distribution_that_cannot_be_compared_is_not_called_worse() {
         let undefined = evidence(|all| all.iter_mut().for_each(|a| a.vuong = None));
         assert_eq!(undefined.code, VerdictCode::GevConsistent);
         assert_eq!(undefined.not_distinguished.len(), 8);

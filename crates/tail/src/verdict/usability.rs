@@ -4,16 +4,16 @@ use serde::{Deserialize, Serialize};
 
 use super::evidence::VerdictCode;
 
-/// What may be done with the values and their law.
+/// What may be done with the values and their distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Usability {
-    /// The law describes the values: levels beyond the sample may be used.
+    /// The distribution describes the values: levels beyond the sample may be used.
     Natural,
     /// The level changes, slow values cluster, or several kinds are mixed: parts and measured quantiles, whose
     /// intervals allow for dependence, may be used; levels beyond the sample may not.
     InParts,
-    /// No law describes the values: measured quantiles may be used, levels beyond the sample may not.
+    /// No distribution describes the values: measured quantiles may be used, levels beyond the sample may not.
     #[default]
     NotUsable,
     /// Too few values, or too few distinct ones, for any of these words.
@@ -21,8 +21,8 @@ pub enum Usability {
 }
 
 impl Usability {
-    /// Whether levels of the law may be shown beside measured values.
-    pub fn is_law_shown(self) -> bool {
+    /// Whether levels of the distribution may be shown beside measured values.
+    pub fn is_distribution_shown(self) -> bool {
         match self {
             Usability::Natural | Usability::TooFew => true,
             Usability::InParts | Usability::NotUsable => false,

@@ -24,7 +24,7 @@ use files::Files;
 /// Operations that take a draw from a distribution; each rank has names and sizes of its own.
 pub struct Simulate {
     /// By command; the last one is of what is no command.
-    laws: Vec<Distribution>,
+    distributions: Vec<Distribution>,
     random: Stream,
     files: Files,
 }
@@ -45,8 +45,9 @@ impl Driver for Simulate {
     }
 
     fn duration_ps(&mut self, command: Option<Command>, count: u32) -> u64 {
-        let law = self.laws[command.map_or(self.laws.len() - 1, |command| command as usize)];
-        let seconds: f64 = (0..count).map(|_| law.draw(&mut self.random)).sum();
+        let distribution =
+            self.distributions[command.map_or(self.distributions.len() - 1, |command| command as usize)];
+        let seconds: f64 = (0..count).map(|_| distribution.draw(&mut self.random)).sum();
         (seconds * 1e12).round() as u64
     }
 
@@ -205,13 +206,13 @@ impl Listed for Simulate {
         Capabilities { local_files: false, virtual_time: true, content: false };
 
     fn choose(words: &str) -> Option<Result<Model, String>> {
-        let law = match words.split_once(':') {
+        let distribution = match words.split_once(':') {
             None if words == "simulate" => return Some(Ok(Model::default())),
-            Some(("simulate", law)) => law,
+            Some(("simulate", distribution)) => distribution,
             _ => return None,
         };
         Some(
-            law.parse().map_err(|error| {
+            distribution.parse().map_err(|error| {
                 format!("{error}; write for example `--backend 'simulate:gev(10ms,1ms,0.1)'`")
             }),
         )
@@ -222,9 +223,14 @@ impl Listed for Simulate {
     }
 
     fn connect(model: &Model, seat: Seat) -> Result<Self, String> {
-        let mut laws: Vec<Distribution> = Command::all().map(|command| model.of(command.name())).collect();
-        laws.push(model.of(""));
-        Ok(Self { laws, random: Stream::new(seat.seed, seat.rank), files: Files::new(seat.ranks == 1) })
+        let mut distributions: Vec<Distribution> =
+            Command::all().map(|command| model.of(command.name())).collect();
+        distributions.push(model.of(""));
+        Ok(Self {
+            distributions,
+            random: Stream::new(seat.seed, seat.rank),
+            files: Files::new(seat.ranks == 1),
+        })
     }
 
     fn for_worker(&self) -> Result<Self, String> {

@@ -15,7 +15,7 @@ const MOST_WARNINGS: usize = 5;
 
 /// What a summary says besides its numbers.
 pub(super) struct Summary<'a> {
-    pub quiet: &'a Values,
+    pub baseline: &'a Values,
     pub new: &'a Values,
     pub warnings: &'a [String],
     /// Of two runs: all rows beside each other.
@@ -34,11 +34,11 @@ impl Summary<'_> {
         text += "|:--|--:|--:|--:|\n";
         text += &self.files();
         let count = |n: usize| samples::units::count(n as u64);
-        text += &row("values", [count(found.quiet.n), count(found.new.n), String::new()]);
+        text += &row("values", [count(found.baseline.n), count(found.new.n), String::new()]);
         let factor = format!("**{}**", between(headline.value, &headline.interval));
         text += &row("times as long", [String::new(), String::new(), factor]);
-        let unit = self.quiet.unit(found.quiet.median);
-        let series = [self.quiet.series(), self.new.series()];
+        let unit = self.baseline.unit(found.baseline.median);
+        let series = [self.baseline.series(), self.new.series()];
         let mut quantile = |name: &str, p: f64, ratio: String| {
             let [old, new] = [&series[0], &series[1]].map(|series| unit.show(series.measured(p)));
             text += &row(name, [old, new, ratio]);
@@ -48,7 +48,7 @@ impl Summary<'_> {
         if let Some(p99) = &found.p99_ratio {
             quantile("p99", 0.99, open(p99));
         }
-        quantile(if self.quiet.seconds { "slowest" } else { "largest" }, 1.0, String::new());
+        quantile(if self.baseline.seconds { "slowest" } else { "largest" }, 1.0, String::new());
         let advice = words::comparison::advice(found);
         text + &self.tail(&advice)
     }
@@ -66,7 +66,7 @@ impl Summary<'_> {
         text +=
             &format!("|  | old | new | new / old ({} interval) |\n|:--|--:|--:|--:|\n", confidence(level));
         text += &self.files();
-        let unit = self.quiet.unit(median);
+        let unit = self.baseline.unit(median);
         for (at, single) in found.iter().enumerate() {
             let ratio = between(single.duration / median, &single.interval);
             let name = format!("value {} beside the median", at + 1);
@@ -76,7 +76,7 @@ impl Summary<'_> {
     }
 
     fn head(&self, outcome: Outcome, answer: &str) -> String {
-        let wrong = headline(&values::unsound([self.quiet, self.new]));
+        let wrong = headline(&values::unsound([self.baseline, self.new]));
         let failed = wrong.is_some() || self.judged.is_some_and(|(_, failed)| failed);
         let sign = match outcome {
             _ if failed => '✖',
@@ -87,7 +87,7 @@ impl Summary<'_> {
     }
 
     fn files(&self) -> String {
-        row("file", [plain(&self.quiet.name), plain(&self.new.name), String::new()])
+        row("file", [plain(&self.baseline.name), plain(&self.new.name), String::new()])
     }
 
     fn tail(&self, advice: &[String]) -> String {
@@ -96,7 +96,7 @@ impl Summary<'_> {
             let word = if failed { "yes: failed" } else { "not shown: passed" };
             text += &format!("`{}`: **{word}**\n\n", condition.replace('`', "'"));
         }
-        for took in [self.quiet, self.new].into_iter().filter_map(|arm| arm.took.as_ref()) {
+        for took in [self.baseline, self.new].into_iter().filter_map(|arm| arm.took.as_ref()) {
             text += &format!("- {}\n", plain(took));
         }
         for warning in self.warnings.iter().take(MOST_WARNINGS) {

@@ -1,4 +1,4 @@
-//! `lastrank compare`: estimates the factor by which a new system is slower than a quiet one.
+//! `lastrank compare`: estimates the factor by which a new system is slower than a baseline one.
 
 mod fail_if;
 mod markdown;
@@ -22,7 +22,8 @@ use results::RowRatios;
 use serde_json::{Value, json};
 use single::{Single, measured_median};
 use tail::congestion::{
-    Basis, ByLaw, CompareOptions, Comparison, ComparisonAdvice, Estimate, SCHEMA, compare_series, single_run,
+    Basis, ByDistribution, CompareOptions, Comparison, ComparisonAdvice, Estimate, SCHEMA, compare_series,
+    single_run,
 };
 use tail::{Gev, Interval, Likelihood, Series};
 
@@ -74,23 +75,23 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             "--statistic makes one number of each run of a directory; two runs are compared by all their values"
         );
     }
-    let ([quiet, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
-    if quiet.seconds != new.seconds {
-        let plain = if quiet.seconds { &new } else { &quiet };
+    let ([baseline, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
+    if baseline.seconds != new.seconds {
+        let plain = if baseline.seconds { &new } else { &baseline };
         bail!("the numbers of {} have no unit: say which, as in `--unit ms`", plain.name);
     }
     let of_values = |values: &Values| if args.json { values.warnings() } else { values.cautions() };
-    let mut warnings: Vec<String> = [&quiet, &new].into_iter().flat_map(of_values).collect();
+    let mut warnings: Vec<String> = [&baseline, &new].into_iter().flat_map(of_values).collect();
     warnings.extend(unmatched);
-    warnings.extend(why_not_comparable(&quiet, &new));
-    warnings.extend(confined_differently(&quiet, &new));
-    warnings.extend(disturbed(&quiet, &new));
-    if let Some(empty) = [&quiet, &new].into_iter().find(|values| values.numbers.is_empty()) {
+    warnings.extend(why_not_comparable(&baseline, &new));
+    warnings.extend(confined_differently(&baseline, &new));
+    warnings.extend(disturbed(&baseline, &new));
+    if let Some(empty) = [&baseline, &new].into_iter().find(|values| values.numbers.is_empty()) {
         let why = anyhow!("{} has no value that could be compared", empty.name);
-        return Err(soundness::blamed_on(&values::unsound([&quiet, &new]), why));
+        return Err(soundness::blamed_on(&values::unsound([&baseline, &new]), why));
     }
     let compared = if new.numbers.len() < FEWEST {
-        if args.one_line && quiet.numbers.len() >= FEWEST {
+        if args.one_line && baseline.numbers.len() >= FEWEST {
             bail!(
                 "-q: the fewer than {FEWEST} values of {} are judged one by one, each in a line of its own; leave out -q",
                 new.name
@@ -103,12 +104,13 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
                 new.numbers.len()
             );
         }
-        single_runs(args, &quiet, &new, (&warnings, limit)).map(|lower| Compared { lower, other_work: None })
+        single_runs(args, &baseline, &new, (&warnings, limit))
+            .map(|lower| Compared { lower, other_work: None })
     } else {
-        samples(args, &quiet, &new, (&warnings, limit))
+        samples(args, &baseline, &new, (&warnings, limit))
     };
-    let compared = compared.map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
-    let unsound = values::unsound([&quiet, &new]);
+    let compared = compared.map_err(|why| soundness::blamed_on(&values::unsound([&baseline, &new]), why))?;
+    let unsound = values::unsound([&baseline, &new]);
     // Times of other work are no reason to fail or to pass; what the new run must keep by itself is judged.
     let is_relative = asked.as_ref().is_some_and(FailIf::is_relative);
     let other_work = compared.other_work.filter(|_| is_relative);
@@ -117,7 +119,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             eprintln!("error: {} is not judged: {why}", args.fail_if.as_deref().unwrap_or_default());
             Ok(Status::Incomplete)
         }
-        (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&quiet, &new]),
+        (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&baseline, &new]),
         _ => {
             let of = match new.numbers.len() {
                 // Each has an interval of its own, and the lowest decides.
@@ -158,29 +160,29 @@ fn condition_and_outcome(args: &CompareArgs, limit: Option<f64>, lower: f64) -> 
 /// Compare two samples.
 fn samples(
     args: &CompareArgs,
-    quiet: &Values,
+    baseline: &Values,
     new: &Values,
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<Compared> {
-    let unsound = values::unsound([quiet, new]);
-    let mut rows = unlike::rows(quiet, new);
+    let unsound = values::unsound([baseline, new]);
+    let mut rows = unlike::rows(baseline, new);
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
-    let found = compare_series([&quiet.series(), &new.series()], &options)
-        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))?;
+    let found = compare_series([&baseline.series(), &new.series()], &options)
+        .with_context(|| format!("cannot compare {} with {}", new.name, baseline.name))?;
     if let Some(rows) = &mut rows {
-        rows.compared([found.quiet.median, found.new.median], found.median_ratio(), found.p99_ratio);
+        rows.compared([found.baseline.median, found.new.median], found.median_ratio(), found.p99_ratio);
     }
     let lower = found.sure_factor();
     let single = found
-        .quiet
-        .law
-        .and_then(|law| single_run(&law, found.new.median, args.level).ok())
+        .baseline
+        .distribution
+        .and_then(|distribution| single_run(&distribution, found.new.median, args.level).ok())
         .map(|interval| Single { duration: found.new.median, interval });
     if args.json {
         let mut object = words::json(&found)?;
-        add_source(&mut object, quiet, new, warnings);
+        add_source(&mut object, baseline, new, warnings);
         soundness::add_unsound(&mut object, &unsound);
-        object["unlike_settings"] = json!(unlike::settings(quiet, new));
+        object["unlike_settings"] = json!(unlike::settings(baseline, new));
         let other_work = words::comparison::of_other_work(rows.as_ref()).map(|text| format!("{text}."));
         if let Some(text) = &other_work {
             object["code"] = OTHER_WORK.into();
@@ -192,15 +194,15 @@ fn samples(
         output::json(&object)?;
     } else if args.markdown {
         let judged = condition_and_outcome(args, limit, lower);
-        let summary = Summary { quiet, new, warnings, rows: rows.as_ref(), judged };
+        let summary = Summary { baseline, new, warnings, rows: rows.as_ref(), judged };
         output::print_whole(&summary.of_samples(&found))?;
     } else if args.one_line {
-        output::print_whole(&in_one_line([quiet, new], rows.as_ref(), &found))?;
+        output::print_whole(&in_one_line([baseline, new], rows.as_ref(), &found))?;
     } else {
-        let unlike = unlike::settings(quiet, new);
+        let unlike = unlike::settings(baseline, new);
         let answer = CompareAnswer {
-            names: [&quiet.name, &new.name],
-            seconds: quiet.seconds,
+            names: [&baseline.name, &new.name],
+            seconds: baseline.seconds,
             found: &found,
             rows: rows.as_ref(),
             tripped: limit.is_some_and(|limit| lower > limit),
@@ -209,16 +211,17 @@ fn samples(
             warnings,
             verbose: args.verbose,
         };
-        output::print_screen(&(took(quiet, new) + &answer.screen(output::screen_options())))?;
+        output::print_screen(&(took(baseline, new) + &answer.screen(output::screen_options())))?;
         if args.verbose {
-            output::print(&text([quiet, new], (&found, rows.as_ref()), single.as_ref()))?;
+            output::print(&text([baseline, new], (&found, rows.as_ref()), single.as_ref()))?;
         }
     }
     if let Some(page) = &args.output {
-        let unit = quiet.unit(found.quiet.median);
-        let [quiet, new] = [quiet, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
+        let unit = baseline.unit(found.baseline.median);
+        let [baseline, new] =
+            [baseline, new].map(|arm| ComparedSample { name: &arm.name, values: &arm.numbers });
         let other_work = words::comparison::of_other_work(rows.as_ref());
-        let report = ComparisonReport::of(&quiet, &new, &found, unit);
+        let report = ComparisonReport::of(&baseline, &new, &found, unit);
         write_html(&report.with_unsound(unsound).with_other_work(other_work).html(), page)?;
         if !args.json && !args.one_line && !args.markdown {
             output::print(&format!("\nSaved: {}\n", page.display()))?;
@@ -228,13 +231,13 @@ fn samples(
     Ok(Compared { lower, other_work })
 }
 
-/// `3.77 times faster: k = 0.265 (0.216–0.319). ⚠ set unlike: quiet bs=4 KiB; new bs=64 KiB`
-fn in_one_line([quiet, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Comparison) -> String {
-    if let Some(wrong) = headline(&values::unsound([quiet, new])) {
+/// `3.77 times faster: k = 0.265 (0.216–0.319). ⚠ set unlike: baseline bs=4 KiB; new bs=64 KiB`
+fn in_one_line([baseline, new]: [&Values; 2], rows: Option<&RowRatios>, found: &Comparison) -> String {
+    if let Some(wrong) = headline(&values::unsound([baseline, new])) {
         return format!("{wrong} ✖\n");
     }
     let (outcome, answer) = words::comparison::answer(rows, found);
-    let sign = match (outcome, unlike::settings(quiet, new).as_slice()) {
+    let sign = match (outcome, unlike::settings(baseline, new).as_slice()) {
         (_, [old, other]) => format!("⚠ set unlike: baseline {old}; new {other}"),
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
@@ -254,16 +257,17 @@ struct Compared {
 /// Judge each of a few new runs alone; the smallest lower end of k.
 fn single_runs(
     args: &CompareArgs,
-    quiet: &Values,
+    baseline: &Values,
     new: &Values,
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<f64> {
-    let cannot = || format!("cannot compare {} with {}", new.name, quiet.name);
-    let law: Gev = Likelihood::new(&Series::clean(&quiet.numbers)).with_context(cannot)?.fit().law();
-    let median = measured_median(&quiet.numbers).with_context(cannot)?;
+    let cannot = || format!("cannot compare {} with {}", new.name, baseline.name);
+    let distribution: Gev =
+        Likelihood::new(&Series::clean(&baseline.numbers)).with_context(cannot)?.fit().distribution();
+    let median = measured_median(&baseline.numbers).with_context(cannot)?;
     let mut found = Vec::new();
     for &duration in &new.numbers {
-        let interval = single_run(&law, duration, args.level).with_context(cannot)?;
+        let interval = single_run(&distribution, duration, args.level).with_context(cannot)?;
         found.push(Single { duration, interval });
     }
     let lower = found.iter().map(|single| single.interval.lower).fold(f64::INFINITY, f64::min);
@@ -272,24 +276,24 @@ fn single_runs(
             "schema": SCHEMA,
             "code": "single-runs",
             "level": args.level,
-            "law": law,
+            "law": distribution,
             "runs": found.iter().map(Single::object).collect::<Vec<_>>(),
         });
-        add_source(&mut object, quiet, new, warnings);
-        soundness::add_unsound(&mut object, &values::unsound([quiet, new]));
+        add_source(&mut object, baseline, new, warnings);
+        soundness::add_unsound(&mut object, &values::unsound([baseline, new]));
         output::json(&object)?;
         return Ok(lower);
     }
     if args.markdown {
         let judged = condition_and_outcome(args, limit, lower);
-        let summary = Summary { quiet, new, warnings, rows: None, judged };
+        let summary = Summary { baseline, new, warnings, rows: None, judged };
         output::print_whole(&summary.of_singles(&found, median, args.level))?;
         return Ok(lower);
     }
-    let unit = quiet.unit(median);
-    let mut text = unsound_line(&[quiet, new]);
-    text += &took(quiet, new);
-    text += &heads(quiet, new, unit, median);
+    let unit = baseline.unit(median);
+    let mut text = unsound_line(&[baseline, new]);
+    text += &took(baseline, new);
+    text += &heads(baseline, new, unit, median);
     text += &said(warnings);
     let from = format!("{} from", confidence(args.level));
     let mut table = Table::new(
@@ -325,17 +329,17 @@ fn single_runs(
 }
 
 /// What was taken of files that other tools made.
-fn took(quiet: &Values, new: &Values) -> String {
-    let lines = [quiet, new].into_iter().filter_map(|arm| arm.took.as_ref());
+fn took(baseline: &Values, new: &Values) -> String {
+    let lines = [baseline, new].into_iter().filter_map(|arm| arm.took.as_ref());
     samples::visible(&lines.map(|took| sentence("", took)).collect::<String>()).into_owned()
 }
 
-fn add_source(object: &mut Value, quiet: &Values, new: &Values, warnings: &[String]) {
+fn add_source(object: &mut Value, baseline: &Values, new: &Values, warnings: &[String]) {
     object["source"] = json!({
-        "quiet": quiet.name,
+        "quiet": baseline.name,
         "new": new.name,
-        "unit": quiet.seconds.then_some("s"),
-        "took": [quiet.took, new.took],
+        "unit": baseline.seconds.then_some("s"),
+        "took": [baseline.took, new.took],
     });
     object["warnings"] = json!(warnings);
 }
@@ -346,14 +350,14 @@ fn unsound_line(of: &[&Values]) -> String {
     found.map_or(String::new(), |text| answer_line(AnswerSign::Bad, &text, output::screen_options()))
 }
 
-fn heads(quiet: &Values, new: &Values, unit: Unit, quiet_median: f64) -> String {
+fn heads(baseline: &Values, new: &Values, unit: Unit, baseline_median: f64) -> String {
     let line = |title: &str, values: &Values, median: Option<f64>| {
         let median = median.map_or(String::new(), |median| format!(", median {}", unit.show(median)));
         let count = values.numbers.len();
         let plural = if count == 1 { "" } else { "s" };
         format!("{title}: {}, {count} value{plural}{median}\n", values.name)
     };
-    line("baseline", quiet, Some(quiet_median)) + &line("new", new, None)
+    line("baseline", baseline, Some(baseline_median)) + &line("new", new, None)
 }
 
 fn said(warnings: &[String]) -> String {
@@ -362,13 +366,13 @@ fn said(warnings: &[String]) -> String {
 
 /// What a comparison says below its first screen: how sure it is, k every way, and whether it is a factor at all.
 fn text(
-    [quiet, new]: [&Values; 2],
+    [baseline, new]: [&Values; 2],
     (found, rows): (&Comparison, Option<&RowRatios>),
     single: Option<&Single>,
 ) -> String {
-    let unit = quiet.unit(found.quiet.median);
+    let unit = baseline.unit(found.baseline.median);
     let mut text = String::from("\n");
-    let is_sound = quiet.unsound.is_empty() && new.unsound.is_empty();
+    let is_sound = baseline.unsound.is_empty() && new.unsound.is_empty();
     let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
     let other_work = words::comparison::of_other_work(rows).map(|text| format!("{text}."));
     text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
@@ -376,7 +380,7 @@ fn text(
     let from = format!("{} from", confidence(headline.interval.level));
     let mut table = Table::new("Factor k: new = k · baseline", &["<", "k", &from, "to", "<"]);
     let ratio = &found.robust;
-    let without_law = if ratio.bootstrap {
+    let without_distribution = if ratio.bootstrap {
         "no distribution, bootstrap"
     } else {
         "no distribution, order statistics and moments"
@@ -385,12 +389,15 @@ fn text(
         let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
         table.push(false, cells.into_iter().chain([note.to_string()]));
     };
-    let note =
-        if headline.by == Basis::Law { "profile likelihood" } else { "not to be used: see the verdict" };
-    if let Some(law) = &found.law {
-        row("by the GEV fit", law.factor.value, &law.factor.interval, note);
+    let note = if headline.by == Basis::Distribution {
+        "profile likelihood"
+    } else {
+        "not to be used: see the verdict"
+    };
+    if let Some(distribution) = &found.distribution {
+        row("by the GEV fit", distribution.factor.value, &distribution.factor.interval, note);
     }
-    row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_law);
+    row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_distribution);
     row(
         "by the medians",
         ratio.median_ratio.value,
@@ -400,15 +407,15 @@ fn text(
     let mean = &ratio.mean_ln_k;
     let natural =
         Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };
-    row("by the means of ln T", mean.value.exp(), &natural, without_law);
+    row("by the means of ln T", mean.value.exp(), &natural, without_distribution);
     if let Some(single) = single {
-        let k = single.duration / found.quiet.median;
+        let k = single.duration / found.baseline.median;
         row("if there were one new run", k, &single.interval, "at its median");
     }
     text += &format!("\n{}\n{}\n", table.text(), tests(found, unit));
 
     // Values of one run a side are its operations or steps: they tell nothing of how runs differ.
-    if quiet.subject.is_none() && new.subject.is_none() {
+    if baseline.subject.is_none() && new.subject.is_none() {
         text += &sentence("Random k: ", &random_factor(&ratio.variance_ln_k));
     }
     text
@@ -435,11 +442,11 @@ fn random_factor(spread: &Estimate) -> String {
     }
 }
 
-/// The tests of one law for both, and of what the law says.
+/// The tests of one distribution for both, and of what the distribution says.
 fn tests(found: &Comparison, unit: Unit) -> String {
     let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
     // What only hints at dependence widens the intervals, and is not told.
-    let counts = [&found.quiet, &found.new].map(|arm| if arm.independent { 1.0 } else { arm.inflation });
+    let counts = [&found.baseline, &found.new].map(|arm| if arm.independent { 1.0 } else { arm.inflation });
     let [one, other] = counts.map(|count| fixed(count, 1));
     let worth = match counts.iter().any(|count| *count >= 1.05) {
         true => format!("; {one} and {other} values count as one"),
@@ -453,23 +460,26 @@ fn tests(found: &Comparison, unit: Unit) -> String {
             probability(found.p_equal),
         ],
     );
-    if let Some(law) = &found.law {
-        tests_by_law(&mut table, law, unit);
+    if let Some(distribution) = &found.distribution {
+        tests_by_distribution(&mut table, distribution, unit);
     }
     table.text()
 }
 
-fn tests_by_law(table: &mut Table, law: &ByLaw, unit: Unit) {
-    table.push(false, ["no difference, k = 1".into(), String::new(), probability(law.p_no_difference)]);
+fn tests_by_distribution(table: &mut Table, distribution: &ByDistribution, unit: Unit) {
+    table.push(
+        false,
+        ["no difference, k = 1".into(), String::new(), probability(distribution.p_no_difference)],
+    );
     table.push(
         false,
         [
             "one factor, against two distributions of their own".into(),
-            format!("likelihood ratio {}, 2 df", fixed(law.factor.statistic, 2)),
-            probability(law.factor.p),
+            format!("likelihood ratio {}, 2 df", fixed(distribution.factor.statistic, 2)),
+            probability(distribution.factor.p),
         ],
     );
-    let shift = &law.shift;
+    let shift = &distribution.shift;
     let [value, lower, upper] = unit.with_interval(shift.value, shift.interval.lower, shift.interval.upper);
     table.push(
         false,
@@ -484,6 +494,8 @@ fn tests_by_law(table: &mut Table, law: &ByLaw, unit: Unit) {
             probability(shift.p),
         ],
     );
-    table.note =
-        format!("A factor rather than a shift, by AIC: weight {} of 1.", fixed(law.factor_weight, 2));
+    table.note = format!(
+        "A factor rather than a shift, by AIC: weight {} of 1.",
+        fixed(distribution.factor_weight, 2)
+    );
 }

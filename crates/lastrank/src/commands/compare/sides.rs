@@ -48,20 +48,20 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
             bail!("{} holds {runs} run files; a side needs at least 2", side.display());
         }
     }
-    let quiet = folder(&args.quiet, statistic, &args.choice, None)?;
-    let new = folder(&args.new, statistic, &args.choice, Some(&quiet))?;
-    let found = several(&quiet.numbers, &new.numbers, args.level)
-        .with_context(|| format!("cannot compare {} with {}", new.name, quiet.name))
-        .map_err(|why| soundness::blamed_on(&values::unsound([&quiet, &new]), why))?;
-    let mut warnings: Vec<String> = why_not_comparable(&quiet, &new).into_iter().collect();
-    warnings.extend([&quiet, &new].into_iter().filter_map(|side| side.limit.clone()));
-    if let [old, other] = super::unlike::settings(&quiet, &new).as_slice() {
+    let baseline = folder(&args.quiet, statistic, &args.choice, None)?;
+    let new = folder(&args.new, statistic, &args.choice, Some(&baseline))?;
+    let found = several(&baseline.numbers, &new.numbers, args.level)
+        .with_context(|| format!("cannot compare {} with {}", new.name, baseline.name))
+        .map_err(|why| soundness::blamed_on(&values::unsound([&baseline, &new]), why))?;
+    let mut warnings: Vec<String> = why_not_comparable(&baseline, &new).into_iter().collect();
+    warnings.extend([&baseline, &new].into_iter().filter_map(|side| side.limit.clone()));
+    if let [old, other] = super::unlike::settings(&baseline, &new).as_slice() {
         warnings.push(format!(
             "The runs were set unlike: baseline {old}; new {other}. Differences may come from that"
         ));
     }
-    let unsound = values::unsound([&quiet, &new]);
-    for ((side, folder), all) in [&quiet, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
+    let unsound = values::unsound([&baseline, &new]);
+    for ((side, folder), all) in [&baseline, &new].into_iter().zip([&args.quiet, &args.new]).zip(found.runs) {
         if !side.unsound.is_empty() {
             let count = side.unsound.len();
             warnings.push(format!(
@@ -85,7 +85,7 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         });
         let mut object = json!({
             "schema": SCHEMA,
-            "source": {"quiet": quiet.name, "new": new.name, "unit": "s"},
+            "source": {"quiet": baseline.name, "new": new.name, "unit": "s"},
             "warnings": warnings,
             "runs": found.runs,
             "means": found.means,
@@ -110,11 +110,11 @@ pub fn run(args: &CompareArgs, limit: Option<f64>) -> anyhow::Result<Status> {
         };
         output::print_whole(&format!("{line}\n"))?;
     } else {
-        let what = quiet.subject.as_ref().map_or(String::new(), |subject| subject.describe());
+        let what = baseline.subject.as_ref().map_or(String::new(), |subject| subject.describe());
         let answer = RunsAnswer {
             names: [&args.quiet.display().to_string(), &args.new.display().to_string()],
             what: &format!("{} of {what}", statistic.name()),
-            values: [&quiet.numbers, &new.numbers],
+            values: [&baseline.numbers, &new.numbers],
             found: &found,
             tripped: limit.is_some_and(|limit| lower > limit),
             unsound: &unsound,

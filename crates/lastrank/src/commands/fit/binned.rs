@@ -1,4 +1,4 @@
-//! The law that counts of bins tell, or why they tell none.
+//! The distribution that counts of bins tell, or why they tell none.
 
 use intake::Histogram;
 use serde_json::{Value, json};
@@ -6,11 +6,11 @@ use tail::binned::{BinnedLikelihood, BinnedTest, CountedBin};
 use tail::gev::{GevFit, GevTarget};
 use tail::{Interval, Status};
 
-/// Probability below which the bins are not those of the law.
+/// Probability below which the bins are not those of the distribution.
 const REJECTED: f64 = 0.05;
 
-/// A law of the values in bins, in seconds where the unit is known.
-pub struct BinnedLaw {
+/// A distribution of the values in bins, in seconds where the unit is known.
+pub struct BinnedDistribution {
     pub fit: GevFit,
     /// Of location, scale and shape.
     pub intervals: [Interval; 3],
@@ -29,16 +29,22 @@ pub struct BinnedLevel {
     pub interval: Interval,
 }
 
-impl BinnedLaw {
+impl BinnedDistribution {
     /// Of the bins of a file, whose bounds are multiplied by `scale`; an error is why there is none.
-    pub fn of(found: &Histogram, scale: f64, periods: &[f64], level: f64) -> Result<BinnedLaw, String> {
+    pub fn of(
+        found: &Histogram,
+        scale: f64,
+        periods: &[f64],
+        level: f64,
+    ) -> Result<BinnedDistribution, String> {
         let bins = continuous(found, scale);
         let likelihood = BinnedLikelihood::new(&bins).map_err(|why| why.to_string())?;
         let fit = likelihood.fit();
         if fit.status != Status::Ok {
             return Err("the likelihood of the bins has no maximum inside of the parameters".into());
         }
-        let test = likelihood.test(&fit.law()).ok_or("too few bins are left to test a distribution by")?;
+        let test =
+            likelihood.test(&fit.distribution()).ok_or("too few bins are left to test a distribution by")?;
         let interval = |target| {
             likelihood.profile(&fit, target, level).map_err(|why| format!("no interval is found: {why}"))
         };
@@ -54,10 +60,10 @@ impl BinnedLaw {
         let upper = bins.iter().filter(|bin| bin.high.is_finite() && bin.low >= median);
         let widest = upper.map(|bin| bin.high - bin.low).max_by(f64::total_cmp);
         let beyond = found.bins.iter().filter(|bin| bin.high == f64::INFINITY).map(|bin| bin.count).sum();
-        Ok(BinnedLaw { fit, intervals, levels, test, widest, beyond })
+        Ok(BinnedDistribution { fit, intervals, levels, test, widest, beyond })
     }
 
-    /// Whether the bins are not those of the law.
+    /// Whether the bins are not those of the distribution.
     pub fn is_rejected(&self) -> bool {
         self.test.p < REJECTED
     }
@@ -81,7 +87,7 @@ impl BinnedLaw {
     }
 }
 
-/// The bins as those of a continuous law. Whole numbers are cut: 7 is from 7 to 8, and a bin that ends with 15 reaches to
+/// The bins as those of a continuous distribution. Whole numbers are cut: 7 is from 7 to 8, and a bin that ends with 15 reaches to
 /// the 16 where the next one begins.
 fn continuous(found: &Histogram, scale: f64) -> Vec<CountedBin> {
     let is_whole = |bound: f64| bound.is_infinite() || bound.fract() == 0.0;

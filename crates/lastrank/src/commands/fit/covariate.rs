@@ -1,4 +1,4 @@
-//! Fits laws whose parameters follow covariates: trend, hour of the day, load, a column.
+//! Fits distributions whose parameters follow covariates: trend, hour of the day, load, a column.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Context, anyhow, bail};
 use intake::Wanted;
 use serde::Serialize;
-use tail::regression::{Covariate, LevelAt, Part, Regression, RegressionLaw};
+use tail::regression::{Covariate, LevelAt, Part, Regression, RegressionDistribution};
 use tail::{Interval, Status, independence};
 
 use super::models::Fitted;
@@ -14,7 +14,7 @@ use super::sample::FittedSample;
 use crate::cli::FitArgs;
 use crate::values::Values;
 
-/// A law whose parameters follow covariates, against the one whose do not.
+/// A distribution whose parameters follow covariates, against the one whose do not.
 #[derive(Serialize)]
 pub struct Regressed {
     pub status: Status,
@@ -31,7 +31,7 @@ pub struct Regressed {
     pub statistic: f64,
     pub degrees_of_freedom: usize,
     pub p: f64,
-    /// Whether the residuals are independent draws of one law, and what speaks against it.
+    /// Whether the residuals are independent draws of one distribution, and what speaks against it.
     pub residuals_pass: bool,
     pub residuals: Vec<String>,
     /// Return levels where `--at` says.
@@ -89,9 +89,9 @@ pub fn fit(
         return Ok(None);
     }
     let family = match fitted {
-        Fitted::Gumbel(..) => RegressionLaw::Gumbel,
-        Fitted::Gpd(found) => RegressionLaw::Gpd(found.threshold.value),
-        _ => RegressionLaw::Gev,
+        Fitted::Gumbel(..) => RegressionDistribution::Gumbel,
+        Fitted::Gpd(found) => RegressionDistribution::Gpd(found.threshold.value),
+        _ => RegressionDistribution::Gev,
     };
     let mut terms: Vec<RequestedTerm> = Vec::new();
     for text in &args.covariate {
@@ -129,7 +129,7 @@ pub fn fit(
         });
     }
     let checked = independence::check(&whole.residuals(&found), 0.05)?;
-    // Below the threshold a law of what exceeds it has no levels: of those that nobody asked for they are left out.
+    // Below the threshold a distribution of what exceeds it has no levels: of those that nobody asked for they are left out.
     let least = match fitted {
         Fitted::Gpd(found) if args.period.is_empty() => 1.0 / found.rate,
         Fitted::Gpd(_) | Fitted::Gev(_) | Fitted::Gumbel(..) | Fitted::Maxima(_) => 1.0,
@@ -245,9 +245,10 @@ fn requested_term(
     args: &FitArgs,
     values: &Values,
     sample: &FittedSample,
-    family: RegressionLaw,
+    family: RegressionDistribution,
 ) -> anyhow::Result<RequestedTerm> {
-    let usual = if matches!(family, RegressionLaw::Gpd(_)) { Part::LogScale } else { Part::Location };
+    let usual =
+        if matches!(family, RegressionDistribution::Gpd(_)) { Part::LogScale } else { Part::Location };
     let (part, name) = match text.split_once(':') {
         Some(("location", name)) => (Part::Location, name),
         Some(("scale", name)) => (Part::LogScale, name),
@@ -255,10 +256,10 @@ fn requested_term(
         _ => (usual, text),
     };
     match (part, family) {
-        (Part::Location, RegressionLaw::Gpd(_)) => {
+        (Part::Location, RegressionDistribution::Gpd(_)) => {
             bail!("--covariate {text}: above a threshold there is no location; use scale:{name}")
         }
-        (Part::Shape, RegressionLaw::Gumbel) => {
+        (Part::Shape, RegressionDistribution::Gumbel) => {
             bail!("--covariate {text}: the shape of a Gumbel distribution is 0; use --model gev")
         }
         _ => {}

@@ -153,7 +153,7 @@ fn probe(program: &Path) -> Result<(), Option<Lack>> {
 
 /// Draws the figure that was asked for and writes it under its name, whole.
 ///
-/// `model` is the code of the law, which decides what the four panels are.
+/// `model` is the code of the distribution, which decides what the four panels are.
 pub fn write(
     (figures, model): (&[Figure], &str),
     args: &FitArgs,

@@ -1,4 +1,4 @@
-//! What `fit` says of a file that counted its values in bins: bounds of percentiles, and the law that the counts tell.
+//! What `fit` says of a file that counted its values in bins: bounds of percentiles, and the distribution that the counts tell.
 
 use anyhow::bail;
 use intake::{Error, Histogram};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tail::Interval;
 
 use super::PERIODS;
-use super::binned::BinnedLaw;
+use super::binned::BinnedDistribution;
 use crate::cli::{FitArgs, Model};
 use crate::exit::Status;
 use crate::output;
@@ -38,15 +38,15 @@ pub fn tell(args: &FitArgs, name: &str, found: &Histogram) -> anyhow::Result<Sta
         true => PERIODS.into_iter().filter(|period| *period <= found.count as f64).collect(),
         false => args.period.clone(),
     };
-    let law = BinnedLaw::of(found, seconds.unwrap_or(1.0), &periods, args.level);
+    let distribution = BinnedDistribution::of(found, seconds.unwrap_or(1.0), &periods, args.level);
     if args.json {
-        output::json(&object(args, name, found, (&bounds, &law)))?;
+        output::json(&object(args, name, found, (&bounds, &distribution)))?;
     } else if args.one_line {
         let rows = bounds.rows.iter().map(|row| format!("{} {}", row.name, bounds.range(row.bounds)));
         let what = found.told.split(": ").nth(1).unwrap_or_default();
         output::print_whole(&format!("{what}: {}\n", rows.collect::<Vec<_>>().join(", ")))?;
     } else {
-        output::print_screen(&screen(args, found, &bounds, &law))?;
+        output::print_screen(&screen(args, found, &bounds, &distribution))?;
     }
     Ok(Status::Ok)
 }
@@ -125,7 +125,12 @@ impl Bounds {
     }
 }
 
-fn screen(args: &FitArgs, found: &Histogram, bounds: &Bounds, law: &Result<BinnedLaw, String>) -> String {
+fn screen(
+    args: &FitArgs,
+    found: &Histogram,
+    bounds: &Bounds,
+    distribution: &Result<BinnedDistribution, String>,
+) -> String {
     let mut text = sentence("", &found.told) + "\n";
     for row in &bounds.rows {
         text += &format!("  {:<9}{}\n", row.name, bounds.range(row.bounds));
@@ -135,51 +140,51 @@ fn screen(args: &FitArgs, found: &Histogram, bounds: &Bounds, law: &Result<Binne
     }
     text += "\n";
     let way_out = format!("What keeps the values: {}", found.out);
-    let (sign, why) = match law {
+    let (sign, why) = match distribution {
         Err(why) => (
             AnswerSign::Caution,
             format!(
                 "No distribution is fitted: {why}. The bounds above hold for any distribution. {way_out}"
             ),
         ),
-        Ok(law) if law.is_rejected() => (
+        Ok(distribution) if distribution.is_rejected() => (
             AnswerSign::Caution,
             format!(
                 "No distribution is given: the best GEV is off by {} of the values at a bound of the bins (p {}). The bounds above \
                  hold for any distribution. {way_out}",
-                percent(law.test.distance),
-                probability(law.test.p)
+                percent(distribution.test.distance),
+                probability(distribution.test.p)
             ),
         ),
-        Ok(law) => {
-            text += &levels(args, bounds, law);
-            (AnswerSign::Caution, hidden(bounds, law) + &way_out)
+        Ok(distribution) => {
+            text += &levels(args, bounds, distribution);
+            (AnswerSign::Caution, hidden(bounds, distribution) + &way_out)
         }
     };
     samples::visible(&text).into_owned() + &answer_line(sign, &why, output::screen_options())
 }
 
-/// The law, and the levels that it gives.
-fn levels(args: &FitArgs, bounds: &Bounds, law: &BinnedLaw) -> String {
+/// The distribution, and the levels that it gives.
+fn levels(args: &FitArgs, bounds: &Bounds, distribution: &BinnedDistribution) -> String {
     let between = |Interval { lower, upper, .. }: &Interval, shown: &dyn Fn(f64) -> String| {
         let end = |end: f64| if end.is_finite() { shown(end) } else { "open".into() };
         format!("({} to {})", end(*lower), end(*upper))
     };
     let value = |value: f64| bounds.rounded(value);
-    let [location, scale, shape] = &law.intervals;
+    let [location, scale, shape] = &distribution.intervals;
     let said = format!(
         "A GEV distribution fits the bins (p {}; {} CI): location {} {}, scale {} {}, shape {} {}.",
-        probability(law.test.p),
+        probability(distribution.test.p),
         confidence(args.level),
-        value(law.fit.location),
+        value(distribution.fit.location),
         between(location, &value),
-        value(law.fit.scale),
+        value(distribution.fit.scale),
         between(scale, &value),
-        fixed(law.fit.shape, 3),
+        fixed(distribution.fit.shape, 3),
         between(shape, &|end| fixed(end, 3)),
     );
     let mut text = sentence("", &said);
-    for one in &law.levels {
+    for one in &distribution.levels {
         let period = samples::units::count(one.period.round() as u64);
         text += &format!("  1 in {period:<8}{} {}\n", value(one.level), between(&one.interval, &value));
     }
@@ -187,19 +192,19 @@ fn levels(args: &FitArgs, bounds: &Bounds, law: &BinnedLaw) -> String {
 }
 
 /// What the bins hide of their values.
-fn hidden(bounds: &Bounds, law: &BinnedLaw) -> String {
+fn hidden(bounds: &Bounds, distribution: &BinnedDistribution) -> String {
     let mut text = "Bins hide the order of the values: the intervals take them as independent.".to_owned();
-    if let Some(widest) = law.widest {
+    if let Some(widest) = distribution.widest {
         text += &format!(
             " They hide where a value lies in its bin: above the median bins are up to {} wide.",
             bounds.rounded(widest)
         );
     }
-    if law.beyond > 0 {
-        let values = if law.beyond == 1 {
+    if distribution.beyond > 0 {
+        let values = if distribution.beyond == 1 {
             "value".into()
         } else {
-            format!("{} values", samples::units::count(law.beyond))
+            format!("{} values", samples::units::count(distribution.beyond))
         };
         text += &format!(" They hide how far the last {values} reach.");
     }
@@ -210,7 +215,7 @@ fn object(
     args: &FitArgs,
     name: &str,
     found: &Histogram,
-    (bounds, law): (&Bounds, &Result<BinnedLaw, String>),
+    (bounds, distribution): (&Bounds, &Result<BinnedDistribution, String>),
 ) -> Value {
     let scale = bounds.seconds.unwrap_or(1.0);
     let end = |bound: f64| bound.is_finite().then_some(bound);
@@ -235,8 +240,8 @@ fn object(
             "high": end(bin.high * scale),
             "count": bin.count,
         })).collect::<Vec<_>>(),
-        "law": law.as_ref().ok().map(BinnedLaw::object),
-        "no_law": law.as_ref().err(),
+        "law": distribution.as_ref().ok().map(BinnedDistribution::object),
+        "no_law": distribution.as_ref().err(),
         "keeps_values": found.out,
     })
 }

@@ -1,6 +1,6 @@
 //! `lastrank fit`: extreme-value analysis of a file of numbers.
 //!
-//! [`sample`] makes the fitted sample (all values, or maxima of blocks), [`models`] fits it, [`covariate`] fits laws
+//! [`sample`] makes the fitted sample (all values, or maxima of blocks), [`models`] fits it, [`covariate`] fits distributions
 //! whose parameters follow something, [`text`] renders the result.
 
 mod binned;
@@ -112,10 +112,10 @@ fn told(args: &FitArgs, found: &FitResult) -> String {
     let wrong = unsound::headline(&found.values.unsound)
         .map_or(String::new(), |text| answer_line(AnswerSign::Bad, &text, output::screen_options()));
     let took = found.values.took.as_ref().map_or(String::new(), |took| sentence("", took));
-    wrong + &samples::visible(&(took + &groups)) + &told_law(args, found)
+    wrong + &samples::visible(&(took + &groups)) + &told_distribution(args, found)
 }
 
-fn told_law(args: &FitArgs, found: &FitResult) -> String {
+fn told_distribution(args: &FitArgs, found: &FitResult) -> String {
     let (Fitted::Gev(assessed), None, false) = (&found.fitted, &found.covariates, args.verbose) else {
         let tables = samples::visible(&text::of(args, found)).into_owned();
         return match &found.fitted {
@@ -243,7 +243,7 @@ fn latency(args: &FitArgs, values: &Values) -> Option<Result<Latency, tail::Erro
     );
     operations.sort_by(f64::total_cmp);
     match tail::latency::analyse_series(&values.series(), &operations, args.level, args.seed) {
-        // Values that are mostly equal have no tail to look at, but may have a law.
+        // Values that are mostly equal have no tail to look at, but may have a distribution.
         Err(tail::Error::TooFewDistinct { .. } | tail::Error::TooFew { .. }) => None,
         found => Some(found),
     }

@@ -21,7 +21,7 @@ pub enum Fitted {
     Maxima(Maxima),
 }
 
-/// A Gumbel law.
+/// A Gumbel distribution.
 #[derive(Serialize)]
 pub struct Gumbel {
     pub location: f64,
@@ -36,7 +36,7 @@ pub struct Gumbel {
     pub return_levels: Vec<ReturnLevel>,
 }
 
-/// A generalised Pareto law above a threshold.
+/// A generalised Pareto distribution above a threshold.
 #[derive(Serialize)]
 pub struct Pareto {
     pub status: Status,
@@ -57,14 +57,14 @@ pub struct Pareto {
     pub return_levels: Vec<ReturnLevel>,
 }
 
-/// The test whether a Pareto law fits above the threshold.
+/// The test whether a Pareto distribution fits above the threshold.
 #[derive(Clone, Copy, Serialize)]
 pub struct AndersonDarling {
     pub a2: f64,
     pub p: f64,
 }
 
-/// The law of block maxima from more than the maxima.
+/// The distribution of block maxima from more than the maxima.
 #[derive(Serialize)]
 pub struct Maxima {
     /// `r_largest` or `point_process`.
@@ -100,7 +100,7 @@ pub struct ByR {
     pub shape_error: Option<f64>,
 }
 
-/// Fit a Gumbel law.
+/// Fit a Gumbel distribution.
 pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tail::Error> {
     let series = Series::clean(values);
     let fit = gumbel::fit(&series)?;
@@ -114,7 +114,7 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
             let interval = profile(gumbel::GumbelTarget::ReturnLevel(period));
             return_level(
                 period,
-                fit.law().return_level(period),
+                fit.distribution().return_level(period),
                 Some(variance.sqrt()),
                 interval,
                 values.len() as f64,
@@ -134,7 +134,7 @@ pub fn gumbel(values: &[f64], periods: &[f64], level: f64) -> Result<Gumbel, tai
     })
 }
 
-/// Fit a generalised Pareto law to what exceeds `threshold`.
+/// Fit a generalised Pareto distribution to what exceeds `threshold`.
 pub fn gpd(
     values: &[f64],
     threshold: Threshold,
@@ -176,7 +176,7 @@ pub fn gpd(
     })
 }
 
-/// Fit the law of block maxima to the r largest of each block.
+/// Fit the distribution of block maxima to the r largest of each block.
 pub fn r_largest(args: &FitArgs, sample: &FittedSample, periods: &[f64]) -> anyhow::Result<Maxima> {
     let smallest = sample.members.iter().map(Vec::len).min().unwrap_or(0);
     let r = args.r.unwrap_or_else(|| smallest.clamp(1, 5));
@@ -199,7 +199,7 @@ pub fn r_largest(args: &FitArgs, sample: &FittedSample, periods: &[f64]) -> anyh
     Ok(Maxima { r: Some(r), values: r * sample.members.len(), by_r, ..found })
 }
 
-/// Fit the law of block maxima to all values above a threshold.
+/// Fit the distribution of block maxima to all values above a threshold.
 pub fn point_process(
     values: &[f64],
     threshold: Threshold,
@@ -306,44 +306,44 @@ impl Fitted {
             Fitted::Gumbel(found, gumbel) => {
                 let mut object = words::json(found.as_ref())?;
                 object["return_levels"] = serde_json::to_value(&gumbel.return_levels)?;
-                let mut law = serde_json::to_value(gumbel)?;
-                law["standard_errors"] =
+                let mut distribution = serde_json::to_value(gumbel)?;
+                distribution["standard_errors"] =
                     json!({"location": gumbel.standard_errors[0], "scale": gumbel.standard_errors[1]});
-                law["intervals"] = named(&gumbel.intervals, &["location", "scale"]);
-                object["gumbel"] = law;
+                distribution["intervals"] = named(&gumbel.intervals, &["location", "scale"]);
+                object["gumbel"] = distribution;
                 object
             }
             Fitted::Gpd(found) => {
-                let mut law = serde_json::to_value(found)?;
-                law["standard_errors"] = json!(
+                let mut distribution = serde_json::to_value(found)?;
+                distribution["standard_errors"] = json!(
                     found.standard_errors.map(|errors| json!({"scale": errors[0], "shape": errors[1]}))
                 );
-                law["intervals"] = named(&found.intervals, &["scale", "shape"]);
+                distribution["intervals"] = named(&found.intervals, &["scale", "shape"]);
                 let mut object = of_series(&sample.series(), found.status, level)?;
                 object["return_levels"] = serde_json::to_value(&found.return_levels)?;
-                object["gpd"] = law;
+                object["gpd"] = distribution;
                 object
             }
             Fitted::Maxima(found) => {
-                let mut law = serde_json::to_value(found)?;
-                law["intervals"] = named(&found.intervals, &["location", "scale", "shape"]);
+                let mut distribution = serde_json::to_value(found)?;
+                distribution["intervals"] = named(&found.intervals, &["location", "scale", "shape"]);
                 let absent = match found.code {
                     "r_largest" => vec!["threshold"],
                     _ => vec!["r", "by_r"],
                 };
-                if let Some(law) = law.as_object_mut() {
-                    law.retain(|key, _| !absent.contains(&key.as_str()));
+                if let Some(distribution) = distribution.as_object_mut() {
+                    distribution.retain(|key, _| !absent.contains(&key.as_str()));
                 }
                 let mut object = of_series(&sample.series(), found.status, level)?;
                 object["return_levels"] = serde_json::to_value(&found.return_levels)?;
-                object[found.code] = law;
+                object[found.code] = distribution;
                 object
             }
         })
     }
 }
 
-/// What is said of any series: its size, its summary, whether its values are independent draws of one law.
+/// What is said of any series: its size, its summary, whether its values are independent draws of one distribution.
 fn of_series(series: &Series, status: Status, level: f64) -> anyhow::Result<Value> {
     let checked = independence::check_series(series, 0.05)?;
     Ok(json!({

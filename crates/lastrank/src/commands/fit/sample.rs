@@ -10,7 +10,7 @@ use tail::Series;
 use crate::cli::{FitArgs, Model};
 use crate::values::Values;
 
-/// What a law of maxima is fitted to.
+/// What a distribution of maxima is fitted to.
 pub struct FittedSample {
     /// The values, or one maximum a block, in time order.
     pub numbers: Vec<f64>,

@@ -60,10 +60,10 @@ pub fn unit(found: &FitResult) -> Unit {
     found.values.unit(series.sorted().get(found.sample.numbers.len() / 2).copied().unwrap_or(1.0))
 }
 
-/// What stands above the tables of the law that takes no account of covariates.
+/// What stands above the tables of the distribution that takes no account of covariates.
 const WITHOUT: &str = "what follows takes no account of them.";
 
-/// That the law which was asked for does not fit, by its own test, before any of its levels; empty where it does.
+/// That the distribution which was asked for does not fit, by its own test, before any of its levels; empty where it does.
 fn rejected(fitted: &Fitted, unit: Unit, level: f64, what: &str) -> String {
     match fitted {
         Fitted::Gumbel(found, gumbel) => {

@@ -346,10 +346,10 @@ pub fn deliver(
     page.and(appended).map_err(|error| anyhow!(Misplaced(format!("{error:#}"))))
 }
 
-/// What is analysed: the figures of the law only where they are shown.
+/// What is analysed: the figures of the distribution only where they are shown.
 fn report_options(paths: &OutputPaths, args: &RunArgs) -> report::ReportOptions {
-    let law_figures = paths.page.is_some() || args.json || args.verbose;
-    report::ReportOptions { law_figures, ..Default::default() }
+    let distribution_figures = paths.page.is_some() || args.json || args.verbose;
+    report::ReportOptions { distribution_figures, ..Default::default() }
 }
 
 /// Writes what this process's own rank recorded as one part of a directory: for a run that broke off or is large.

@@ -243,7 +243,7 @@ pub fn words(healthy: &Healthy, baseline: &Baseline, unit: report::Unit, asked: 
     );
     text += &match &baseline.counted {
         Some(counted) => by_counting(baseline, counted, unit, healthy.noun),
-        None => by_law(baseline, unit, healthy.noun, asked),
+        None => by_distribution(baseline, unit, healthy.noun, asked),
     };
     for warning in
         healthy.values.warnings().into_iter().chain(report::words::alarm::warnings(baseline, healthy.noun))
@@ -259,7 +259,7 @@ fn amount(n: usize, noun: &str) -> String {
 }
 
 /// The promise that relies on the fitted distribution.
-fn by_law(baseline: &Baseline, unit: report::Unit, noun: &str, asked: bool) -> String {
+fn by_distribution(baseline: &Baseline, unit: report::Unit, noun: &str, asked: bool) -> String {
     let spike = &baseline.spike;
     let options = &baseline.options;
     let once = samples::units::count((1.0 / spike.false_alarms).round() as u64);
@@ -346,5 +346,5 @@ fn by_counting(baseline: &Baseline, counted: &CountedThresholds, unit: report::U
 
 /// The threshold whose rate is the stated one on average.
 fn average(baseline: &Baseline) -> f64 {
-    baseline.law.upper_quantile(baseline.spike.nominal)
+    baseline.distribution.upper_quantile(baseline.spike.nominal)
 }

@@ -14,8 +14,16 @@ pub(super) const SECONDS: Unit = Unit { name: "", factor: 1.0 };
 pub(super) const MOST_LINES: usize = 6;
 
 pub(crate) fn colour(index: usize) -> &'static str {
-    const COLOURS: [&str; 8] =
-        [draw::DATA, draw::LAW, draw::SECOND, "#8e6bbf", draw::OTHER, draw::ALARM, "#7a9a01", "#b0578d"];
+    const COLOURS: [&str; 8] = [
+        draw::DATA,
+        draw::DISTRIBUTION,
+        draw::SECOND,
+        "#8e6bbf",
+        draw::OTHER,
+        draw::ALARM,
+        "#7a9a01",
+        "#b0578d",
+    ];
     COLOURS[index % COLOURS.len()]
 }
 

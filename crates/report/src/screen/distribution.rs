@@ -1,4 +1,4 @@
-//! What a law says, in one line: what may be done with the values, the stretches of a series, levels.
+//! What a distribution says, in one line: what may be done with the values, the stretches of a series, levels.
 
 use results::{QuantileInterval, Quantiles};
 use samples::units;
@@ -84,7 +84,7 @@ fn not_usable(found: &Assessment, what: &str, show: Show) -> String {
             format!("a {name} distribution fits better than the GEV")
         }
         VerdictCode::NoMean => {
-            let shape = fixed(found.law().shape, 2);
+            let shape = fixed(found.distribution().shape, 2);
             format!("the tail has no limit in sight (shape {shape}, so that the mean is infinite)")
         }
         VerdictCode::GevRejected
@@ -142,7 +142,7 @@ const KNOWN_RARITY: f64 = 4.0;
 
 /// `The slow steps look natural: about 14 of 100 runs like this one have a step over 214 ms, the slowest here.`
 fn natural(found: &Assessment, what: &str, show: Show) -> String {
-    let rarity = 1.0 / found.law().survival(found.summary.maximum);
+    let rarity = 1.0 / found.distribution().survival(found.summary.maximum);
     let known = KNOWN_RARITY * found.n as f64;
     // Of series as long as this one: 1 - (1 - 1/rarity)^n of them have a value like it.
     let in_100 = -100.0 * (-(found.n as f64) / rarity.min(known)).exp_m1();
@@ -158,7 +158,7 @@ fn natural(found: &Assessment, what: &str, show: Show) -> String {
     )
 }
 
-/// What holds without a law: `median 13.2 ms (95%: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`. Without `intervals` of
+/// What holds without a distribution: `median 13.2 ms (95%: 12.9 to 13.5), p99 146 ms (120 to 236); 400 steps`. Without `intervals` of
 /// p99 no p99: a table has it.
 pub(super) fn holds(
     quantiles: Option<&Quantiles>,
@@ -265,27 +265,27 @@ fn stretch(one: &Stretch, is_newest: bool, what: &str, show: Show) -> String {
         false => format!("From {what} {} to {}", count(one.from), count(one.from + one.n - 1)),
     };
     let held = holds(one.quantiles.as_ref(), &one.intervals, (one.n, what), show);
-    let law = match one.verdict.map(VerdictCode::usability) {
+    let distribution = match one.verdict.map(VerdictCode::usability) {
         None => "",
         Some(Usability::Natural) => "; its fit may be used",
         Some(Usability::TooFew) => "; too few for a verdict",
         Some(Usability::InParts | Usability::NotUsable) => "; no fit may be used",
     };
-    format!("{when}: {}{law}.", held.unwrap_or_default())
+    format!("{when}: {}{distribution}.", held.unwrap_or_default())
 }
 
 /// `location 11.2 ms, scale 101 µs, shape −0.05`; of rounded values with the standard error of the shape.
 pub(super) fn parameters(found: &Assessment, show: Show) -> String {
-    let law = found.law();
+    let distribution = found.distribution();
     let errors = found.diagnostics.rounded.and(found.gev.standard_errors);
     let shape = match errors {
         Some(errors) => {
-            let (shape, error) = Unit::NONE.with_error(law.shape, errors.shape);
+            let (shape, error) = Unit::NONE.with_error(distribution.shape, errors.shape);
             format!("{shape} ± {error}")
         }
-        None => fixed(law.shape, 3),
+        None => fixed(distribution.shape, 3),
     };
-    format!("location {}, scale {}, shape {shape}", show(law.location), show(law.scale))
+    format!("location {}, scale {}, shape {shape}", show(distribution.location), show(distribution.scale))
 }
 
 #[cfg(test)]
@@ -305,9 +305,9 @@ mod tests {
 
     #[test]
     fn a_value_that_moves_the_fit_is_told_beside_the_verdict() {
-        let law = Gev::new(10e-3, 1e-3, -0.2).unwrap();
+        let distribution = Gev::new(10e-3, 1e-3, -0.2).unwrap();
         let mut random = tail::Xoshiro::new(6);
-        let mut values: Vec<f64> = (0..100).map(|_| law.sample(&mut random)).collect();
+        let mut values: Vec<f64> = (0..100).map(|_| distribution.sample(&mut random)).collect();
         let told = |values: &[f64]| {
             let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
             let found = assess(values, &options).unwrap();
@@ -321,11 +321,11 @@ mod tests {
     }
 
     #[test]
-    fn a_law_without_a_mean_gets_no_good_sign() {
+    fn a_distribution_without_a_mean_gets_no_good_sign() {
         let told = |shape: f64| {
-            let law = Gev::new(10e-3, 1e-3, shape).unwrap();
+            let distribution = Gev::new(10e-3, 1e-3, shape).unwrap();
             let mut random = tail::Xoshiro::new(5);
-            let values: Vec<f64> = (0..400).map(|_| law.sample(&mut random)).collect();
+            let values: Vec<f64> = (0..400).map(|_| distribution.sample(&mut random)).collect();
             let found =
                 assess(&values, &AssessOptions { bootstrap: 99, ..AssessOptions::default() }).unwrap();
             let natural = if shape < 1.0 { Usability::Natural } else { Usability::NotUsable };
@@ -366,7 +366,11 @@ mod tests {
             let (word, text, found) = told(n, phi, step, tick);
             assert!(word == wanted && text.starts_with(words), "{n} {phi} {step}: {word}, {text}");
             // Levels of correlated values are not shown because these are few.
-            assert_eq!(found.is_law_shown(), n < 100 && (phi, step, tick) == (0.0, 0.0, 0.0), "{n} {phi}");
+            assert_eq!(
+                found.is_distribution_shown(),
+                n < 100 && (phi, step, tick) == (0.0, 0.0, 0.0),
+                "{n} {phi}"
+            );
         }
     }
 
@@ -377,7 +381,7 @@ mod tests {
             n,
             quantiles: None,
             intervals: Vec::new(),
-            law: None,
+            distribution: None,
             verdict: None,
             level_holds,
         };
@@ -397,12 +401,13 @@ mod tests {
 
     #[test]
     fn the_level_jumps_where_the_stretches_meet() {
-        let law = Gev::new(10e-3, 0.3e-3, 0.05).unwrap();
+        let distribution = Gev::new(10e-3, 0.3e-3, 0.05).unwrap();
         let told = |steps: &[(usize, f64)]| {
             let mut random = tail::Xoshiro::new(5);
             let level = |(n, factor): &(usize, f64)| vec![*factor; *n];
             let levels: Vec<f64> = steps.iter().flat_map(level).collect();
-            let values: Vec<f64> = levels.iter().map(|factor| factor * law.sample(&mut random)).collect();
+            let values: Vec<f64> =
+                levels.iter().map(|factor| factor * distribution.sample(&mut random)).collect();
             let options = AssessOptions { bootstrap: 99, ..AssessOptions::default() };
             let found = assess(&values, &options).unwrap();
             let newest = Stretch::all(&found, (&values, &[]), &options)[0].from;

@@ -1,4 +1,4 @@
-//! Draws the values against the fitted law: probabilities, return levels, density, and quantiles with an envelope.
+//! Draws the values against the fitted distribution: probabilities, return levels, density, and quantiles with an envelope.
 //!
 //! The first three are the panels of Henwood et al. 2016, Figure 2.
 
@@ -13,7 +13,7 @@ use super::figure::{Figure, Input, Numbers};
 use crate::tail_of::Tail;
 use crate::unit::{Unit, rounded};
 
-/// Points with the envelope of order statistics: where the i-th smallest of n values of the fitted law
+/// Points with the envelope of order statistics: where the i-th smallest of n values of the fitted distribution
 /// lies in 95 of 100 samples.
 #[derive(Clone, Debug, Serialize)]
 pub struct Points {
@@ -58,7 +58,8 @@ pub struct Density {
     /// Density of each bin, per unit of the data.
     pub density: Vec<f64>,
     /// Fitted densities.
-    pub laws: Vec<Curve>,
+    #[serde(rename = "laws")]
+    pub distributions: Vec<Curve>,
 }
 
 /// Those of `values` whose flag is `wanted`.
@@ -170,7 +171,7 @@ fn quantiles(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Figure
     })
 }
 
-/// The place of a return period on its axis, on which a law of shape 0 is a straight line.
+/// The place of a return period on its axis, on which a distribution of shape 0 is a straight line.
 fn place(period: f64) -> f64 {
     gumbel_level(1.0 / period)
 }
@@ -242,9 +243,9 @@ fn return_levels(prefix: &str, tail: &Tail, unit: Unit, what: &str) -> Option<Fi
         traces.extend(draw::band("95% band", &x, lower, upper, draw::BAND));
     }
     let level = unit.scale_all(&numbers.level);
-    let mut law = draw::line("GEV", line_x.clone(), level, (draw::LAW, "solid"), &hover);
-    law["customdata"] = json!(Unit::NONE.scale_all(&numbers.line_period));
-    traces.push(law);
+    let mut distribution = draw::line("GEV", line_x.clone(), level, (draw::DISTRIBUTION, "solid"), &hover);
+    distribution["customdata"] = json!(Unit::NONE.scale_all(&numbers.line_period));
+    traces.push(distribution);
     let (x, y, periods) = pick(false);
     let mut inside = draw::points("measured", x, y, (draw::DATA, 5.0), &hover);
     inside["customdata"] = json!(periods);
@@ -326,19 +327,19 @@ impl Density {
             y: grid.iter().map(|x| density(*x)).collect(),
             x: grid.clone(),
         };
-        let mut laws = Vec::new();
+        let mut distributions = Vec::new();
         if let Some(normal) = tail.normal() {
-            laws.push(curve("normal", &|x| normal.ln_pdf(x).exp()));
+            distributions.push(curve("normal", &|x| normal.ln_pdf(x).exp()));
         }
-        if let Some(law) = tail.law() {
-            laws.push(curve("GEV", &|x| law.pdf(x)));
+        if let Some(distribution) = tail.distribution() {
+            distributions.push(curve("GEV", &|x| distribution.pdf(x)));
         }
-        Density { edges, count, density, laws }
+        Density { edges, count, density, distributions }
     }
 }
 
 fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) -> Option<Figure> {
-    tail.law()?;
+    tail.distribution()?;
     let numbers = Density::of(values, tail);
     let middle: Vec<f64> = numbers.edges.windows(2).map(|edge| 0.5 * (edge[0] + edge[1])).collect();
     // A density is per unit: shown per shown unit.
@@ -349,12 +350,13 @@ fn density(prefix: &str, values: &[f64], tail: &Tail, unit: Unit, what: &str) ->
         "marker": {"color": draw::DATA, "opacity": 0.55},
         "hovertemplate": format!("%{{customdata}} values around %{{x}} {}<extra></extra>", unit.name)
     })];
-    for law in &numbers.laws {
-        let (colour, dash) = if law.name == "GEV" { (draw::LAW, "solid") } else { (draw::OTHER, "dash") };
+    for distribution in &numbers.distributions {
+        let (colour, dash) =
+            if distribution.name == "GEV" { (draw::DISTRIBUTION, "solid") } else { (draw::OTHER, "dash") };
         traces.push(draw::line(
-            &law.name,
-            unit.scale_all(&law.x),
-            per_unit(&law.y),
+            &distribution.name,
+            unit.scale_all(&distribution.x),
+            per_unit(&distribution.y),
             (colour, dash),
             "%{y:.3g}<extra></extra>",
         ));

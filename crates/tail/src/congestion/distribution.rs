@@ -1,4 +1,4 @@
-//! What one likelihood says of two samples: a factor, a shift, or a law of its own for each.
+//! What one likelihood says of two samples: a factor, a shift, or a distribution of its own for each.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +13,9 @@ pub struct LinkFit {
     pub value: f64,
     /// Its profile-likelihood interval.
     pub interval: Interval,
-    /// The common law, of the quiet sample.
-    pub law: Gev,
+    /// The common distribution, of the baseline sample.
+    #[serde(rename = "law")]
+    pub distribution: Gev,
     /// Negative log-likelihood.
     pub negative_log_likelihood: f64,
     /// Likelihood ratio against separate fits, chi-square with two degrees of freedom.
@@ -27,12 +28,12 @@ pub struct LinkFit {
 
 /// The comparison by the GEV fit. All of it takes values as independent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct ByLaw {
-    /// Congestion factor: y = k x in law.
+pub struct ByDistribution {
+    /// Congestion factor: y = k x in distribution.
     pub factor: LinkFit,
     /// p-value of k = 1 (likelihood ratio, one degree of freedom).
     pub p_no_difference: f64,
-    /// Shift: y = x + D in law.
+    /// Shift: y = x + D in distribution.
     pub shift: LinkFit,
     /// Negative log-likelihood of separate fits.
     pub negative_log_likelihood_separate: f64,
@@ -44,7 +45,7 @@ pub struct ByLaw {
     pub curve: Vec<[f64; 2]>,
 }
 
-impl ByLaw {
+impl ByDistribution {
     /// From both profiles, the likelihood of separate fits, and the model-free interval of the factor.
     pub(super) fn of(
         start: &TwoSamples,
@@ -52,11 +53,11 @@ impl ByLaw {
         shift: &(Maximum, Interval),
         separate: f64,
         free: &Interval,
-    ) -> ByLaw {
+    ) -> ByDistribution {
         let ProfiledFactor { best, interval, without, curve } = profiled;
         let factor = link(start, Link::Factor, &best, interval, separate);
         let shift = link(start, Link::Shift, &shift.0, shift.1, separate);
-        ByLaw {
+        ByDistribution {
             p_no_difference: chi_square_survival((2.0 * (without - best.value)).max(0.0), 1.0),
             negative_log_likelihood_separate: separate,
             factor_weight: 1.0 / (1.0 + (0.5 * (factor.aic - shift.aic)).exp()),
@@ -78,7 +79,7 @@ fn link(joint: &TwoSamples, link: Link, best: &Maximum, at: Interval, separate: 
             upper: joint.natural(link, at.upper),
             ..at
         },
-        law: best.law,
+        distribution: best.distribution,
         negative_log_likelihood: value,
         statistic,
         p: chi_square_survival(statistic, 2.0),

@@ -1,4 +1,4 @@
-//! What `run` and `fit` both say: the verdict, what holds without a law, stretches.
+//! What `run` and `fit` both say: the verdict, what holds without a distribution, stretches.
 
 use super::{neutral, sentence};
 use crate::Judged::{Interval, Sentence};
@@ -40,7 +40,7 @@ fn rarity_at_most(read: &Read, asked: &Asked) -> Judged {
 
 /// An interval of a quantile between two slots; without an end, the number of the other.
 fn quantile(read: &Read, asked: &Asked, (lower, upper): (Option<usize>, Option<usize>), p: f64) -> bool {
-    let (value, off) = (asked.quantile(p), asked.law().rounding());
+    let (value, off) = (asked.quantile(p), asked.distribution().rounding());
     lower.is_none_or(|at| read.not_below(at, value + off))
         && upper.is_none_or(|at| read.not_above(at, value - off))
 }
@@ -53,11 +53,11 @@ fn covers(read: &Read, asked: &Asked, name: &'static str, ends: (Option<usize>, 
 
 /// `400 values count as 120`.
 fn count_as(read: &Read, asked: &Asked) -> Judged {
-    if asked.law().is_independent() {
+    if asked.distribution().is_independent() {
         return Sentence(false);
     }
     let n = asked.values.len();
-    let truth = [0.5, 0.99].map(|p| asked.law().worth(n, p));
+    let truth = [0.5, 0.99].map(|p| asked.distribution().worth(n, p));
     let [Some(median), Some(slow)] = truth else { return Sentence(true) };
     let (least, most) = (median.min(slow) / WORTH, median.max(slow) * WORTH);
     Sentence((least..most).contains(&read.value(1)))
@@ -77,12 +77,12 @@ pub(super) fn clauses() -> Vec<Clause> {
         neutral("stretch", "no fit may be used"),
         neutral("stretch", "The other {} {what} are in shorter parts"),
         sentence("stretch", "The other {} {what} are where the level still moves", |_, asked| {
-            Sentence(asked.law().changes())
+            Sentence(asked.distribution().changes())
         }),
         sentence(
             "stretch",
             "The other {} {what} are in shorter parts, or where the level still moves",
-            |_, asked| Sentence(asked.law().changes()),
+            |_, asked| Sentence(asked.distribution().changes()),
         ),
         neutral("parts", "Parts: {what} {}-{}"),
         neutral("parts", "{}-{}"),
@@ -104,8 +104,8 @@ pub(super) fn clauses() -> Vec<Clause> {
 
 /// The tick of a coarse clock; a few equal values of a finer one can look like a multiple of it.
 fn rounded(read: &Read, asked: &Asked) -> Judged {
-    let Course::Tick { ticks } = asked.law().course else { return Sentence(false) };
-    let tick = ticks * asked.law().base.deviation();
+    let Course::Tick { ticks } = asked.distribution().course else { return Sentence(false) };
+    let tick = ticks * asked.distribution().base.deviation();
     Sentence(read.number(0).is_some_and(|said| said.is(tick)))
 }
 
@@ -141,7 +141,7 @@ fn verdicts() -> Vec<Clause> {
         sentence(
             "no mean",
             "the tail has no limit in sight (shape {}, so that the mean is infinite)",
-            // Each law of the plan has a mean.
+            // Each distribution of the plan has a mean.
             |_, _| Sentence(false),
         ),
         neutral(
@@ -150,7 +150,7 @@ fn verdicts() -> Vec<Clause> {
         ),
         neutral("usable with care", "Usable with care"),
         sentence("usable with care", "these {what} are not repetitions of one experiment", |_, asked| {
-            Sentence(!asked.law().is_independent())
+            Sentence(!asked.distribution().is_independent())
         }),
         neutral("quote", "Quote each part by itself"),
         neutral("quote", "`lastrank fit FILE --values FROM-TO` looks at a part"),

@@ -8,7 +8,7 @@ use crate::return_period::gumbel_level;
 use crate::{Error, Xoshiro};
 
 /// A generalised extreme-value distribution, F(x) = exp(-(1 + shape z)^(-1/shape)) with
-/// z = (x - location) / scale (Jenkinson 1955; Coles 2001, 3.1.3). Shape 0 is the Gumbel law.
+/// z = (x - location) / scale (Jenkinson 1955; Coles 2001, 3.1.3). Shape 0 is the Gumbel distribution.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Gev {
     /// Location, in the unit of the data.
@@ -21,7 +21,7 @@ pub struct Gev {
 
 /// `-ln F` of some values.
 struct Intensities<'a> {
-    law: &'a Gev,
+    distribution: &'a Gev,
     values: &'a [f64],
 }
 
@@ -30,7 +30,7 @@ impl LaneWork for Intensities<'_> {
 
     #[inline(always)]
     fn run<A: Arithmetic>(self) -> Vec<f64> {
-        self.values.iter().map(|x| self.law.intensity_of_lane::<A>(*x)).collect()
+        self.values.iter().map(|x| self.distribution.intensity_of_lane::<A>(*x)).collect()
     }
 }
 
@@ -60,7 +60,7 @@ impl Gev {
 
     /// [`Gev::intensity`] of many values.
     pub fn intensities(&self, values: &[f64]) -> Vec<f64> {
-        widest(Intensities { law: self, values })
+        widest(Intensities { distribution: self, values })
     }
 
     /// [`Gev::intensity`] without a branch.
@@ -160,7 +160,7 @@ impl Gev {
         self.at_gumbel_level(-random.exponential().ln())
     }
 
-    /// The law of the maximum of `ratio` times as many independent parts: scale r^shape, location shifted
+    /// The distribution of the maximum of `ratio` times as many independent parts: scale r^shape, location shifted
     /// (max-stability; Coles 2001, 3.1).
     pub fn max_of(&self, ratio: f64) -> Gev {
         let c = ratio.ln();
@@ -179,37 +179,40 @@ mod tests {
     #[test]
     fn quantile_inverts_the_distribution_function() {
         for shape in [-0.7, -0.1, 0.0, 1e-9, 0.3, 2.0] {
-            let law = Gev::new(5.0, 2.0, shape).unwrap();
+            let distribution = Gev::new(5.0, 2.0, shape).unwrap();
             for p in [1e-9, 0.01, 0.5, 0.99, 1.0 - 1e-9] {
-                assert!((law.cdf(law.quantile(p)) - p).abs() < 1e-9 * p.max(1e-3), "{shape} {p}");
+                assert!(
+                    (distribution.cdf(distribution.quantile(p)) - p).abs() < 1e-9 * p.max(1e-3),
+                    "{shape} {p}"
+                );
             }
-            let far = law.upper_quantile(1e-15);
-            assert!((law.survival(far) / 1e-15 - 1.0).abs() < 1e-2 || shape < -0.5);
+            let far = distribution.upper_quantile(1e-15);
+            assert!((distribution.survival(far) / 1e-15 - 1.0).abs() < 1e-2 || shape < -0.5);
         }
     }
 
     #[test]
     fn the_density_is_the_slope_of_the_distribution() {
         for shape in [-0.3, 0.0, 0.4] {
-            let law = Gev::new(1.0, 0.5, shape).unwrap();
+            let distribution = Gev::new(1.0, 0.5, shape).unwrap();
             for x in [0.6, 1.0, 1.7] {
-                let slope = (law.cdf(x + 1e-6) - law.cdf(x - 1e-6)) / 2e-6;
-                assert!((slope - law.pdf(x)).abs() < 1e-8);
+                let slope = (distribution.cdf(x + 1e-6) - distribution.cdf(x - 1e-6)) / 2e-6;
+                assert!((slope - distribution.pdf(x)).abs() < 1e-8);
             }
         }
     }
 
     #[test]
     fn the_maximum_of_r_parts_has_the_rth_power_of_the_distribution() {
-        let law = Gev::new(11.0, 0.2, -0.1).unwrap();
-        let of8 = law.max_of(8.0);
+        let distribution = Gev::new(11.0, 0.2, -0.1).unwrap();
+        let of8 = distribution.max_of(8.0);
         for x in [10.9, 11.2, 11.8] {
-            assert!((of8.cdf(x) - law.cdf(x).powi(8)).abs() < 1e-14);
+            assert!((of8.cdf(x) - distribution.cdf(x).powi(8)).abs() < 1e-14);
         }
     }
 
     #[test]
-    fn the_mean_is_continuous_at_the_gumbel_law() {
+    fn the_mean_is_continuous_at_the_gumbel_distribution() {
         let at = |shape| Gev::new(0.0, 1.0, shape).unwrap().mean();
         assert!((at(0.0) - 0.577_215_664_901_532_9).abs() < 1e-15);
         assert!((at(1.0001e-5) - at(0.9999e-5)).abs() < 1e-8);

@@ -1,9 +1,9 @@
-//! Laws of series: how values are distributed, how they depend on each other, what changes among them.
+//! Distributions of series: how values are distributed, how they depend on each other, what changes among them.
 
 use tail::special::{gamma_quantile, incomplete_gamma, normal_cdf, normal_quantile};
 use tail::{Gev, Xoshiro};
 
-/// The law of one value, in seconds: about 10 ms.
+/// The distribution of one value, in seconds: about 10 ms.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Base {
     /// Location 10 ms, scale 1 ms, this shape.
@@ -40,9 +40,9 @@ pub enum Course {
     Tick { ticks: f64 },
 }
 
-/// A law of a series.
+/// A distribution of a series.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Law {
+pub struct Distribution {
     /// Of one value.
     pub base: Base,
     /// The correlation of neighbours of the normal series under it (a Gaussian copula).
@@ -93,20 +93,20 @@ fn gev(shape: f64) -> Gev {
     Gev::new(10e-3, 1e-3, shape).expect("a scale above 0")
 }
 
-impl Law {
+impl Distribution {
     /// Independent and steady.
-    pub fn of(base: Base) -> Law {
-        Law { base, phi: 0.0, course: Course::Steady }
+    pub fn of(base: Base) -> Distribution {
+        Distribution { base, phi: 0.0, course: Course::Steady }
     }
 
     /// The same with neighbours that resemble each other.
-    pub fn ar(self, phi: f64) -> Law {
-        Law { phi, ..self }
+    pub fn ar(self, phi: f64) -> Distribution {
+        Distribution { phi, ..self }
     }
 
     /// The same with a course.
-    pub fn with(self, course: Course) -> Law {
-        Law { course, ..self }
+    pub fn with(self, course: Course) -> Distribution {
+        Distribution { course, ..self }
     }
 
     /// A name for a row.
@@ -128,7 +128,7 @@ impl Law {
         format!("{ar}{}{course}", self.base.name())
     }
 
-    /// Independent draws of one law.
+    /// Independent draws of one distribution.
     pub fn is_independent(&self) -> bool {
         self.phi == 0.0
             && !self.changes()
@@ -278,33 +278,34 @@ mod tests {
     #[test]
     fn quantiles_are_those_of_the_values_that_are_drawn() {
         let base = Base::Gev(0.1);
-        let laws = [
-            Law::of(base),
-            Law::of(Base::Gamma(2.0)).ar(0.6),
-            Law::of(Base::LogNormal(0.5)),
-            Law::of(Base::Exponential),
-            Law::of(base).with(Course::Bursts { share: 0.1, length: 10.0, by: 4.0 }),
-            Law::of(base).with(Course::Modes { share: 0.2, by: 6.0 }),
-            Law::of(base).with(Course::Periodic { every: 16, by: 4.0 }),
-            Law::of(base).with(Course::Ramp { by: 2.0 }),
+        let distributions = [
+            Distribution::of(base),
+            Distribution::of(Base::Gamma(2.0)).ar(0.6),
+            Distribution::of(Base::LogNormal(0.5)),
+            Distribution::of(Base::Exponential),
+            Distribution::of(base).with(Course::Bursts { share: 0.1, length: 10.0, by: 4.0 }),
+            Distribution::of(base).with(Course::Modes { share: 0.2, by: 6.0 }),
+            Distribution::of(base).with(Course::Periodic { every: 16, by: 4.0 }),
+            Distribution::of(base).with(Course::Ramp { by: 2.0 }),
         ];
-        for (at, law) in laws.iter().enumerate() {
-            let mut values = law.draw(200_000, &mut Xoshiro::stream(1, at as u64));
+        for (at, distribution) in distributions.iter().enumerate() {
+            let mut values = distribution.draw(200_000, &mut Xoshiro::stream(1, at as u64));
             values.sort_by(f64::total_cmp);
             for p in [0.5, 0.9, 0.99] {
-                let below = values.partition_point(|value| *value <= law.quantile(p)) as f64 / 200_000.0;
-                assert!((below - p).abs() < 0.15 * (1.0 - p), "{}: {p} {below}", law.name());
+                let below =
+                    values.partition_point(|value| *value <= distribution.quantile(p)) as f64 / 200_000.0;
+                assert!((below - p).abs() < 0.15 * (1.0 - p), "{}: {p} {below}", distribution.name());
             }
         }
     }
 
     #[test]
     fn the_worth_of_an_autoregressive_series_is_that_of_its_indicators() {
-        let law = Law::of(Base::Gev(0.0)).ar(0.6);
+        let distribution = Distribution::of(Base::Gev(0.0)).ar(0.6);
         // Sheppard: the correlation of signs is 2/π asin ρ.
         let tau: f64 =
             1.0 + 2.0 * (1..200).map(|lag| 2.0 / std::f64::consts::PI * 0.6f64.powi(lag).asin()).sum::<f64>();
-        assert!((law.worth(400, 0.5).unwrap() - 400.0 / tau).abs() < 0.5);
-        assert_eq!(Law::of(Base::Gev(0.0)).worth(400, 0.99), Some(400.0));
+        assert!((distribution.worth(400, 0.5).unwrap() - 400.0 / tau).abs() < 0.5);
+        assert_eq!(Distribution::of(Base::Gev(0.0)).worth(400, 0.99), Some(400.0));
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::json;
-use tail::congestion::{ByLaw, Comparison, ComparisonCode};
+use tail::congestion::{ByDistribution, Comparison, ComparisonCode};
 
 use crate::figures::curve::{Curve, Curves};
 use crate::figures::{Figure, Numbers, draw};
@@ -24,11 +24,11 @@ pub struct FactorCurve {
     pub cut: f64,
 }
 
-pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
-    let k = &law.factor;
+pub(super) fn likelihood(found: &Comparison, distribution: &ByDistribution) -> Figure {
+    let k = &distribution.factor;
     let numbers = FactorCurve {
-        factor: law.curve.iter().map(|point| point[0]).collect(),
-        likelihood: law.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
+        factor: distribution.curve.iter().map(|point| point[0]).collect(),
+        likelihood: distribution.curve.iter().map(|point| (-0.5 * point[1].max(0.0)).exp()).collect(),
         best: k.value,
         interval: [k.interval.lower, k.interval.upper],
         cut: (-0.5 * tail::special::chi_square_1_quantile(k.interval.level)).exp(),
@@ -40,7 +40,7 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
         "likelihood",
         x.clone(),
         y,
-        (draw::LAW, "solid"),
+        (draw::DISTRIBUTION, "solid"),
         "k = %{x:.5f}: %{y:.3f}<extra></extra>",
     )];
     let name = format!("{:.0}% interval", 100.0 * k.interval.level);
@@ -51,7 +51,8 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
         (draw::DATA, "solid"),
         "%{x:.5f}<extra></extra>",
     ));
-    let ends = law.curve.first().zip(law.curve.last()).map(|(first, last)| (first[0], last[0]));
+    let ends =
+        distribution.curve.first().zip(distribution.curve.last()).map(|(first, last)| (first[0], last[0]));
     let holds_one = ends.is_some_and(|(low, high)| low <= 1.0 && 1.0 <= high);
     if holds_one {
         traces.push(draw::guide("k = 1", vec![1.0; 2], vec![0.0, 1.0]));
@@ -84,11 +85,15 @@ pub(super) fn likelihood(found: &Comparison, law: &ByLaw) -> Figure {
     }
 }
 
-pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -> Figure {
+pub(super) fn density(
+    [baseline, new]: [Vec<f64>; 2],
+    by_distribution: &ByDistribution,
+    unit: Unit,
+) -> Figure {
     const BINS: usize = 30;
     // Bins reach to the 99.5% quantile; a few far values would leave one bar.
-    let low = quiet[0].min(new[0]);
-    let high = quantile(&quiet, 0.995).max(quantile(&new, 0.995));
+    let low = baseline[0].min(new[0]);
+    let high = quantile(&baseline, 0.995).max(quantile(&new, 0.995));
     let width = if high > low { (high - low) / BINS as f64 } else { 1.0 };
     let bars = |values: &[f64]| -> Vec<f64> {
         let mut count = [0u64; BINS];
@@ -99,23 +104,23 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
     };
     let middles: Vec<f64> = (0..BINS).map(|bin| low + width * (bin as f64 + 0.5)).collect();
     let grid: Vec<f64> = (0..=200).map(|step| low + (high - low) * f64::from(step) / 200.0).collect();
-    let law = by_law.factor.law;
-    let k = by_law.factor.value;
+    let distribution = by_distribution.factor.distribution;
+    let k = by_distribution.factor.value;
     let curves = vec![
-        Curve { name: "baseline".into(), x: middles.clone(), y: bars(&quiet) },
+        Curve { name: "baseline".into(), x: middles.clone(), y: bars(&baseline) },
         Curve { name: "new".into(), x: middles, y: bars(&new) },
         Curve {
             name: "distribution of the baseline".into(),
             x: grid.clone(),
-            y: grid.iter().map(|x| law.pdf(*x)).collect(),
+            y: grid.iter().map(|x| distribution.pdf(*x)).collect(),
         },
         Curve {
             name: "the same, times k".into(),
-            y: grid.iter().map(|x| law.pdf(x / k) / k).collect(),
+            y: grid.iter().map(|x| distribution.pdf(x / k) / k).collect(),
             x: grid,
         },
     ];
-    let colours = [draw::DATA, draw::LAW];
+    let colours = [draw::DATA, draw::DISTRIBUTION];
     let traces = curves
         .iter()
         .enumerate()
@@ -141,7 +146,7 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
         draw::axis_with(&per, json!({"rangemode": "tozero"})),
     );
     plot["layout"]["barmode"] = json!("overlay");
-    let words = if by_law.factor.p < 0.05 {
+    let words = if by_distribution.factor.p < 0.05 {
         "the shape has changed, not only the scale"
     } else {
         "one distribution, stretched by k, describes both"
@@ -157,33 +162,33 @@ pub(super) fn density([quiet, new]: [Vec<f64>; 2], by_law: &ByLaw, unit: Unit) -
     }
 }
 
-pub(super) fn models(law: &ByLaw, unit: Unit) -> Table {
+pub(super) fn models(distribution: &ByDistribution, unit: Unit) -> Table {
     let mut table = Table::new(
         "A factor, a shift, or two distributions?",
         &["<model", "value", "p against two distributions", "<"],
     );
     let weight = |weight: f64| format!("weight {}", probability(weight));
     table.push(
-        law.factor_weight >= 0.5,
+        distribution.factor_weight >= 0.5,
         [
             "factor: new = k · baseline".into(),
-            crate::unit::fixed(law.factor.value, 4),
-            probability(law.factor.p),
-            weight(law.factor_weight),
+            crate::unit::fixed(distribution.factor.value, 4),
+            probability(distribution.factor.p),
+            weight(distribution.factor_weight),
         ],
     );
     table.push(
-        law.factor_weight < 0.5,
+        distribution.factor_weight < 0.5,
         [
             "shift: new = baseline + D".into(),
-            unit.show(law.shift.value),
-            probability(law.shift.p),
-            weight(1.0 - law.factor_weight),
+            unit.show(distribution.shift.value),
+            probability(distribution.shift.p),
+            weight(1.0 - distribution.factor_weight),
         ],
     );
     table.push(
         false,
-        ["no difference: k = 1".into(), "1".into(), probability(law.p_no_difference), String::new()],
+        ["no difference: k = 1".into(), "1".into(), probability(distribution.p_no_difference), String::new()],
     );
     table.note = "A small p speaks against the model; that of no difference is against the factor.".into();
     table

@@ -1,4 +1,4 @@
-//! Tables of the fitted laws and of the tests.
+//! Tables of the fitted distributions and of the tests.
 
 use samples::units;
 use tail::assess::Assessment;
@@ -13,17 +13,23 @@ use crate::words;
 
 /// The fitted parameters with their standard errors and profile intervals.
 pub(crate) fn parameters(found: &Assessment, unit: Unit) -> Table {
-    let law = &found.gev;
+    let distribution = &found.gev;
     let from = format!("{} from", confidence(found.level));
     let mut table = Table::new(
         "Extreme-value distribution (GEV)",
         &["<parameter", "estimate", "standard error", &from, "to", "<meaning"],
     );
-    let (errors, intervals) = (law.standard_errors, law.intervals);
+    let (errors, intervals) = (distribution.standard_errors, distribution.intervals);
     let rows = [
-        ("location", unit, law.location, errors.map(|e| e.location), intervals.and_then(|i| i.location)),
-        ("scale", unit, law.scale, errors.map(|e| e.scale), intervals.and_then(|i| i.scale)),
-        ("shape", Unit::NONE, law.shape, errors.map(|e| e.shape), intervals.and_then(|i| i.shape)),
+        (
+            "location",
+            unit,
+            distribution.location,
+            errors.map(|e| e.location),
+            intervals.and_then(|i| i.location),
+        ),
+        ("scale", unit, distribution.scale, errors.map(|e| e.scale), intervals.and_then(|i| i.scale)),
+        ("shape", Unit::NONE, distribution.shape, errors.map(|e| e.shape), intervals.and_then(|i| i.shape)),
     ];
     let meanings = ["where most values lie", "how far they spread", "above 0 heavy tail, below 0 it ends"];
     for ((name, unit, value, error, interval), meaning) in rows.into_iter().zip(meanings) {
@@ -65,7 +71,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
         let beyond = if level.observed { "" } else { "extrapolated" };
         table.push(false, [name, value, lower, upper, beyond.into()]);
     }
-    if !found.verdict.is_law_shown() {
+    if !found.verdict.is_distribution_shown() {
         table.note =
             "These levels come from a distribution that does not describe the values (see the verdict): do not rely \
                       on them."
@@ -74,7 +80,7 @@ pub(crate) fn levels(found: &Assessment, unit: Unit, what: &str) -> Table {
     table
 }
 
-/// The tests of whether the values are independent draws of one law.
+/// The tests of whether the values are independent draws of one distribution.
 pub(crate) fn independence(tail: &Tail) -> Option<Table> {
     tail.independence().map(tests)
 }
@@ -103,7 +109,7 @@ pub(crate) fn tests(found: &Independence) -> Table {
 pub(crate) fn models(found: &Assessment) -> Table {
     let mut table = Table::new(
         "Which distribution describes the values best",
-        &["<law", "parameters", "AIC above the best", "weight", "<against the GEV (Vuong)"],
+        &["<distribution", "parameters", "AIC above the best", "weight", "<against the GEV (Vuong)"],
     );
     let best = found.alternatives.first().map_or(f64::INFINITY, |rival| rival.aic).min(found.gev.aic);
     let mut rows = vec![(true, "GEV".to_string(), 3, found.gev.aic, found.gev.aic_weight, String::new())];
@@ -141,9 +147,9 @@ pub(crate) fn models(found: &Assessment) -> Table {
     table
 }
 
-/// How rare values are by the law beyond a threshold; `of` names what was measured in the title (`every write / fwrite`),
+/// How rare values are by the distribution beyond a threshold; `of` names what was measured in the title (`every write / fwrite`),
 /// empty where there is nothing to name. What was measured often enough has its quantile and interval in other tables,
-/// where they need no law: one number for one quantity.
+/// where they need no distribution: one number for one quantity.
 pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     let level = far.levels.iter().find_map(|level| Some(level.interval?.level)).unwrap_or(0.95);
     let from = format!("{} from", confidence(level));
@@ -153,7 +159,7 @@ pub fn far_levels(far: &Latency, unit: Unit, what: &str, of: &str) -> Table {
     // A table without rows is its note.
     let mut table =
         Table::new(&title, if far.levels.iter().any(|level| is_given(&level)) { columns } else { &[] });
-    // Between the sample's largest and what a law of its tail gives lies nothing.
+    // Between the sample's largest and what a distribution of its tail gives lies nothing.
     for level in far.levels.iter().filter(is_given) {
         let ends =
             level.quantile_interval.map_or((f64::NAN, f64::NAN), |interval| (interval.lower, interval.upper));

@@ -1,4 +1,4 @@
-//! Defines the generalised Pareto law, fitted or not, and its return levels.
+//! Defines the generalised Pareto distribution, fitted or not, and its return levels.
 
 use serde::{Deserialize, Serialize};
 
@@ -91,7 +91,7 @@ pub struct GpdFit {
 
 impl GpdFit {
     /// The fitted distribution.
-    pub fn law(&self) -> Gpd {
+    pub fn distribution(&self) -> Gpd {
         Gpd { threshold: self.threshold, scale: self.scale, shape: self.shape }
     }
 
