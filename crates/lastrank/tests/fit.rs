@@ -285,6 +285,46 @@ fn a_bare_number_is_no_share_of_values_that_have_a_unit() {
 }
 
 #[test]
+fn a_pareto_fit_says_first_what_may_be_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |name: &str, phi: f64, n: usize, tail: fn(f64) -> f64| {
+        let mut random = tail::Xoshiro::new(5);
+        let mut state = random.normal();
+        let mut next = || {
+            state = phi * state + (1.0 - phi * phi).sqrt() * random.normal();
+            tail(tail::special::normal_cdf(-state))
+        };
+        let text: String = (0..n).map(|_| format!("{:.6}\n", next())).collect();
+        std::fs::write(folder.path().join(name), text).unwrap();
+        let said = fit(folder.path(), &format!("{name} --unit ms --model gpd"));
+        assert_eq!(said.status, Some(0), "{}", said.err);
+        said.out.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let exponential = |p: f64| 10.0 - p.ln();
+    let well = said("well.txt", 0.0, 3000, exponential);
+    assert!(
+        well.starts_with("✔ A Pareto distribution fits the 299 of 3,000 values above 12.24 ms (p "),
+        "{well}"
+    );
+    let alike = said("alike.txt", 0.6, 3000, exponential);
+    assert!(alike.starts_with("⚠ Usable with care: neighbouring values are correlated"), "{alike}");
+    assert!(alike.contains("clusters of about 1.2; the intervals below allow for that."), "{alike}");
+    assert!(alike.contains("the intervals allow for values that resemble their neighbours"), "{alike}");
+    assert!(!alike.contains("too narrow"), "{alike}");
+    let few = said("few.txt", 0.95, 300, exponential);
+    assert!(few.contains("come together and count as about ") && few.contains("; 10 are needed"), "{few}");
+    assert!(few.starts_with("⚠ Not usable to predict rarer values: the 30 of 300 values above "), "{few}");
+    // Two heaps far apart above the threshold.
+    let heaps: String = (0..3000)
+        .map(|i| format!("{}\n", if i % 20 > 0 { 10.0 + f64::from(i % 97) } else { 900.0 }))
+        .collect();
+    std::fs::write(folder.path().join("heaps.txt"), heaps).unwrap();
+    let heaps = fit(folder.path(), "heaps.txt --unit ms --model gpd --threshold 90%").out;
+    assert!(heaps.starts_with("⚠ Not usable to predict rarer values: "), "{heaps}");
+    assert!(heaps.contains("Quote what was measured."), "{heaps}");
+}
+
+#[test]
 fn the_first_screen_of_a_fit_says_what_may_be_done() {
     let folder = tempfile::tempdir().unwrap();
     run(folder.path(), 16, 400);

@@ -11,7 +11,7 @@ use crate::causes::Slowness;
 use crate::chapter::Chapter;
 use crate::processors::both;
 use crate::report::Report;
-use crate::screen::are_shown;
+use crate::screen::{are_shown, typical_wait};
 use crate::stretches::Stretch;
 use crate::subject::Subject;
 use crate::tail_of::Tail;
@@ -203,6 +203,7 @@ fn analysed(
     chapters.sort_by_key(|chapter| chapter.folded);
     keep_apart(&mut chapters);
     (report.chapters, report.causes, report.assumptions) = (chapters, causes, assumptions);
+    report.warnings.extend(typical_wait(report));
 }
 
 /// What is analysed first: what was asked for, else what carries the most time, of safe writes the calls that make them so.

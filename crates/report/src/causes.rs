@@ -127,7 +127,11 @@ pub(crate) fn chapter(run: &Run, found: &[Slowness]) -> Option<Chapter> {
         tables.push(side_by_side(run, &corrected));
     }
     let lead = "What was seen while an operation ran slow; nothing is guessed.";
-    let row = |one: &Slowness| CauseShares { name: name(run, one.site), shares: one.shares.clone() };
+    let row = |one: &Slowness| CauseShares {
+        name: name(run, one.site),
+        shares: one.shares.clone(),
+        excess_s: one.excess_s,
+    };
     let watched = found.iter().filter(|one| one.watched);
     let figure = stacks(watched.map(row).collect(), "the slowest hundredth of every operation");
     let chapter =

@@ -19,6 +19,11 @@ pub fn quoted(word: &str) -> String {
     format!("$'{}'", word.chars().map(escaped).collect::<String>())
 }
 
+/// Words as a line that a shell takes apart again.
+pub fn line(words: &[String]) -> String {
+    words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ")
+}
+
 fn is_odd(c: char) -> bool {
     c.is_control() || samples::commands_a_terminal(c)
 }

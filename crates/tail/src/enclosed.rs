@@ -42,7 +42,7 @@ impl<'a, T: PartialOrd + Copy> InOrder<'a, T> {
 
     /// The interval, of coverage `level`, of the quantile `p` of `n` values, which is `quantile`.
     pub fn enclosed(&self, n: usize, (p, quantile): (f64, T), level: f64) -> Enclosed {
-        let effective = n as f64 / self.inflation(quantile).max(self.alike.inflation(p, n));
+        let effective = n as f64 / self.variance_ratio(n, (p, quantile));
         let worth = (effective.round() as usize).max(1);
         let (lower, upper) = quantile_interval(worth, p, level);
         let scale = n as f64 / worth as f64;
@@ -54,6 +54,11 @@ impl<'a, T: PartialOrd + Copy> InOrder<'a, T> {
                 .map(|rank| (((rank + 1) as f64 * scale).ceil() as usize - 1).min(n - 1)),
             effective,
         }
+    }
+
+    /// The variance of the share of `n` values above the quantile `p`, which is `quantile`, beside that of independent ones.
+    pub fn variance_ratio(&self, n: usize, (p, quantile): (f64, T)) -> f64 {
+        self.inflation(quantile).max(self.alike.inflation(p, n))
     }
 
     /// τ, at least 1: how much more the share of values above `quantile` varies than for independent values; 1 where

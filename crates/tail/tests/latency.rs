@@ -1,6 +1,6 @@
 //! Threshold, extremal index and levels of large numbers of latencies.
 
-use tail::latency::{analyse, intervals_estimate, k_gaps, of_slowest};
+use tail::latency::{FEWEST_WORTH, above, analyse, intervals_estimate, k_gaps, of_slowest};
 use tail::{Gpd, Xoshiro};
 
 fn pareto(seed: u64, n: usize) -> Vec<f64> {
@@ -128,4 +128,45 @@ fn clusters_widen_the_errors_and_count_once() {
 #[test]
 fn few_values_are_refused() {
     assert!(analyse(&pareto(3, 500), &[100.0], 0.95, 1).is_err());
+}
+
+/// Exponential values whose underlying normal series is an autoregression.
+fn alike(phi: f64, n: usize, seed: u64) -> Vec<f64> {
+    let mut random = Xoshiro::new(seed);
+    let mut state = random.normal();
+    let mut next = || {
+        state = phi * state + (1.0 - phi * phi).sqrt() * random.normal();
+        -tail::special::normal_cdf(-state).ln()
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+#[test]
+fn intervals_of_values_that_resemble_their_neighbours_hold_the_level_or_are_not_given() {
+    const DRAWS: u64 = 100;
+    // With errors of clusters as far apart as K-gaps say, 67, 82 and 74% of those with 0.8 and 0.9 held it.
+    for (phi, n, least) in [(0.0, 1000, 88), (0.6, 1000, 86), (0.8, 2000, 83), (0.9, 3000, 80)] {
+        let (mut given, mut held) = ([0; 3], [0; 3]);
+        for seed in 0..DRAWS {
+            let values = alike(phi, n, 40 + seed);
+            let mut sorted = values.clone();
+            sorted.sort_unstable_by(f64::total_cmp);
+            let found = above(&values, sorted[n * 9 / 10], &[10.0, 1e3, 1e4], 0.95, 1).unwrap();
+            for (at, level) in found.levels.iter().enumerate() {
+                let Some(ends) = level.quantile_interval else { continue };
+                given[at] += 1;
+                held[at] += u64::from(ends.contains(level.operations.ln()));
+            }
+        }
+        for (given, held) in given.into_iter().zip(held) {
+            assert!(given > DRAWS / 2 && 100 * held >= least * given, "{phi} {n}: {held} of {given}");
+        }
+    }
+    // The slowest tenth of 300 of them is worth about three: that tells nothing of what is beyond.
+    let values = alike(0.9, 300, 3);
+    let mut sorted = values.clone();
+    sorted.sort_unstable_by(f64::total_cmp);
+    let found = above(&values, sorted[270], &[1e3], 0.95, 1).unwrap();
+    assert!(found.is_worth_few() && found.effective_exceedances < FEWEST_WORTH, "{found:?}");
+    assert_eq!(found.levels[0].quantile_interval, None);
 }

@@ -202,6 +202,14 @@ impl Call {
         if self.is_copy(Op::Read) { Some("fcopy") } else { self.op.command() }
     }
 
+    /// Whether it stands for one call of the application together with another one: the write of a copy, or a further rename.
+    pub fn is_further(&self) -> bool {
+        match self.op {
+            Op::Rename | Op::Link | Op::Unlink => self.flags & AGAIN != 0,
+            _ => self.is_copy(Op::Write),
+        }
+    }
+
     /// When it ended, in nanoseconds.
     pub fn end(&self) -> u64 {
         self.start.saturating_add(self.duration)

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use crate::flags::{EXECUTABLE, O_DIRECTORY};
 use crate::import::DoneCalls;
 use crate::maps::HashSet;
-use crate::model::{AGAIN, CUT_CALLS, Call, DEPTH_SHIFT, NEAREST, NO_CALLS, NONE, Op, Trace};
+use crate::model::{CUT_CALLS, Call, DEPTH_SHIFT, NEAREST, NO_CALLS, NONE, Op, Trace};
 use crate::recording::About;
 use crate::select::{Choice, repeatable};
 
@@ -58,8 +58,12 @@ pub struct LedgerLine {
 pub struct Ledger {
     /// Those that are not repeated first, and of these what is missed most.
     pub lines: Vec<LedgerLine>,
+    /// All that the trace has.
+    pub calls: u64,
     /// Calls on files that do not count.
     pub elsewhere: u64,
+    /// Calls that work on no file: they only say in which order threads did the others.
+    pub order: u64,
     /// Reads and writes that were recorded, and those that Linux counted, where it did.
     pub counted: Option<(u64, u64)>,
     /// How many names of the directory were compared before and after, where they were.
@@ -77,7 +81,9 @@ impl Ledger {
             directories: HashSet::default(),
             done: done.map(Marks::of),
             sums: BTreeMap::new(),
+            calls: 0,
             elsewhere: 0,
+            order: 0,
         };
         for (at, call) in trace.calls.iter().enumerate() {
             maker.take(at, &call);
@@ -99,7 +105,14 @@ impl Ledger {
         let line = |((fate, missing, what), (calls, bytes))| LedgerLine { fate, missing, what, calls, bytes };
         let mut lines: Vec<LedgerLine> = maker.sums.into_iter().map(line).collect();
         lines.sort_by_key(|line| std::cmp::Reverse((line.fate, line.missing, line.calls)));
-        Self { lines, elsewhere: maker.elsewhere, counted, tree: about.tree }
+        Self {
+            lines,
+            calls: maker.calls,
+            elsewhere: maker.elsewhere,
+            order: maker.order,
+            counted,
+            tree: about.tree,
+        }
     }
 
     /// Calls and bytes of a fate.
@@ -148,7 +161,9 @@ struct LedgerMaker<'a> {
     directories: HashSet<u32>,
     done: Option<Marks>,
     sums: BTreeMap<(Fate, Missing, String), (u64, u64)>,
+    calls: u64,
     elsewhere: u64,
+    order: u64,
 }
 
 impl LedgerMaker<'_> {
@@ -165,29 +180,30 @@ impl LedgerMaker<'_> {
     }
 
     fn take(&mut self, at: usize, call: &Call) {
+        let number = match call.op {
+            Op::Unrepeated => call.offset,
+            _ => u64::from(!call.is_further()),
+        };
+        self.calls = self.calls.saturating_add(number);
         let is_told = call.op == Op::Unrepeated || call.op == Op::Map || call.op == Op::Readlink;
         if call.op.command().is_none() && !is_told {
+            self.order += 1;
             return;
         }
         if !self.counts(call) {
-            self.elsewhere += 1;
+            self.elsewhere = self.elsewhere.saturating_add(number);
             return;
         }
         if call.op == Op::Open && call.errno == 0 && call.flags & O_DIRECTORY != 0 || call.op == Op::Readdir {
             self.directories.insert(call.file);
         }
-        let (calls, bytes) = match call.op {
-            Op::Unrepeated => (call.offset, call.bytes),
-            // One call of the application became several, or a read and a write.
-            Op::Rename | Op::Link | Op::Unlink if call.flags & AGAIN != 0 => (0, 0),
-            Op::Write if call.is_copy(Op::Write) => (0, call.bytes),
-            Op::Read if call.is_copy(Op::Read) => (1, 0),
-            Op::Read | Op::Write => (1, call.bytes),
-            Op::Map => (1, call.bytes),
-            _ => (1, 0),
+        let bytes = match call.op {
+            Op::Read if call.is_copy(Op::Read) => 0,
+            Op::Unrepeated | Op::Read | Op::Write | Op::Map => call.bytes,
+            _ => 0,
         };
         let what = self.fate(at, call);
-        self.add(what, calls, bytes);
+        self.add(what, number, bytes);
     }
 
     fn fate(&self, at: usize, call: &Call) -> (Fate, Missing, String) {

@@ -127,18 +127,25 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
     for at in trace.calls.by_start() {
         let call = reader.get(&trace.calls, at);
         if call.op.command().is_none() {
-            mapped += u64::from(call.op == Op::Map && of(call.path).is_ok());
-            if call.op == Op::Unrepeated && of(call.path).is_ok() {
-                *unrepeated.entry(call.flags).or_default() += trace.calls.get(at as usize).offset;
+            let number = if call.op == Op::Unrepeated { trace.calls.get(at as usize).offset } else { 1 };
+            match (call.op, of(call.path)) {
+                (Op::Map, Ok(())) => mapped += 1,
+                (Op::Unrepeated, Ok(())) => *unrepeated.entry(call.flags).or_default() += number,
+                (Op::Map | Op::Unrepeated | Op::Readlink, Err(why)) => {
+                    *counts.entry(why).or_default() += number;
+                }
+                _ => {}
             }
             continue;
         }
         let known = if call.file == NONE { 0 } else { files.get(call.file) };
         if matches!(call.op, Op::Open | Op::Close) && known & (DIRECTORY | SYNCED) == DIRECTORY {
             want(&mut files, call.file, of(call.path).is_ok());
+            of(call.path).unwrap_or_else(|why| *counts.entry(why).or_default() += 1);
             continue;
         }
         if call.op == Op::Readdir && call.flags & AGAIN != 0 {
+            of(call.path).unwrap_or_else(|why| *counts.entry(why).or_default() += 1);
             continue;
         }
         let by_name = of(call.path).and(of(call.second()));
@@ -156,7 +163,7 @@ pub fn select(trace: &mut Trace, choice: &Choice) -> Packed {
                 copies |= call.is_copy(Op::Read) || call.is_copy(Op::Write);
                 kept.push(u64::from(at));
             }
-            Err(why) => *counts.entry(why).or_default() += 1,
+            Err(why) => *counts.entry(why).or_default() += u64::from(!call.is_further()),
         }
     }
     for (what, count) in unrepeated {

@@ -36,7 +36,7 @@ pub(super) fn watch() -> Vec<Clause> {
         ),
         neutral(
             "refused",
-            "), so no false-alarm rate holds; measure single values further apart in time, or watch one number a run: \
+            "), so no false-alarm rate holds; measure them further apart in time, or watch one number of each run of a directory: \
              --statistic p99 --per run",
         ),
         sentence("refused: dependent, no distribution", "its values depend on each other (", |_, asked| {
@@ -44,8 +44,8 @@ pub(super) fn watch() -> Vec<Clause> {
         }),
         sentence(
             "refused: dependent, no distribution",
-            "), and no GEV describes the baseline ({*}), so limits can be neither counted nor fitted; measure single values \
-             further apart in time, or watch one number a run: --statistic p99 --per run",
+            "), and no GEV describes the baseline ({*}), so limits can be neither counted nor fitted; measure them further apart in time, or \
+             watch one number of each run of a directory: --statistic p99 --per run",
             |_, asked| Sentence(!asked.distribution().is_gev()),
         ),
         neutral("refused", "), and one distribution does not describe the baseline ("),
@@ -57,7 +57,7 @@ pub(super) fn watch() -> Vec<Clause> {
         neutral(
             "refused",
             "), and the quiet runs are few different values, which show no distribution, so limits can be neither counted nor \
-             fitted; measure single values further apart in time, or watch one number a run: --statistic p99 --per run",
+             fitted; measure them further apart in time, or watch one number of each run of a directory: --statistic p99 --per run",
         ),
         neutral("refused", "one distribution does not describe the baseline ("),
         sentence("refused: too few to count", "no GEV describes the baseline ({*}), and {*}", |_, asked| {

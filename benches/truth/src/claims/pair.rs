@@ -87,8 +87,10 @@ pub(super) fn compare() -> Vec<Clause> {
             "trusted",
             "By the mean logarithms, without a distribution: the values are rounded, or few different ones",
         ),
-        neutral("advice", "One run a side: what differs from run to run is not in the interval"),
-        neutral("advice", "Fix: lastrank ab, or directories of runs"),
+        neutral(
+            "advice",
+            "One run a side does not show how much runs differ; lastrank ab, or directories of runs, do",
+        ),
         neutral("arm", "baseline"),
         neutral("arm", "new"),
         neutral("arm", "values"),

@@ -165,8 +165,11 @@ pub struct FidelityArgs {
     /// Write a page with both over time
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
+    /// The answer in one line
+    #[arg(long, short = 'q')]
+    pub one_line: bool,
     /// Print what was found as JSON
-    #[arg(long)]
+    #[arg(long, conflicts_with = "one_line")]
     pub json: bool,
     #[command(flatten)]
     pub choice: TraceChoice,

@@ -257,8 +257,8 @@ pub struct AbArgs {
     #[arg(short = 'n', long, value_name = "RANKS")]
     pub ranks: Option<u32>,
     /// The answer in one line
-    #[arg(long, short = 's')]
-    pub quiet: bool,
+    #[arg(long, short = 'q', visible_alias = "quiet", short_alias = 's', conflicts_with = "json")]
+    pub one_line: bool,
     /// As JSON (schema lastrank.ab/1)
     #[arg(long)]
     pub json: bool,

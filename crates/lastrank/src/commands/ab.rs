@@ -27,7 +27,7 @@ pub fn run(args: &AbArgs) -> anyhow::Result<Status> {
     let arms = Arms::of(args)?;
     let limit = args.time.as_deref().map(limit).transpose()?;
     let begin = Instant::now();
-    let working = Working::at_once("", !args.quiet && !args.json);
+    let working = Working::at_once("", !args.one_line && !args.json);
     for round in 0..args.warmup {
         for b in [false, true] {
             working.say(&format!("warm-up {} of {}", round + 1, args.warmup));
@@ -122,10 +122,11 @@ fn deliver(args: &AbArgs, found: &Interleaving, made: &[Block]) -> anyhow::Resul
             "blocks": blocks,
         }));
     }
-    if args.quiet {
-        return Ok(output::print(&format!("{}\n", answer(found)))?);
+    let sign = sign(found, args.fail_if_slower);
+    if args.one_line {
+        return Ok(output::print(&format!("{} {}\n", answer(found), sign.mark()))?);
     }
-    let head = answer_line(sign(found, args.fail_if_slower), &answer(found), output::screen_options());
+    let head = answer_line(sign, &answer(found), output::screen_options());
     Ok(output::print_below(&head, &text(found))?)
 }
 

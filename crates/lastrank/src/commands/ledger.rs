@@ -15,6 +15,12 @@ pub fn words(ledger: &Ledger) -> String {
     let mut out = format!("repeated exactly: {} of {bytes} bytes\n", counted(calls, "call"));
     out += &of_fate(ledger, Fate::Nearly, "nearly");
     out += &of_fate(ledger, Fate::NotRepeated, "not repeated");
+    if ledger.order > 0 {
+        out += &format!(
+            "of processes, pipes and sockets, which say only what came first: {}\n",
+            counted(ledger.order, "call")
+        );
+    }
     if let Some((recorded, counted)) = ledger.counted {
         out += &format!("reads and writes of its threads: {recorded} recorded, {counted} counted by Linux\n");
     }

@@ -15,6 +15,9 @@ pub struct CauseShares {
     pub name: String,
     /// Cause and share of the excess, the greatest first; `unattributed` is one of them.
     pub shares: Vec<(String, f64)>,
+    /// The excess, where the causes of all rows are told together.
+    #[serde(skip)]
+    pub excess_s: f64,
 }
 
 /// Shares of the causes, an operation a row.
@@ -55,20 +58,21 @@ pub(crate) fn stacks(rows: Vec<CauseShares>, of: &str) -> Option<Figure> {
             })
         })
         .collect();
+    // A row of which little was lost does not count as much as one of which all was.
+    let all: f64 = rows.iter().map(|row| row.excess_s).sum();
     let mean = |cause: &str| {
-        let sum: f64 = rows
-            .iter()
-            .filter_map(|row| row.shares.iter().find(|(name, _)| name == cause))
-            .map(|(_, share)| share)
-            .sum();
-        sum / rows.len() as f64
+        let lost = |row: &CauseShares| {
+            let share = row.shares.iter().find(|(name, _)| name == cause).map_or(0.0, |(_, share)| *share);
+            share * row.excess_s
+        };
+        rows.iter().map(lost).sum::<f64>() / all.max(f64::MIN_POSITIVE)
     };
     let most = names
         .iter()
         .filter(|name| *name != "unattributed")
         .max_by(|a, b| mean(a).total_cmp(&mean(b)))
         .map_or("No cause was seen".into(), |name| {
-            format!("The largest cause is {} ({} on average)", style_of(name).words, percent(mean(name)))
+            format!("The largest cause is {} ({} of all)", style_of(name).words, percent(mean(name)))
         });
     let found = format!("{most}; no cause was seen for {}.", percent(mean("unattributed")));
     let title = "What slow operations waited for".to_string();

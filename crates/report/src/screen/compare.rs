@@ -60,7 +60,9 @@ impl CompareAnswer<'_> {
             answer(&mut canvas, Outcome::Caution, judged, &format!("{text}."));
         } else {
             let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
-            let text = format!("{}{tail}.", words::comparison::headline(found));
+            // Of numbers of a file nobody knows how many runs they are of.
+            let alone = if self.rows.is_some() { "; one run a side" } else { "" };
+            let text = format!("{}{tail}{alone}.", words::comparison::headline(found));
             answer(&mut canvas, words::comparison::outcome(found), judged, &text);
             canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);
             let safe = words::comparison::until_safe_apart(self.rows, found);

@@ -10,7 +10,7 @@ use super::number::{three, time};
 use super::paint::{Canvas, Tone};
 use crate::stretches::Stretch;
 use crate::unit::{Unit, confidence};
-use crate::{Subject, words};
+use crate::{Subject, shell, words};
 
 /// Sentences of advice that a screen has room for.
 const MOST_ADVICE: usize = 4;
@@ -140,7 +140,7 @@ impl FitAnswer<'_> {
     fn of_this_file(&self, text: &str) -> String {
         match self.again.is_empty() {
             true => text.to_owned(),
-            false => text.replace("`lastrank fit FILE", &format!("`{}", self.again.join(" "))),
+            false => text.replace("`lastrank fit FILE", &format!("`{}", shell::line(self.again))),
         }
     }
 

@@ -33,6 +33,7 @@ use paint::Canvas;
 pub use paint::ScreenOptions;
 pub(crate) use paint::{Canvas as ScreenCanvas, Tone};
 pub(crate) use rows::{Cells, laid_out, rate_in};
+pub(crate) use trust::warning as typical_wait;
 
 use crate::page_cache::{OF_VERIFIED, PAGE_CACHE};
 use crate::table::width;
@@ -189,7 +190,7 @@ impl Report {
         let typical = trust::typical_wait(self);
         let slow = trust::waited(self).filter(|_| typical.is_none() && !is_busy);
         if let Some(text) = typical.or(slow).filter(|_| answer::is_shown(self)) {
-            canvas.said("⚠", Tone::Caution, &text, 2);
+            canvas.said("⚠", Tone::Caution, &text, 3);
         }
         if let Some((mark, tone, text)) = trust::verdict(self).filter(|_| answer::is_sound(self)) {
             // No distribution gives a tick to a run that did not do what it was asked to.
@@ -228,7 +229,9 @@ impl Report {
         let mut found = words::judgement::warnings(&self.judgements);
         found.retain(|one| one.code != words::judgement::SHORT_TRANSFER);
         // What was not begun is told as what failed.
-        let is_told = |one: &&Warning| found.contains(one) || one.code == "would-fill";
+        let is_told = |one: &&Warning| {
+            found.contains(one) || ["would-fill", trust::TYPICAL_WAIT].contains(&one.code.as_str())
+        };
         // What memory served is told above, with all that follows from it.
         let told_above = self.warnings.iter().any(|one| one.code == PAGE_CACHE);
         let is_memory =

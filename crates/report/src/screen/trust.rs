@@ -1,6 +1,7 @@
 //! Whether to trust a result, what slowed it, who stands out, and what to do next: the lower half of a first screen.
 
 use results::Steadiness;
+use samples::Warning;
 
 use super::answer;
 use super::distribution::{self, Verdict};
@@ -94,10 +95,44 @@ pub(super) fn waited(report: &Report) -> Option<String> {
     ))
 }
 
+/// So many times what it is without the wait is in good part a wait.
+const GOOD_PART: f64 = 1.5;
+
+/// The code of the warning.
+pub(crate) const TYPICAL_WAIT: &str = "typical-wait";
+
+/// [`typical_wait`], for the outputs that are no screen.
+pub(crate) fn warning(report: &Report) -> Option<Warning> {
+    Some(Warning {
+        code: TYPICAL_WAIT.into(),
+        text: typical_wait(report)?.trim_end_matches('.').into(),
+        advice: "repeat on an idle machine".into(),
+    })
+}
+
+/// Of a table of many operations: those whose typical time is in good part a wait for a processor.
+fn typical_waits(report: &Report) -> Option<String> {
+    const TOLD: usize = 3;
+    let of = |one: &Slowness| {
+        let without = one.corrected.as_ref()?.median;
+        let name = if one.label.is_empty() { &one.operation } else { &one.label };
+        (one.raw.median > GOOD_PART * without)
+            .then(|| format!("{name} {} of {}", time(without), time(one.raw.median)))
+    };
+    let all: Vec<String> = report.causes.iter().filter_map(of).collect();
+    let more = all.len().saturating_sub(TOLD);
+    let rest = if more > 0 { format!(", and {more} more") } else { String::new() };
+    let told = all.iter().take(TOLD).cloned().collect::<Vec<_>>().join(", ");
+    (!told.is_empty()).then(|| {
+        format!("Typical times are in good part waits for a processor; without these: {told}{rest}.")
+    })
+}
+
 /// What is said above the table where the typical time itself is in good part a wait for a processor.
 pub(super) fn typical_wait(report: &Report) -> Option<String> {
-    /// So many times what it is without the wait.
-    const GOOD_PART: f64 = 1.5;
+    if !report.brief.is_empty() {
+        return typical_waits(report);
+    }
     let own = medians(report).map(|(what, medians)| (what.to_owned(), medians));
     let (what, [with, without]) = own.or_else(|| medians_of_sync(report))?;
     (with > GOOD_PART * without).then(|| {

@@ -68,7 +68,12 @@ pub(super) fn chapters(run: &Run) -> Vec<Chapter> {
         .rungs
         .iter()
         .filter(|rung| !rung.causes.is_empty())
-        .map(|rung| CauseShares { name: rung.name.clone(), shares: rung.causes.clone() })
+        .map(|rung| CauseShares {
+            // How much a rung lost depends on how often it was tried.
+            excess_s: 1.0,
+            name: rung.name.clone(),
+            shares: rung.causes.clone(),
+        })
         .collect();
     if let Some(figure) = stacks(rows, "the slowest hundredth of every rung") {
         let lead = "What was seen while an operation ran slow; nothing is guessed.";

@@ -49,12 +49,12 @@ pub fn refusal(why: &Refusal) -> String {
         ),
         Refusal::Dependent { finding } => format!(
             "its values depend on each other in a way that no simple memory explains ({}), so no false-alarm rate \
-             holds; measure single values further apart in time, or watch one number a run: --statistic p99 --per run",
+             holds; measure them further apart in time, or watch one number of each run of a directory: --statistic p99 --per run",
             super::finding(finding)
         ),
         Refusal::DependentWithoutDistribution { finding, why } => format!(
-            "its values depend on each other ({}), and {}, so limits can be neither counted nor fitted; measure single \
-             values further apart in time, or watch one number a run: --statistic p99 --per run",
+            "its values depend on each other ({}), and {}, so limits can be neither counted nor fitted; measure them \
+             further apart in time, or watch one number of each run of a directory: --statistic p99 --per run",
             super::finding(finding),
             no_distribution(why)
         ),

@@ -322,16 +322,14 @@ pub(crate) fn until_safe_apart(rows: Option<&RowRatios>, found: &Comparison) -> 
 
 /// Advice, one sentence each.
 pub fn advice(found: &Comparison) -> Vec<String> {
-    let sentence = |advice: &ComparisonAdvice| {
-        match advice {
+    let sentence = |advice: &ComparisonAdvice| match advice {
         ComparisonAdvice::MeasureMore { runs } => {
             format!("About {runs:.0} values of each would tell a factor from a constant amount.")
         }
         ComparisonAdvice::Interleave => {
-            "One run a side: what differs from run to run is not in the interval. Fix: lastrank ab, or directories of runs."
+            "One run a side does not show how much runs differ; lastrank ab, or directories of runs, do."
                 .into()
         }
-    }
     };
     found.advice.iter().map(sentence).collect()
 }

@@ -30,7 +30,7 @@ use serde::{Deserialize, Serialize};
 use crate::assess::{AssessOptions, judge_distribution};
 use crate::independence::{self, Independence, Question, Test, TestFinding};
 use crate::verdict::{Levels, VerdictCode};
-use crate::{Dropped, Error, Gev, Interval, Series, argument};
+use crate::{Dropped, Error, Gev, Interval, Series, argument, special};
 use likelihood::TwoSamples;
 
 /// The schema of [`Comparison`] as JSON.
@@ -302,6 +302,35 @@ fn is_coarse(series: &Series) -> bool {
             series.distinct() < series.len() && (different as f64) < FEWEST_IN_MIDDLE || series.distinct() < 4
         }
     }
+}
+
+/// [`single_run`] against the baseline's own values, too: few of them know their own quantiles badly, and the interval holds both
+/// ends of what a new value of the logarithms' normal distribution may be (Student; Geisser 1993, 2.2).
+///
+/// # Errors
+/// [`Error::Parameter`] for a level out of range; as [`single_run`] where a value is not above 0.
+pub fn single_run_of(
+    (baseline, distribution): (&[f64], &Gev),
+    duration: f64,
+    level: f64,
+) -> Result<Interval, Error> {
+    argument::confidence_level(level)?;
+    let fitted = single_run(distribution, duration, level);
+    if baseline.len() < 3 || baseline.iter().any(|value| *value <= 0.0) {
+        return fitted;
+    }
+    let n = baseline.len() as f64;
+    let logs: Vec<f64> = baseline.iter().map(|value| value.ln()).collect();
+    let mean = logs.iter().sum::<f64>() / n;
+    let spread = (logs.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0)).sqrt();
+    let reach = special::student_quantile(level, n - 1.0) * spread * (1.0 + 1.0 / n).sqrt();
+    let [low, high] = [mean - reach, mean + reach].map(f64::exp);
+    let own = Interval::new(duration / high, duration / low, level);
+    // A fit to few values may reach below 0, where no factor is.
+    Ok(match fitted {
+        Ok(fitted) => Interval::new(fitted.lower.min(own.lower), fitted.upper.max(own.upper), level),
+        Err(_) => own,
+    })
 }
 
 /// The factors that a single run's duration is compatible with, given the baseline distribution: T over its upper and

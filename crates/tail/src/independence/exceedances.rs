@@ -26,7 +26,7 @@ pub struct Exceedances {
     /// Whether a test at 1% shows that they come together.
     pub shown: bool,
     /// The variance of their share relative to that of independent values, at least 1: the larger of a first-order
-    /// autoregression and the variance of the shares of batches of √n values (Distribution, Carson 1979).
+    /// autoregression and the variance of the shares of batches of √n values (Law, Carson 1979).
     pub inflation: f64,
 }
 

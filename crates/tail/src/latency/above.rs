@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Candidate, Clusters, LatencyLevel, Tail, clusters, threshold};
+use crate::enclosed::InOrder;
 use crate::{Error, Series, Status, argument, gpd, special};
 
 /// The tail beyond one threshold.
@@ -13,12 +14,19 @@ pub struct ThresholdTail {
     pub candidate: Option<Candidate>,
     /// The fit; its errors are those of independent exceedances.
     pub fit: gpd::GpdFit,
-    /// Clusters of slow operations, and the errors of the fit that allow for them.
+    /// Clusters of slow operations, and the errors of the fit that allow for what lasts within them.
     pub clusters: Option<Clusters>,
     /// Extremal index by intervals and by K-gaps: 1 independent, 1/θ the mean cluster size.
     pub extremal_index: [f64; 2],
+    /// As how many independent exceedances these count: fewer where slow values come together. Where that is below
+    /// [`super::FEWEST_WORTH`], levels beyond the sample have no intervals.
+    pub effective_exceedances: f64,
+    /// How many times the variances of scale and shape of independent exceedances theirs are, at least 1.
+    pub inflation: [f64; 2],
     /// Levels reached once in a number of operations.
     pub levels: Vec<LatencyLevel>,
+    /// Standard errors of their quantiles beyond the sample; `None` inside it, and unless the status of the fit is ok.
+    beyond: Vec<Option<f64>>,
 }
 
 /// The tail of values in time order beyond `threshold`; `operations` are the periods. The same as
@@ -36,30 +44,46 @@ pub fn above(
     argument::confidence_level(level)?;
     let series = Series::clean(values);
     let fit = gpd::GpdLikelihood::new(&series, threshold)?.fit();
+    let order = InOrder::of(series.values(), None, series.sorted());
     let (extremal_index, found) = super::clustering(&series, Some(&fit));
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let tail = Tail { series: &series, fit: Some(&fit), clusters: found.as_ref(), theta, level };
+    let tail = Tail { series: &series, order: &order, fit: Some(&fit), found: &found, theta, level };
     let levels = operations.iter().map(|&period| tail.level(period)).collect::<Result<Vec<_>, _>>()?;
+    let levels: Vec<LatencyLevel> = levels.into_iter().flatten().collect();
+    let error = |level: &LatencyLevel| {
+        let variance =
+            clusters::level_variance_with(&fit, &found, (level.operations * fit.rate).ln()).map(f64::sqrt);
+        variance.filter(|_| level.extrapolated && fit.status == Status::Ok)
+    };
     Ok(ThresholdTail {
         candidate: threshold::candidate(series.sorted(), threshold, seed),
-        levels: levels.into_iter().flatten().collect(),
+        effective_exceedances: super::effective_exceedances(&order, &fit),
+        beyond: levels.iter().map(error).collect(),
+        levels,
         extremal_index,
-        clusters: found,
+        inflation: [found.inflation([1.0, 0.0, 0.0]), found.inflation([0.0, 1.0, 0.0])],
+        clusters: found.clusters,
         fit,
     })
 }
 
 impl ThresholdTail {
-    /// The standard error of the quantile of one of the levels, that of its interval: beyond the sample by the delta
-    /// method with clusters and the error of the rate, inside from the binomial interval. `None` if the
+    /// Whether the exceedances depend on each other, and count as too few for what is beyond the sample.
+    pub fn is_worth_few(&self) -> bool {
+        self.effective_exceedances < super::FEWEST_WORTH
+            && self.effective_exceedances < self.fit.exceedances as f64
+    }
+
+    /// The standard error of the quantile of one of its levels, that of its interval: beyond the sample by the delta
+    /// method with dependence and the error of the rate, inside from the binomial interval. `None` if the
     /// status of the fit is not ok, or a binomial interval has only one end.
     pub fn standard_error(&self, level: &LatencyLevel) -> Option<f64> {
         if self.fit.status != Status::Ok {
             return None;
         }
         if level.extrapolated {
-            let exponent = (level.operations * self.fit.rate).ln();
-            return clusters::level_variance_with(&self.fit, self.clusters.as_ref(), exponent).map(f64::sqrt);
+            let at = self.levels.iter().position(|own| own == level)?;
+            return self.beyond[at];
         }
         let interval = level.quantile_interval?;
         let z = special::normal_upper_quantile(0.5 * (1.0 - interval.level));

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::independence::long_run;
 use crate::{gpd, kernel, linalg};
 
 /// Clusters of exceedances and the errors that allow for them.
@@ -87,9 +88,60 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_ind
     })
 }
 
-/// Variance of a level with clusters and the error of the rate, relative to that of its profile: the factor
+/// How the exceedances of a threshold depend on each other.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Dependence {
+    /// Their clusters, where there are enough.
+    pub clusters: Option<Clusters>,
+    /// By value in time order: what it does to ln scale, to the shape, and to the share of exceedances, in arbitrary but fixed
+    /// units. Empty where the fit has no interior maximum.
+    influences: Vec<[f64; 3]>,
+}
+
+impl Dependence {
+    /// Of no fit, or one without an interior maximum.
+    pub fn unknown(clusters: Option<Clusters>) -> Self {
+        Self { clusters, influences: Vec::new() }
+    }
+
+    /// Of a fit to `values`, which are in time order.
+    pub fn of(values: &[f64], fit: &gpd::GpdFit, clusters: Option<Clusters>) -> Self {
+        let influences = fit.curvature.map_or(Vec::new(), |curvature| influences(values, fit, curvature));
+        Self { clusters, influences }
+    }
+
+    /// How many times the variance of independent values that of an estimate is which is moved by
+    /// `gradient` · (ln scale, shape, rate): the long-run variance of its influences; 1 where nothing hints at dependence.
+    pub fn inflation(&self, gradient: [f64; 3]) -> f64 {
+        let of = |influence: &[f64; 3]| influence.iter().zip(gradient).map(|(one, by)| one * by).sum();
+        let series: Vec<f64> = self.influences.iter().map(of).collect();
+        if series.is_empty() { 1.0 } else { long_run::inflation_if_hinted(&series, HINT, None) }
+    }
+}
+
+/// Standard errors of a correlation of neighbours from which on it counts.
+const HINT: f64 = 1.3;
+
+/// The influence functions of the maximum of the likelihood, times n.
+fn influences(values: &[f64], fit: &gpd::GpdFit, curvature: [[f64; 2]; 2]) -> Vec<[f64; 3]> {
+    let unit = [fit.scale, 1.0];
+    let bread = |i: usize, j: usize| curvature[i][j] / (unit[i] * unit[j]);
+    let of = |value: &f64| {
+        if *value <= fit.threshold {
+            return Some([0.0, 0.0, -fit.rate]);
+        }
+        let z = (value - fit.threshold) / fit.scale;
+        let score = kernel::row(z, &kernel::At::standard(fit.shape), 1.0, 0.0)?.gradient;
+        // The likelihood is negative, and so are its scores.
+        let [scale, shape] = [0, 1].map(|i| -(bread(i, 0) * score[1] + bread(i, 1) * score[2]));
+        Some([scale, shape, 1.0 - fit.rate])
+    };
+    values.iter().map(of).collect::<Option<_>>().unwrap_or_default()
+}
+
+/// Variance of a level with dependence and the error of the rate, relative to that of its profile: the factor
 /// of the critical deviance (the vertical adjustment of Chandler, Bate 2007). At least 1.
-pub(super) fn inflation(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> f64 {
+pub(super) fn inflation(fit: &gpd::GpdFit, found: &Dependence, exponent: f64) -> f64 {
     let Some(plain) = fit.curvature else { return 1.0 };
     let alone = level_variance(fit, plain, exponent);
     (level_variance_with(fit, found, exponent).unwrap_or(alone) / alone).max(1.0)
@@ -101,12 +153,15 @@ fn level_variance(fit: &gpd::GpdFit, covariance: [[f64; 2]; 2], exponent: f64) -
     linalg::quadratic(covariance.as_flattened(), &[b, fit.scale * b1])
 }
 
-/// The fit with clusters and the error of the rate of exceedances; `None` without an interior maximum.
-pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: Option<&Clusters>, exponent: f64) -> Option<f64> {
+/// The fit with dependence and the error of the rate of exceedances; `None` without an interior maximum.
+pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: &Dependence, exponent: f64) -> Option<f64> {
     let alone = level_variance(fit, fit.curvature?, exponent);
-    let clustered = found.map_or(alone, |c| level_variance(fit, c.covariance, exponent).max(alone));
-    let by_rate = (fit.scale * (fit.shape * exponent).exp()).powi(2) / fit.exceedances as f64;
-    Some(clustered + by_rate * found.map_or(1.0, |c| c.rate_inflation))
+    let (b, b1, _) = kernel::box_cox(exponent, fit.shape);
+    let of_rate = (fit.shape * exponent).exp();
+    let independent = alone + (fit.scale * of_rate).powi(2) / fit.exceedances as f64;
+    // d level / d (ln scale, shape, ln rate), in scales.
+    let long_run = found.inflation([b, b1, of_rate / (fit.exceedances as f64)]);
+    Some(independent * long_run)
 }
 
 #[cfg(test)]

@@ -136,12 +136,9 @@ pub fn joint(sizes: &[(f64, Vec<f64>)], level: f64) -> Result<Joint, Error> {
     if exponent > LARGEST - 1e-4 {
         judged.warn(Trust::Refused, PredictionWarning::ExponentAtBound { bound: LARGEST });
     }
+    let [location, scale] = [center + spread * warm[0], spread * warm[1].exp()];
     Ok(Joint {
-        distribution: Gev {
-            location: center + spread * warm[0],
-            scale: spread * warm[1].exp(),
-            shape: warm[2],
-        },
+        distribution: Gev { location, scale, shape: warm[2] },
         smallest,
         exponent,
         interval,

@@ -289,6 +289,12 @@ pub fn student_two_sided(t: f64, freedom: f64) -> f64 {
     incomplete_beta(0.5 * freedom, 0.5, freedom / (freedom + t * t)).0
 }
 
+/// The t that Student's |T| is below with probability `level`.
+pub fn student_quantile(level: f64, freedom: f64) -> f64 {
+    let x = beta_quantile(0.5 * freedom, 0.5, 1.0 - level);
+    (freedom * (1.0 - x) / x).sqrt()
+}
+
 /// Upper tail probability of Fisher's F with d1 and d2 degrees of freedom.
 pub fn fisher_survival(f: f64, d1: f64, d2: f64) -> f64 {
     if f <= 0.0 { 1.0 } else { incomplete_beta(0.5 * d2, 0.5 * d1, d2 / (d2 + d1 * f)).0 }

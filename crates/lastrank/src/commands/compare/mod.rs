@@ -22,8 +22,7 @@ use results::RowRatios;
 use serde_json::{Value, json};
 use single::{Single, measured_median};
 use tail::congestion::{
-    Basis, ByDistribution, CompareOptions, Comparison, ComparisonAdvice, Estimate, SCHEMA, compare_series,
-    single_run,
+    Basis, ByDistribution, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run_of,
 };
 use tail::{Gev, Interval, Likelihood, Series};
 
@@ -173,11 +172,9 @@ fn samples(
         rows.compared([found.baseline.median, found.new.median], found.median_ratio(), found.p99_ratio);
     }
     let lower = found.sure_factor();
-    let single = found
-        .baseline
-        .distribution
-        .and_then(|distribution| single_run(&distribution, found.new.median, args.level).ok())
-        .map(|interval| Single { duration: found.new.median, interval });
+    let duration = found.new.median;
+    let of = |baseline_fit| single_run_of((&baseline.numbers, &baseline_fit), duration, args.level).ok();
+    let single = found.baseline.distribution.and_then(of).map(|interval| Single { duration, interval });
     if args.json {
         let mut object = words::json(&found)?;
         add_source(&mut object, baseline, new, warnings);
@@ -242,8 +239,7 @@ fn in_one_line([baseline, new]: [&Values; 2], rows: Option<&RowRatios>, found: &
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
     };
-    let alone = found.advice.iter().any(|advice| matches!(advice, ComparisonAdvice::Interleave));
-    format!("{answer}{}. {sign}\n", if alone { "; one run a side" } else { "" })
+    format!("{answer}{}. {sign}\n", if rows.is_some() { "; one run a side" } else { "" })
 }
 
 /// What a comparison came to.
@@ -267,7 +263,8 @@ fn single_runs(
     let median = measured_median(&baseline.numbers).with_context(cannot)?;
     let mut found = Vec::new();
     for &duration in &new.numbers {
-        let interval = single_run(&distribution, duration, args.level).with_context(cannot)?;
+        let interval =
+            single_run_of((&baseline.numbers, &distribution), duration, args.level).with_context(cannot)?;
         found.push(Single { duration, interval });
     }
     let lower = found.iter().map(|single| single.interval.lower).fold(f64::INFINITY, f64::min);

@@ -44,6 +44,10 @@ pub struct Pareto {
     pub exceedances: usize,
     pub rate: f64,
     pub extremal_index: f64,
+    pub effective_exceedances: f64,
+    /// Whether that is too few for intervals.
+    #[serde(skip)]
+    pub is_worth_few: bool,
     pub scale: f64,
     pub shape: f64,
     pub standard_errors: Option<[f64; 2]>,
@@ -146,7 +150,11 @@ pub fn gpd(
     let fit = &found.fit;
     let series = Series::clean(values);
     let likelihood = gpd::GpdLikelihood::new(&series, threshold.value)?;
-    let profile = |target| likelihood.profile(fit, target, level).ok();
+    let few = found.is_worth_few();
+    let profile = |target, at: usize| {
+        likelihood.profile_inflated(fit, target, level, found.inflation[at]).ok().filter(|_| !few)
+    };
+    let errors = |errors: [f64; 2]| [0, 1].map(|at| errors[at] * found.inflation[at].sqrt());
     let return_levels = found
         .levels
         .iter()
@@ -163,11 +171,13 @@ pub fn gpd(
         extremal_index: found.extremal_index[1],
         scale: fit.scale,
         shape: fit.shape,
-        standard_errors: fit.standard_errors,
+        effective_exceedances: found.effective_exceedances,
+        is_worth_few: few,
+        standard_errors: fit.standard_errors.map(errors),
         covariance: fit.covariance,
         negative_log_likelihood: fit.negative_log_likelihood,
         aic: fit.aic(),
-        intervals: [profile(gpd::GpdTarget::Scale), profile(gpd::GpdTarget::Shape)],
+        intervals: [profile(gpd::GpdTarget::Scale, 0), profile(gpd::GpdTarget::Shape, 1)],
         goodness_of_fit: found
             .candidate
             .map(|candidate| AndersonDarling { a2: candidate.a2, p: candidate.p }),

@@ -30,11 +30,15 @@ pub fn answer(found: &Pareto, all: &FitResult, unit: Unit, level: f64) -> (Answe
             "a Pareto distribution does not fit {above} (p {}); another --threshold may",
             probability(test.p)
         )),
+        _ if found.is_worth_few => of_no_use(&format!(
+            "{above} come together and count as about {} independent ones; 10 are needed",
+            significant(found.effective_exceedances, 2)
+        )),
         (_, test) => match (checked.as_ref().and_then(first_reason), test) {
             (Some(why), _) => {
                 let clusters = match found.extremal_index < 0.9 {
                     true => format!(
-                        " Slow {what}s come in clusters of about {}, which the intervals below allow for.",
+                        " Slow {what}s come in clusters of about {}; the intervals below allow for that.",
                         fixed(1.0 / found.extremal_index, 1)
                     ),
                     false => String::new(),

@@ -212,11 +212,11 @@ fn pareto_text(found: &Pareto, unit: Unit, all: &FitResult, level: f64) -> Strin
         count(all.values.numbers.len() as u64),
         status_note(found.status)
     );
-    let mut text = format!("{}\n{}", table.text(), independent(&all.sample.series()));
+    let mut text = format!("{}\n{}", table.text(), independent(&all.sample.series(), true));
     let mut levels = levels(&found.return_levels, unit, all);
     if found.extremal_index < 0.9 {
         levels.note = format!(
-            "Slow values come in clusters of about {} (extremal index {}), which the intervals allow for.",
+            "Slow values come in clusters of about {} (extremal index {}).",
             fixed(1.0 / found.extremal_index, 1),
             fixed(found.extremal_index, 2)
         );
@@ -270,24 +270,26 @@ fn maxima_text(found: &Maxima, unit: Unit, all: &FitResult, level: f64) -> Strin
         table.note = "Where the model holds, the rows differ by their errors only.".into();
         text += &format!("{}\n", table.text());
     }
-    text += &independent(&all.sample.series());
+    text += &independent(&all.sample.series(), false);
     text + "\n" + &levels(&found.return_levels, unit, all).text()
 }
 
-/// One sentence for the four tests.
-fn independent(series: &Series) -> String {
+/// One sentence for the four tests. `allowed`: whether the intervals allow for slow values that come together.
+fn independent(series: &Series, allowed: bool) -> String {
     match independence::check_series(series, 0.05) {
         Ok(checked) if checked.passed => {
             sentence("Independence: ", "nothing speaks against independent draws of one distribution.")
         }
         Ok(checked) => {
             let against = words::against(&checked).join("; ");
-            sentence(
-                "Independence: ",
-                &format!(
-                    "the values are not independent draws of one distribution, so the intervals are too narrow: {against}."
-                ),
-            )
+            let so = match allowed {
+                true => {
+                    "the intervals allow for values that resemble their neighbours, not for a level that changes"
+                }
+                false => "the intervals are too narrow",
+            };
+            let not = "the values are not independent draws of one distribution";
+            sentence("Independence: ", &format!("{not}; {so}: {against}."))
         }
         Err(_) => String::new(),
     }

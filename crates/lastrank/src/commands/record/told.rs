@@ -50,7 +50,7 @@ pub(super) fn tell(args: &RecordArgs, came: &Came<'_>) {
 impl Came<'_> {
     /// How much was recorded, and whether that is all.
     fn answer(&self) -> String {
-        let (calls, threads) = (self.trace.calls.len() as u64, self.trace.threads.len() as u64);
+        let (calls, threads) = (self.ledger.calls, self.trace.threads.len() as u64);
         let witness = match self.ledger.counted {
             None => ".".to_owned(),
             Some((recorded, counted)) if recorded == counted => {
