@@ -85,6 +85,8 @@ struct Numbered<R> {
     reader: R,
     line: Vec<u8>,
     number: usize,
+    /// How many lines belong to quoted fields that began on lines before.
+    joined: usize,
     name: String,
 }
 
@@ -95,15 +97,28 @@ impl<R: BufRead> Numbered<R> {
         let table = |what: String| Error::Table { name: self.name.clone(), what };
         let mut read = (&mut self.reader).take(LONGEST_LINE + 1).read_until(b'\n', &mut self.line);
         self.number += 1;
+        let begin = self.number;
         // A quoted field may hold ends of lines.
         while read.as_ref().is_ok_and(|read| *read > 0) && is_open(&self.line) {
             let room = (LONGEST_LINE + 1).saturating_sub(self.line.len() as u64);
             let more = (&mut self.reader).take(room).read_until(b'\n', &mut self.line);
+            if matches!(more, Ok(0)) && room > 0 {
+                return Err(table(format!("line {begin}: a quote begins there and does not end")));
+            }
             if !matches!(more, Ok(1..)) {
                 read = more.map(|_| self.line.len());
                 break;
             }
             self.number += 1;
+        }
+        if self.number > begin {
+            self.joined += self.number - begin;
+            if !ends_its_quotes(&self.line) {
+                return Err(table(format!(
+                    "line {begin}: a quote begins there, and does not end before another one on line {}",
+                    self.number
+                )));
+            }
         }
         match read {
             Ok(0) => return Ok(None),
@@ -184,6 +199,28 @@ fn is_open(line: &[u8]) -> bool {
     quotes % 2 == 1 && begins()
 }
 
+/// Whether quotes begin and end fields; others were left open, and took the lines that follow.
+fn ends_its_quotes(line: &[u8]) -> bool {
+    let is_border = |byte: Option<&u8>| {
+        byte.is_none_or(|byte| matches!(byte, b',' | b';' | b'\t' | b'|' | b' ' | b'\r' | b'\n'))
+    };
+    let (mut at, mut is_inside) = (0, false);
+    while let Some(byte) = line.get(at) {
+        let after = line.get(at + 1);
+        match (byte, is_inside) {
+            (b'\\', true) => at += 1,
+            // A quote that is written twice is one.
+            (b'"', true) if after == Some(&b'"') => at += 1,
+            (b'"', true) if !is_border(after) => return false,
+            (b'"', true) => is_inside = false,
+            (b'"', false) => is_inside = at == 0 || is_border(line.get(at - 1)),
+            _ => {}
+        }
+        at += 1;
+    }
+    !is_inside
+}
+
 /// A text of which the first lines were seen.
 struct Seen<'r> {
     head: Vec<String>,
@@ -194,7 +231,7 @@ struct Seen<'r> {
 
 impl<'r> Seen<'r> {
     fn of(reader: Box<dyn BufRead + 'r>, name: &str, most: usize) -> Seen<'r> {
-        let mut input = Numbered { reader, line: Vec::new(), number: 0, name: name.into() };
+        let mut input = Numbered { reader, line: Vec::new(), number: 0, joined: 0, name: name.into() };
         let (mut head, mut later) = (Vec::new(), None);
         while head.len() < most {
             match input.next() {
@@ -210,8 +247,8 @@ impl<'r> Seen<'r> {
         Seen { head, later, input }
     }
 
-    /// All lines, with their numbers.
-    fn each(mut self, taker: &mut impl LineTaker) -> Result<(), Error> {
+    /// All lines, with their numbers; how many of them belong to lines before.
+    fn each(mut self, taker: &mut impl LineTaker) -> Result<usize, Error> {
         for (index, line) in self.head.iter().enumerate() {
             taker.line(line, index + 1)?;
         }
@@ -221,7 +258,7 @@ impl<'r> Seen<'r> {
         loop {
             self.input.take_plain(taker)?;
             let number = self.input.number + 1;
-            let Some(line) = self.input.next()? else { return Ok(()) };
+            let Some(line) = self.input.next()? else { return Ok(self.input.joined) };
             taker.line(line, number)?;
         }
     }
@@ -235,6 +272,7 @@ impl<'r> Seen<'r> {
         self.each(&mut EachLine(|line: &str, number: usize| {
             if number > skip { take(line.trim_start_matches('\u{feff}'), number) } else { Ok(()) }
         }))
+        .map(drop)
     }
 }
 
@@ -266,8 +304,11 @@ fn of_lines(reader: Box<dyn BufRead + '_>, name: &str, wanted: &Wanted) -> Resul
         refuse_columns(wanted, name)?;
     }
     let mut rows = RowTaker { lines, gather, footers: Footers::default(), name };
-    seen.each(&mut rows)?;
+    let joined = seen.each(&mut rows)?;
     let RowTaker { mut lines, mut gather, mut footers, .. } = rows;
+    if joined > 0 {
+        gather.also(format!("{} inside of quoted fields", lines_of(joined)));
+    }
     let held = footers.release();
     if gather.rows() < FEWEST_ABOVE_FOOTERS {
         for (line, number) in held {

@@ -434,3 +434,25 @@ fn the_only_column_of_numbers_needs_no_name() {
     assert!(of("host,write,read\na,1.5,1\nb,2.5,2\n").is_err());
     assert!(of("host,write\n1,1.5\n2,2.5\n").is_err());
 }
+
+#[test]
+fn quotes_that_stay_open_are_refused_and_lines_inside_of_fields_told() {
+    let rows = |bad: &str| {
+        let row = |at: u32| if at == 20 { format!("{bad}\n") } else { format!("{at},\"a\",{at}.5\n") };
+        "n,name,ms\n".to_owned() + &(1..100).map(row).collect::<String>()
+    };
+    let told = |bad: &str| {
+        let taken = read_from(rows(bad).as_bytes(), "t.csv", &Wanted::column(Some("ms")));
+        taken.map(|taken| (taken.values.len(), taken.told)).map_err(|error| error.to_string())
+    };
+    assert_eq!(told("20,\"a\",20.5").unwrap(), (99, None));
+    let error = told("20,\"a,20.5").unwrap_err();
+    assert!(error.starts_with("t.csv: line 21: a quote begins there"), "{error}");
+    let error = told("20,\"a,20.5\n21,\"b,21.5").unwrap_err();
+    assert!(error.ends_with("and does not end before another one on line 22"), "{error}");
+    // Nothing closes it.
+    let error = read("n,ms\n1,2\n\"2,3\n4,5\n", Some("ms")).unwrap_err();
+    assert_eq!(error, "t.csv: line 3: a quote begins there and does not end");
+    let (rows, note) = told("20,\"a\nb, \"\"c\"\"\n\",20.5").unwrap();
+    assert_eq!((rows, &*note.unwrap()), (99, "table: ms, 99 rows (2 lines inside of quoted fields)"));
+}

@@ -158,3 +158,57 @@ fn the_replay_of_a_copy_is_a_copy() {
         assert_ne!(a[..512], a[512..1024]);
     }
 }
+
+#[test]
+fn what_a_damaged_trace_hides_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let whole = "100 1700000000.000000 openat(AT_FDCWD, \"/data/x/f\", O_RDWR|O_CREAT|O_TRUNC, 0644) = 3 <0.000050>\n\
+        100 1700000000.001000 write(3, \"abc\"..., 4096) = 4096 <0.000100>\n\
+        100 1700000000.002000 write(3, \"abc\"..., 4096) = 4096 <0.000100>\n\
+        100 1700000000.003000 close(3) = 0 <0.000010>\n\
+        100 1700000000.004000 exit_group(0) = ?\n\
+        100 1700000000.005000 +++ exited with 0 +++\n";
+    for (name, damaged, told) in [
+        ("whole", whole.to_owned(), ""),
+        (
+            "lost",
+            whole.replace("= 4096 <", "= ? <"),
+            "Not repeated: 2 × write whose result the trace does not tell",
+        ),
+        ("cut", whole.replace("<0.000100>", "<nan>"), "Not repeated: 2 × write whose line is cut"),
+    ] {
+        let (trace, made, ran) = (format!("{name}.strace"), format!("{name}.ppl"), format!("{name}.parquet"));
+        std::fs::write(folder.path().join(&trace), damaged).unwrap();
+        let imported = lastrank(folder.path(), &["import", &trace, "-o", &made]);
+        let status = if told.is_empty() { 0 } else { 3 };
+        assert_eq!(imported.status, Some(status), "{}", imported.err);
+        assert!(imported.err.contains(told), "{}", imported.err);
+        let run = ["run", &made, "-c", "-o", &ran, "--report", "none", "--quiet"];
+        assert_eq!(lastrank(folder.path(), &run).status, Some(0));
+        let compared = lastrank(folder.path(), &["fidelity", &trace, &ran]);
+        assert_eq!(compared.status, Some(status), "{}", compared.out);
+        assert_eq!(compared.out.starts_with('✔'), told.is_empty(), "{}", compared.out);
+    }
+}
+
+#[test]
+fn a_replay_that_did_not_reach_its_end_is_named_and_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("app.strace"), TRACE).unwrap();
+    assert_eq!(lastrank(folder.path(), &["import", "app.strace", "-o", "app.ppl"]).status, Some(0));
+    let program = std::fs::read_to_string(folder.path().join("app.ppl")).unwrap();
+    std::fs::write(
+        folder.path().join("app.ppl"),
+        program + "\non_error stop;\nstat(\"nothing of this name\");\n",
+    )
+    .unwrap();
+    let run = lastrank(folder.path(), &["run", "app.ppl", "-c", "-o", "r.parquet", "--report", "none"]);
+    assert_eq!(run.status, Some(3), "{}{}", run.out, run.err);
+    let compared = lastrank(folder.path(), &["fidelity", "app.strace", "r.parquet"]);
+    assert_eq!(compared.status, Some(3), "{}{}", compared.out, compared.err);
+    assert!(compared.out.starts_with("✖ r.parquet: "), "{}", compared.out);
+    assert!(compared.out.contains("The run is incomplete, so this is other work"), "{}", compared.out);
+    let json = lastrank(folder.path(), &["fidelity", "app.strace", "r.parquet", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json.out).unwrap();
+    assert_eq!(json["unsound"][0]["run"], "r.parquet");
+}

@@ -178,6 +178,34 @@ fn rows_of_many_runs_gather_in_one_table() {
 }
 
 #[test]
+fn rows_are_appended_to_whole_lines_only() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = |table: &str, out: &str| {
+        let words = ["run", "parallel_write", "--append", table, "-o", out];
+        let simulated = ["--backend", "simulate:gev(10ms,1ms,0.1)", "--report", "none", "--quiet"];
+        lastrank(folder.path(), &[&words[..], &simulated].concat())
+    };
+    for (table, cut) in [("all.csv", 40), ("all.jsonl", 3)] {
+        let path = folder.path().join(table);
+        assert_eq!(run(table, "1.parquet").status, Some(0));
+        let one = std::fs::read_to_string(&path).expect("a table");
+        // Only the end of the line is missing.
+        std::fs::write(&path, one.trim_end()).expect("written");
+        assert_eq!(run(table, "2.parquet").status, Some(0));
+        let two = std::fs::read_to_string(&path).expect("a table");
+        assert!(two.starts_with(&one) && two.ends_with('\n'), "{two}");
+        let rows = |text: &str| text.lines().count() - usize::from(table == "all.csv");
+        assert_eq!(rows(&two), 2 * rows(&one), "{two}");
+        // Of the last line a part is missing, or an empty line is.
+        std::fs::write(&path, &two[..two.len() - cut]).expect("written");
+        let refused = run(table, "3.parquet");
+        assert_eq!(refused.status, Some(2), "{}", refused.err);
+        assert!(refused.err.contains(&format!("the last line of {table} is cut")), "{}", refused.err);
+        assert!(!folder.path().join("3.parquet").exists());
+    }
+}
+
+#[test]
 fn the_document_is_of_the_size_of_an_answer_whatever_the_number_of_ranks() {
     let folder = tempfile::tempdir().unwrap();
     for ranks in [16, 64] {

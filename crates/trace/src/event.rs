@@ -147,6 +147,8 @@ pub enum Asked<'a> {
     /// A call, or `count` of them, that no program repeats: what it is called, what it is about, whether files are others
     /// afterwards, and the bytes that it moves or changes, where known.
     Unrepeated { what: Cow<'static, str>, place: Concerns<'a>, changes: bool, count: u64, bytes: u64 },
+    /// A call of which the trace does not tell what came of it; `reads`: it may have read what a file holds.
+    Lost { what: Cow<'static, str>, place: Concerns<'a>, changes: bool, reads: bool },
 }
 
 /// What a call that no program repeats is about.

@@ -66,7 +66,7 @@ impl Journal {
         }
         for known in trace.unrepeated.iter().skip(self.unrepeated) {
             self.part(Part::Unrepeated);
-            self.number(u64::from(known.changes));
+            self.number(u64::from(known.changes) | u64::from(known.reads) << 1);
             self.text(known.what.as_bytes());
         }
         for at in self.calls..trace.calls.len() {
@@ -195,7 +195,7 @@ fn read_part(rest: &mut &[u8], trace: &mut Trace, operations: &mut Vec<Option<Op
         Part::Unrepeated => {
             let [changes] = numbers(rest)?;
             let what = String::from_utf8_lossy(text(rest)?).into_owned();
-            trace.unrepeated.push(Unrepeated { what, changes: changes != 0 });
+            trace.unrepeated.push(Unrepeated { what, changes: changes & 1 != 0, reads: changes & 2 != 0 });
         }
         Part::LeftOut => {
             let [count] = numbers(rest)?;

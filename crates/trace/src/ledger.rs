@@ -212,10 +212,13 @@ impl LedgerMaker<'_> {
         match call.op {
             Op::Unrepeated => {
                 let known = self.trace.unrepeated.get(call.flags as usize);
-                let (what, changes) =
-                    known.map_or(("a call", true), |known| (known.what.as_str(), known.changes));
-                let missing = if changes && !is_failed { Missing::Changes } else { Missing::Nothing };
-                return not(missing, what);
+                let missing = match known {
+                    _ if is_failed => Missing::Nothing,
+                    Some(known) if !known.changes && known.reads => Missing::Reads,
+                    Some(known) if !known.changes => Missing::Nothing,
+                    Some(_) | None => Missing::Changes,
+                };
+                return not(missing, known.map_or("a call", |known| known.what.as_str()));
             }
             Op::Map if is_failed => return not(Missing::Nothing, "mmap that failed"),
             Op::Map if call.flags & 1 != 0 => {

@@ -55,6 +55,9 @@ pub struct Unrepeated {
     pub what: String,
     /// Whether files are others afterwards, or hold something else.
     pub changes: bool,
+    /// Whether it read what a file holds.
+    #[serde(default)]
+    pub reads: bool,
 }
 
 /// A traced application.
@@ -96,9 +99,15 @@ impl Trace {
 
     /// The number of what a call is that no program repeats; `changes`: files are others afterwards.
     pub fn unrepeated(&mut self, what: &str, changes: bool) -> u32 {
-        let known = self.unrepeated.iter().position(|known| known.what == what && known.changes == changes);
-        let at = known.unwrap_or_else(|| {
-            self.unrepeated.push(Unrepeated { what: what.to_owned(), changes });
+        self.unrepeated_kind(what, changes, false)
+    }
+
+    /// As well of one that may have read what a file holds.
+    pub(crate) fn unrepeated_kind(&mut self, what: &str, changes: bool, reads: bool) -> u32 {
+        let is_same =
+            |known: &Unrepeated| (&*known.what, known.changes, known.reads) == (what, changes, reads);
+        let at = self.unrepeated.iter().position(is_same).unwrap_or_else(|| {
+            self.unrepeated.push(Unrepeated { what: what.to_owned(), changes, reads });
             self.unrepeated.len() - 1
         });
         u32::try_from(at).unwrap_or(u32::MAX)

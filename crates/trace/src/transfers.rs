@@ -133,6 +133,22 @@ impl Transfers {
         }
     }
 
+    /// Adds calls of which the trace tells that they were there, but not what they did: `what` they are, and how many. Those
+    /// that are no reads are taken to have changed the file.
+    pub fn lost(&mut self, (thread, at): (u32, u64), path: &[u8], (what, reads): (&str, bool), count: u64) {
+        if count == 0 {
+            return;
+        }
+        let path = self.name(path);
+        let flags = self.trace.unrepeated_kind(what, !reads, reads);
+        self.trace.calls.push(Call {
+            path,
+            flags,
+            offset: count,
+            ..Call::new(Op::Unrepeated, thread, at, 0)
+        });
+    }
+
     /// Adds a call of the model as it is.
     pub fn call(&mut self, call: Call) {
         self.trace.calls.push(call);

@@ -1,5 +1,6 @@
 //! `lastrank fidelity`: how like an application its replays are, as text and as a page.
 
+mod chosen;
 mod ratio;
 mod said;
 mod tree;
@@ -7,7 +8,8 @@ mod tree;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Context, bail};
+use anyhow::Context;
+use report::words::unsound::{Unsound, headline};
 use report::{AnswerSign, ReplayPage, SideOverTime, Table, answer_line, duration};
 use samples::{Run, SiteKind};
 use trace::fidelity::{Compared, Done, Fidelity, Known, Side, compare};
@@ -22,6 +24,7 @@ use super::{import, ledger};
 use crate::cli::FidelityArgs;
 use crate::exit::{BrokenInput, Status};
 use crate::output;
+use crate::soundness;
 
 /// Bins of the time of the longest side on the page.
 const BINS: u64 = 200;
@@ -29,14 +32,16 @@ const BINS: u64 = 200;
 /// Compares, and prints a page of text. The status says whether the same operations and bytes were done.
 pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let (mut replays, mut told, mut ends) = (Vec::new(), Vec::new(), Vec::new());
+    let mut cut_short = Vec::new();
     for path in &args.replays {
         let run = store::read_whole(path).map_err(|error| BrokenInput(error.to_string()))?;
         let (of_run, at_end) = side(&run);
+        cut_short.extend(soundness::unsound_of(&run, path).into_iter().filter(Unsound::is_incomplete));
         replays.push(of_run);
         ends.push(at_end);
         told.push(ToldChoice::of(&run.facts.program));
     }
-    let (choice, of_program) = choice(args, &told)?;
+    let (choice, of_program) = chosen::choice(args, &told)?;
     let (mut trace, about) = import::read(&args.application, &args.choice)?;
     let options = Options { choice, ..Options::default() };
     let made = trace::import(&mut trace, &options);
@@ -49,7 +54,8 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     let tree = args.tree.as_ref().map(|folder| tree::compare(&trace, &made, folder)).transpose()?;
     let ledger = Ledger::of(&trace, &about, &options.choice, Some(&made.done));
     let missing = ledger.missing();
-    let mut answer = tree.as_ref().map_or(String::new(), tree::in_short)
+    let mut answer = headline(&cut_short).map_or(String::new(), |why| why + "\n")
+        + &tree.as_ref().map_or(String::new(), tree::in_short)
         + &said::words((&found, missing), &application, further.len())
         + &ended(&ends)
         + &of_program;
@@ -77,15 +83,16 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
         text += &format!("Page: {}\n", path.display());
     }
     if args.json {
-        output::json(&document(
-            (&found, &options.choice, &ledger),
-            &application,
-            (ran, about.elapsed_ns),
-            tree.as_ref(),
-        ))?;
+        let of_ledger = (&found, &options.choice, &ledger);
+        let mut told = document(of_ledger, &application, (ran, about.elapsed_ns), tree.as_ref());
+        soundness::add_unsound(&mut told, &cut_short);
+        output::json(&told)?;
     } else {
         let (first, rest) = text.split_once('\n').unwrap_or((&text, ""));
-        let sign = sign(&found, missing, tree.as_ref());
+        let sign = match cut_short.is_empty() {
+            true => sign(&found, missing, tree.as_ref()),
+            false => AnswerSign::Bad,
+        };
         if args.one_line {
             output::print(&format!("{first} {}\n", sign.mark()))?;
         } else {
@@ -94,7 +101,11 @@ pub fn run(args: &FidelityArgs) -> anyhow::Result<Status> {
     }
     let same = found.same_calls && found.same_bytes && found.failures + found.successes == 0;
     let same_tree = tree.is_none_or(|tree| tree.differences.is_empty());
-    Ok(if same && same_tree { ledger::status(&ledger) } else { Status::No })
+    Ok(match cut_short.is_empty() {
+        false => Status::Incomplete,
+        true if same && same_tree => ledger::status(&ledger),
+        true => Status::No,
+    })
 }
 
 /// The sign of the answer, which the exit status follows.
@@ -107,39 +118,6 @@ fn sign(found: &Fidelity, missing: Missing, tree: Option<&tree::Tree>) -> Answer
         Missing::Reads => AnswerSign::Caution,
         Missing::Nothing => AnswerSign::Good,
     }
-}
-
-/// Which calls of the application count: those that the user chose, or else those that were chosen for the program of the
-/// replays, and a line that says so.
-fn choice(args: &FidelityArgs, told: &[ToldChoice]) -> anyhow::Result<(Choice, String)> {
-    let mut choice = import::choice(&args.choice)?;
-    let is_chosen = !choice.only.is_empty() || choice.all;
-    let Some(first) = told.first() else { return Ok((choice, String::new())) };
-    let is_like = |other: &ToldChoice| {
-        other.choice.read_and_write == first.choice.read_and_write && (is_chosen || other == first)
-    };
-    if !told.iter().all(is_like) {
-        bail!(
-            "the programs of these replays were not made with the same options (--only, --all, --read-and-write): compare \
-             those that are alike, or say by --only which files count"
-        );
-    }
-    choice.read_and_write |= first.choice.read_and_write;
-    if is_chosen {
-        return Ok((choice, String::new()));
-    }
-    if first.is_hidden {
-        let note = "note: the program was made with --only, and does not say of which directories: give them here too\n";
-        return Ok((choice, note.to_owned()));
-    }
-    choice.all = first.choice.all;
-    choice.only.clone_from(&first.choice.only);
-    let names: Vec<String> = choice.only.iter().map(|name| escape(name)).collect();
-    let line = match names.as_slice() {
-        [] => String::new(),
-        names => format!("As in the program, only files in {} count.\n", names.join(" and ")),
-    };
-    Ok((choice, line))
 }
 
 /// What was found, as documented in `docs/json.md`; times in seconds.

@@ -47,6 +47,13 @@ impl Unsound {
         })
     }
 
+    /// Whether the run did not reach its end.
+    pub fn is_incomplete(&self) -> bool {
+        let ended =
+            [JudgementKind::WrongContent, JudgementKind::OperationFailed, JudgementKind::ExpectationNotMet];
+        !ended.contains(&self.kind)
+    }
+
     /// What follows from it, in a sentence.
     fn consequence(&self) -> &'static str {
         match self.kind {

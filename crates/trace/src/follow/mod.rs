@@ -190,7 +190,7 @@ impl Follower {
                 self.bind(living, *one, Kind::Socket, NONE, 0);
                 self.bind(living, *other, Kind::Socket, NONE, 0);
             }
-            Asked::Unrepeated { .. } => self.unrepeated(living, event),
+            Asked::Unrepeated { .. } | Asked::Lost { .. } => self.unrepeated(living, event),
             Asked::Close { .. }
             | Asked::CloseRange { .. }
             | Asked::Duplicate { .. }

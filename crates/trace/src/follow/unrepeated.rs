@@ -10,8 +10,14 @@ pub(super) const BELOW_UNKNOWN: &str =
 
 impl Follower {
     pub(super) fn unrepeated(&mut self, living: Living, event: &Event<'_>) {
-        let Asked::Unrepeated { what, place, changes, count, bytes } = &event.asked else { return };
-        let mut made = Call { bytes: *bytes, offset: *count, ..call(Op::Unrepeated, living, event) };
+        let (what, place, mut changes, reads, (count, bytes)) = match &event.asked {
+            Asked::Unrepeated { what, place, changes, count, bytes } => {
+                (what, place, *changes, false, (*count, *bytes))
+            }
+            Asked::Lost { what, place, changes, reads } => (what, place, *changes, *reads, (1, 0)),
+            _ => return,
+        };
+        let mut made = Call { bytes, offset: count, ..call(Op::Unrepeated, living, event) };
         match *place {
             Concerns::Unknown => {}
             Concerns::File(descriptor) => {
@@ -21,6 +27,9 @@ impl Follower {
                         return;
                     }
                     (made.file, made.path) = (at, description.path);
+                } else if matches!(event.asked, Asked::Lost { .. }) && descriptor <= 2 {
+                    // Standard input, output and errors are no files as a rule.
+                    changes = false;
                 }
             }
             Concerns::Name(name) => made.path = self.resolved(living, name).unwrap_or(NONE),
@@ -29,7 +38,7 @@ impl Follower {
                 made.other = self.resolved(living, other).unwrap_or(NONE);
             }
         }
-        made.flags = self.trace.unrepeated(what, *changes);
+        made.flags = self.trace.unrepeated_kind(what, changes, reads);
         self.push(made);
     }
 

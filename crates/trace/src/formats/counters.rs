@@ -66,10 +66,10 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
         let Some(name) = counter.strip_prefix(MODULES[module].prefix) else {
             return Err(input.wrong(format!("`{}` is no counter of its module", shown(counter.as_bytes()))));
         };
-        // -1 and NaN stand for what was not counted.
-        let value = if name.starts_with("F_") { nanoseconds(value) } else { whole(value) };
+        let found = value_of(name, value)
+            .map_err(|()| input.wrong(format!("`{}` is no value of the counter {counter}", shown(value))))?;
         let record = records.entry((module, rank, file.to_vec())).or_default();
-        if let Some(value) = value {
+        if let Some(value) = found {
             record.insert(name.to_owned(), value);
         }
     }
@@ -102,6 +102,14 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
             let stream = MODULES[*module].stream;
             Share { counters, part: part as u64, parts, thread, file, stream }.make(&mut made);
         }
+        let thread = made.thread((*rank).max(0) as u32, "");
+        for (word, reads) in [("WRITE", false), ("READ", true)] {
+            let what = format!(
+                "{} that other counters of Darshan tell of, and that is not counted",
+                word.to_lowercase()
+            );
+            made.lost((thread, 0), file, (&what, reads), uncounted(counters, word));
+        }
     }
     let mut trace = made.finish();
     if others > 0 {
@@ -113,6 +121,32 @@ fn parse(input: &mut Input<'_>, reading: &Reading) -> Result<Trace, TraceError> 
             .to_owned(),
     );
     Ok(trace)
+}
+
+/// A time in nanoseconds, or a whole number; none where -1 or NaN stand for what was not counted. How often a file was used,
+/// and for how many bytes, always is.
+fn value_of(name: &str, text: &[u8]) -> Result<Option<u64>, ()> {
+    const ALWAYS: [&str; 5] = ["OPENS", "READS", "WRITES", "BYTES_READ", "BYTES_WRITTEN"];
+    let number = std::str::from_utf8(text.trim_ascii()).ok().and_then(|text| text.parse::<f64>().ok());
+    let value = if name.starts_with("F_") { nanoseconds(text) } else { whole(text) };
+    match (value, number) {
+        (Some(value), _) => Ok(Some(value)),
+        (None, Some(number)) if !ALWAYS.contains(&name) && (number < 0.0 || number.is_nan()) => Ok(None),
+        // A time such as 1e-05.
+        (None, Some(number)) if name.starts_with("F_") && number < 1e9 => Ok(Some((number * 1e9) as u64)),
+        (None, _) => Err(()),
+    }
+}
+
+/// How many transfers the sizes or the bytes tell of that are not in the number of transfers.
+fn uncounted(counters: &Counters, word: &str) -> u64 {
+    let counter = |name: &str| counters.get(name).copied().unwrap_or(0);
+    let counted = counter(&format!("{word}S"));
+    let prefix = format!("SIZE_{word}_");
+    let sizes = counters.iter().filter(|(name, _)| name.starts_with(&prefix)).map(|(_, times)| *times);
+    let by_sizes = sizes.fold(0_u64, u64::saturating_add).saturating_sub(counted);
+    let bytes = counter(if word == "READ" { "BYTES_READ" } else { "BYTES_WRITTEN" });
+    by_sizes.max(u64::from(counted == 0 && bytes > 0))
 }
 
 /// What one rank does with one file.

@@ -4,6 +4,7 @@
 //! for; [`parts`] merges the files of `-ff`.
 
 mod calls;
+mod clock;
 mod cut;
 mod line;
 mod parts;
@@ -16,6 +17,7 @@ use crate::format::{Format, Reading};
 use crate::input::{Input, TraceError};
 use crate::maps::HashMap;
 use crate::model::{CUT_CALLS, NO_CALLS, Trace};
+use clock::SteppedClock;
 use cut::{CutLine, Cutting, each_line};
 use line::{Head, Line, LineParts};
 
@@ -25,6 +27,10 @@ pub(super) const FORMAT: Format = Format {
     detect: |head| head.split(|byte| *byte == b'\n').take(200).any(line::is_call),
     parse,
 };
+
+/// What is said behind the word of a call that may have read or changed files.
+const UNTOLD: &str = "whose result the trace does not tell";
+const CUT: &str = "whose line is cut";
 
 /// Calls that start a thread, and may be under way when its first line comes.
 const STARTING: [&[u8]; 5] = [b"clone", b"clone3", b"fork", b"vfork", b"clone2"];
@@ -48,8 +54,11 @@ struct Reader {
     now: u64,
     without_times: bool,
     restarted: u64,
-    /// Calls whose end was cut off.
+    /// Lines whose end was cut off.
     cut_off: u64,
+    /// Those of them that neither read nor change files, as far as they tell.
+    harmless: u64,
+    clock: SteppedClock,
     /// Calls say how long they took: one that does not was cut.
     has_durations: bool,
 }
@@ -69,6 +78,8 @@ fn parse_by(input: &mut Input<'_>, reading: &Reading, cutting: Cutting) -> Resul
         without_times: false,
         restarted: 0,
         cut_off: 0,
+        harmless: 0,
+        clock: SteppedClock::default(),
         has_durations: false,
     };
     let (mut lines, mut calls) = (0_u64, 0_u64);
@@ -99,9 +110,10 @@ fn parse_by(input: &mut Input<'_>, reading: &Reading, cutting: Cutting) -> Resul
     if lines > calls + reader.cut_off {
         trace.left_out.insert(NO_CALLS.to_owned(), lines - calls - reader.cut_off);
     }
-    if reader.cut_off > 0 {
-        trace.left_out.insert(CUT_CALLS.to_owned(), reader.cut_off);
+    if reader.harmless > 0 {
+        trace.left_out.insert(CUT_CALLS.to_owned(), reader.harmless);
     }
+    trace.notes.extend(reader.clock.note());
     Ok(trace)
 }
 
@@ -113,7 +125,7 @@ impl Reader {
                 self.now = self.now.saturating_add(time);
                 self.now
             }
-            Some(time) => time,
+            Some(time) => self.clock.time(head.thread, time),
             None => {
                 self.without_times |= call.is_some();
                 self.now += 1000;
@@ -143,7 +155,10 @@ impl Reader {
                 let Some((start, mut whole)) = self.unfinished.remove(&thread) else { return true };
                 let starting = starts(&whole);
                 whole.extend_from_slice(tail);
-                let done = line::call(&whole).is_some_and(|call| self.call((thread, start), &whole, &call));
+                let done = match line::call(&whole) {
+                    Some(call) => self.call((thread, start), &whole, &call),
+                    None => self.cut((thread, start), &whole),
+                };
                 if starting {
                     self.starting -= 1;
                     if self.starting == 0 {
@@ -168,29 +183,39 @@ impl Reader {
             Line::Signal => true,
             Line::Call => match call {
                 Some(call) => self.call((thread, time), rest, call),
-                None => {
-                    self.cut_off += u64::from(line::begins_call(rest));
-                    false
-                }
+                None => self.cut((thread, time), rest),
             },
         }
     }
 
     fn call(&mut self, (thread, start): (u32, u64), text: &[u8], call: &LineParts<'_>) -> bool {
         let Some(result) = call.result else {
-            self.restarted += u64::from(call.broken_off);
+            match call.broken_off {
+                true => self.restarted += 1,
+                false => drop(calls::lost(&mut self.follower, (thread, start), call, UNTOLD)),
+            }
             return true;
         };
         self.has_durations |= call.has_duration;
         if self.has_durations && !call.has_duration {
-            self.cut_off += 1;
-            return false;
+            return self.cut_call((thread, start), call);
         }
         calls::take(&mut self.follower, (thread, start), call, result);
         if result > 0 && starts(text) {
             self.release(result as u32);
         }
         true
+    }
+
+    /// Takes a line that is no whole call; as [`Reader::line`].
+    fn cut(&mut self, at: (u32, u64), text: &[u8]) -> bool {
+        line::cut_call(text).is_some_and(|call| self.cut_call(at, &call))
+    }
+
+    fn cut_call(&mut self, at: (u32, u64), call: &LineParts<'_>) -> bool {
+        self.cut_off += 1;
+        self.harmless += u64::from(!calls::lost(&mut self.follower, at, call, CUT));
+        false
     }
 
     /// Takes all lines that waited, those of the thread first that came first.

@@ -1,7 +1,7 @@
 //! One row for each part of a run's answer, appended to a file that gathers many runs.
 
 use std::fs::File;
-use std::io::{Read, Write};
+use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::Path;
 
 use anyhow::{Context, bail};
@@ -83,7 +83,35 @@ pub fn append(report: &Report, run_file: &Path, path: &Path) -> anyhow::Result<(
     let rows = rows(report, run_file);
     let text =
         if is_json(path) { visible_json(&lines(&rows)?).into_owned() } else { csv(&rows, &mut file, path)? };
+    // The last line may lack its end: an editor, or another program, left it so.
+    let ends = last_line(&mut file).with_context(place)?;
+    let text = if ends.is_empty() { text } else { format!("\n{text}") };
     file.write_all(text.as_bytes()).with_context(place)
+}
+
+/// The last line, where it lacks its end; at most a MiB of it.
+fn last_line(file: &mut File) -> std::io::Result<Vec<u8>> {
+    const MOST: u64 = 1 << 20;
+    let length = file.seek(SeekFrom::End(0))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(MOST)))?;
+    let mut end = Vec::new();
+    file.take(MOST).read_to_end(&mut end)?;
+    let begin = end.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
+    Ok(end.split_off(begin))
+}
+
+/// Whether a line without its end is a whole row of the file.
+fn is_whole(line: &[u8], path: &Path) -> anyhow::Result<bool> {
+    if is_json(path) {
+        return Ok(serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok());
+    }
+    // A quote that is open would take the next rows as well.
+    let quotes = line.iter().filter(|byte| **byte == b'"').count();
+    let mut fields = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_path(path)?;
+    let columns = fields.records().next().transpose()?.map_or(0, |record| record.len());
+    let mut last = csv::ReaderBuilder::new().has_headers(false).from_reader(line);
+    let found = last.records().next().transpose()?.map_or(0, |record| record.len());
+    Ok(quotes % 2 == 0 && found == columns)
 }
 
 fn lines(rows: &[Row]) -> anyhow::Result<String> {
@@ -114,11 +142,22 @@ pub fn check(path: &Path) -> anyhow::Result<()> {
         }
         Ok(_) | Err(_) => {}
     }
-    if is_json(path) || !path.exists() {
+    if !path.exists() {
         return Ok(());
     }
-    let mut file = File::open(path).with_context(|| format!("cannot read {}", path.display()))?;
-    csv(&[Row::default()], &mut file, path).map(drop)
+    let cannot_read = || format!("cannot read {}", path.display());
+    let mut file = File::open(path).with_context(cannot_read)?;
+    if !is_json(path) {
+        csv(&[Row::default()], &mut file, path)?;
+    }
+    let last = last_line(&mut file).with_context(cannot_read)?;
+    if !last.is_empty() && !is_whole(&last, path)? {
+        bail!(
+            "the last line of {} is cut: mend or remove it, or name another file with `--append FILE`",
+            path.display()
+        );
+    }
+    Ok(())
 }
 
 fn begins_as_json(path: &Path) -> anyhow::Result<bool> {

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use operations::{AT_FDCWD, At, Entry, Operation, Processor, by_name, means_nothing};
+use operations::{AT_FDCWD, At, Entry, Operation, Processor, Touches, by_name, means_nothing};
 
 use super::line::{LineParts, number};
 use crate::asked::{Told, asked};
@@ -96,6 +96,54 @@ fn unknown(follower: &mut Follower, at: (u32, u64), parts: &LineParts<'_>, resul
     let what = Cow::Owned(String::from_utf8_lossy(parts.name).into_owned());
     let asked = Asked::Unrepeated { what, place, changes: true, count: 1, bytes: 0 };
     follower.take(&event(at, parts, result, None, asked));
+}
+
+/// Gives the follower a call of which the line does not tell whether it was done, or what came of it: `why` says so. Whether
+/// it is one that reads or changes what files hold, or how they are called.
+pub fn lost(follower: &mut Follower, at: (u32, u64), parts: &LineParts<'_>, why: &str) -> bool {
+    let entry = by_name(parts.name);
+    let (word, changes, reads) = match entry {
+        None if means_nothing(parts.name) => return false,
+        None => (String::from_utf8_lossy(parts.name), true, false),
+        Some(entry) => {
+            let row = entry.operation.row();
+            let changes = row.touches.changes() && !only_opens(entry, parts);
+            (Cow::Borrowed(row.words), changes, row.touches == Touches::Reads)
+        }
+    };
+    let is_failed = parts.result.is_some_and(|result| result < 0);
+    if is_failed || !changes && !reads {
+        return false;
+    }
+    let names = entry.map(Entry::names).unwrap_or_default().map(|name| {
+        let name = name.filter(|name| name.is_file)?;
+        let base = name.base.and_then(|base| parts.descriptor(base.into())).unwrap_or(AT_FDCWD);
+        let from = if base == AT_FDCWD { From::Here } else { From::Descriptor(base) };
+        Some((from, parts.string(name.name.into())?))
+    });
+    let given = |at: usize| names[at].as_ref().map(|(from, name)| Given { from: *from, name });
+    let has_other = entry.is_some_and(|entry| entry.at.iter().any(|at| matches!(at, At::OtherFile(_))));
+    let file = |at: &At| if let At::File(at) = at { parts.descriptor((*at).into()) } else { None };
+    let file = entry.filter(|_| !has_other).and_then(|entry| entry.at.iter().find_map(file));
+    let place = match (given(0), given(1), file) {
+        (Some(one), Some(other), _) => Concerns::Names(one, other),
+        (Some(name), None, _) | (None, Some(name), _) => Concerns::Name(name),
+        // Memory that is no file.
+        (None, None, Some(file)) if file < 0 => return false,
+        (None, None, Some(file)) => Concerns::File(file),
+        (None, None, None) => Concerns::Unknown,
+    };
+    let what = Cow::Owned(format!("{word} {why}"));
+    follower.take(&event(at, parts, 0, None, Asked::Lost { what, place, changes, reads }));
+    true
+}
+
+/// Whether a call opens a file that is there, and leaves it as it is, as far as its line tells.
+fn only_opens(entry: &Entry, parts: &LineParts<'_>) -> bool {
+    let makes = || [&b"O_CREAT"[..], b"O_TRUNC", b"O_TMPFILE"].iter().any(|flag| parts.mentions(flag));
+    let has_flags =
+        || parts.mentions(b"O_RDONLY") || parts.mentions(b"O_RDWR") || parts.mentions(b"O_WRONLY");
+    entry.operation == Operation::Open && has_flags() && !makes()
 }
 
 /// The arguments of a call as the registers hold them; `None` where one is not understood.

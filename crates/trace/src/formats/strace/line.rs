@@ -168,7 +168,14 @@ pub fn kind(rest: &[u8]) -> Line<'_> {
 
 /// The arguments of a call, split at the commas outside of strings and brackets, and what follows the bracket.
 fn arguments(text: &[u8]) -> Option<(CallTexts<'_>, &[u8])> {
-    let (mut out, mut from, mut depth, mut at) = (CallTexts::default(), 0, 0_i32, 0);
+    let mut out = CallTexts::default();
+    let rest = arguments_into(text, &mut out)?;
+    Some((out, rest))
+}
+
+/// Adds the arguments that are whole to `out`; what follows the bracket, where the line has one.
+fn arguments_into<'a>(text: &'a [u8], out: &mut CallTexts<'a>) -> Option<&'a [u8]> {
+    let (mut from, mut depth, mut at) = (0, 0_i32, 0);
     while at < text.len() {
         match text[at] {
             b'"' => at = end_of_string(text, at)?,
@@ -179,7 +186,7 @@ fn arguments(text: &[u8]) -> Option<(CallTexts<'_>, &[u8])> {
             b'(' | b'[' | b'{' => depth += 1,
             b')' if depth == 0 => {
                 out.push(&text[from..at]);
-                return Some((out, &text[at + 1..]));
+                return Some(&text[at + 1..]);
             }
             b')' | b']' | b'}' => depth -= 1,
             b',' if depth == 0 => {
@@ -274,6 +281,23 @@ pub fn begins_call(text: &[u8]) -> bool {
     name.is_some_and(|name| {
         !name.is_empty()
             && name.iter().all(|byte| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'_')
+    })
+}
+
+/// What is left of a call whose line is cut: its name, and the arguments that are whole.
+pub fn cut_call(text: &[u8]) -> Option<LineParts<'_>> {
+    let open = text.iter().position(|byte| *byte == b'(').filter(|_| begins_call(text))?;
+    let mut arguments = CallTexts::default();
+    arguments_into(&text[open + 1..], &mut arguments);
+    Some(LineParts {
+        name: &text[..open],
+        arguments,
+        result: None,
+        leads_to: None,
+        errno: 0,
+        broken_off: false,
+        duration: 0,
+        has_duration: false,
     })
 }
 

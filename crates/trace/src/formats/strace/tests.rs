@@ -5,7 +5,10 @@ use std::io::Read;
 use proptest::prelude::*;
 
 use super::*;
+use crate::ledger::{Fate, Ledger, Missing};
 use crate::model::{COPY, Call, EXPLICIT, NONE, Op};
+use crate::recording::About;
+use crate::select::Choice;
 
 fn read(text: &[u8]) -> Trace {
     let mut reader = text;
@@ -192,9 +195,93 @@ fn lines_that_are_cut_or_no_calls_are_told_and_not_taken_as_whole() {
           1 1.000401 write(3, \"abc\"..., 4096) = 40",
     );
     let left: Vec<(&str, u64)> = trace.left_out.iter().map(|(what, count)| (what.as_str(), *count)).collect();
-    assert_eq!(left, [(crate::model::CUT_CALLS, 2), (crate::model::NO_CALLS, 1)]);
+    assert_eq!(left, [(crate::model::NO_CALLS, 1)]);
+    assert_eq!(lost(&trace), [("write whose line is cut", Missing::Changes, 2)]);
     assert_eq!(calls(&trace).iter().filter(|call| call.2 == 4096 || call.3 == 4096).count(), 1);
     assert!(trace.notes.iter().all(|note| !note.contains("without times")), "{:?}", trace.notes);
+}
+
+/// What is not repeated, with what is missed and how often.
+fn lost(trace: &Trace) -> Vec<(&str, Missing, u64)> {
+    let ledger = Ledger::of(trace, &About::default(), &Choice::default(), None);
+    let lines = ledger.of_fate(Fate::NotRepeated).filter(|line| line.what != crate::model::NO_CALLS);
+    let known = |what: &str| &*trace.unrepeated.iter().find(|known| known.what == what).unwrap().what;
+    lines.map(|line| (known(&line.what), line.missing, line.calls)).collect()
+}
+
+#[test]
+fn calls_without_a_result_are_told_by_what_they_may_have_done() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/d/f\", O_RDWR|O_CREAT, 0644) = 3 <0.1>\n\
+          1 2.0 write(3, \"abc\"..., 4096) = ? <0.1>\n\
+          1 3.0 write(3, \"abc\"..., 4096) = ?\n\
+          1 4.0 read(3, 0x7f, 4096) = ? <unavailable>\n\
+          1 5.0 write(2, \"x\", 1) = ?\n\
+          1 6.0 read(3, 0x7f, 9) = ? ERESTARTSYS (To be restarted)\n\
+          1 7.0 rename(\"/usr/f\", \"/usr/g\") = ? <0.1>\n\
+          1 7.5 openat(AT_FDCWD, \"/d/f\", O_RDONLY) = ?\n\
+          1 8.0 close(3) = ?\n\
+          1 9.0 exit_group(0) = ?\n",
+    );
+    let expected = [
+        ("write whose result the trace does not tell", Missing::Changes, 2),
+        ("read whose result the trace does not tell", Missing::Reads, 1),
+        ("write whose result the trace does not tell", Missing::Nothing, 1),
+    ];
+    assert_eq!(lost(&trace), expected);
+    assert!(trace.left_out.keys().all(|why| why == "calls that a signal broke off"), "{:?}", trace.left_out);
+}
+
+#[test]
+fn damaged_lines_are_told_by_what_they_may_have_done() {
+    let trace = read(
+        b"1 1.0 openat(AT_FDCWD, \"/d/f\", O_RDWR|O_CREAT, 0644) = 3 <0.1>\n\
+          1 2.0 write(3, \"abc\"..., 4096) = 4096 <nan>\n\
+          1 3.0 read(3, \"abc\"..., 4096) = 4096 <-5.0>\n\
+          1 4.0 rename(\"/d/f\", \"/d/g\") = 0 <\n\
+          1 5.0 rename(\"/usr/f\", \"/us\n\
+          1 6.0 unlink(\"/d/none\") = -1 ENO\n\
+          1 7.0 stat(\"/d/f\", {st_mode\n\
+          1 8.0 futex(0x7f, FUTEX_W\n",
+    );
+    let left: Vec<(&str, u64)> = trace.left_out.iter().map(|(what, count)| (what.as_str(), *count)).collect();
+    assert_eq!(left, [(crate::model::CUT_CALLS, 3)]);
+    let lost = lost_with_cut(&trace);
+    assert_eq!(
+        lost[..3].iter().map(|(_, missing, _)| *missing).collect::<Vec<_>>(),
+        [Missing::Changes, Missing::Changes, Missing::Reads]
+    );
+    assert_eq!(lost.len(), 4, "{lost:?}");
+}
+
+/// As [`lost`], with the lines that are cut and did nothing.
+fn lost_with_cut(trace: &Trace) -> Vec<(String, Missing, u64)> {
+    let ledger = Ledger::of(trace, &About::default(), &Choice::default(), None);
+    ledger.of_fate(Fate::NotRepeated).map(|line| (line.what.clone(), line.missing, line.calls)).collect()
+}
+
+#[test]
+fn calls_of_a_thread_keep_the_order_of_their_lines_where_the_clock_goes_back() {
+    let text = |read: &str| {
+        format!(
+            "1 1700000000.000 openat(AT_FDCWD, \"/d/f\", O_RDWR|O_CREAT, 0644) = 3 <0.000050>\n\
+             1 1700000000.001 write(3, \"abc\"..., 4096) = 4096 <0.0001>\n\
+             1 {read} rename(\"/d/f\", \"/d/g\") = 0 <0.0001>\n\
+             1 1700000000.006 close(3) = 0 <0.00001>\n"
+        )
+    };
+    for (at, by) in [("1700000000.0005", "0.0005 s"), ("1600000000.0", "100000000.001 s")] {
+        let mut trace = read(text(at).as_bytes());
+        let ops: Vec<Op> = trace.calls.iter().map(|call| call.op).collect();
+        assert_eq!(ops, [Op::Open, Op::Write, Op::Rename, Op::Close]);
+        assert!(trace.calls.iter().is_sorted_by_key(|call| call.start));
+        assert!(trace.notes.iter().any(|note| note.contains("went back once") && note.contains(by)));
+        let made = crate::import::import(&mut trace, &crate::import::Options::default());
+        let at =
+            |command: &str| made.text.find(command).unwrap_or_else(|| panic!("{command}: {}", made.text));
+        assert!(at("fwrite(") < at("rename(") && at("rename(") < at("fclose("), "{}", made.text);
+        assert!(!made.text.contains("00000000us"), "{}", made.text);
+    }
 }
 
 #[test]
