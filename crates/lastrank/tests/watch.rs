@@ -269,6 +269,29 @@ fn runs_are_matched_with_the_baseline_by_label_and_operation_and_the_rest_is_tol
 }
 
 #[test]
+fn runs_on_another_number_of_ranks_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |ranks: &str, out: &str| {
+        std::fs::write(folder.path().join("p.ppl"), "repeat 200 getpid();").unwrap();
+        let words = ["run", "p.ppl", "-n", ranks, "-o", out, "--report", "none", "--quiet"];
+        lastrank(folder.path(), &[&words[..], &["--backend", "simulate:normal(1ms,10us)"]].concat())
+    };
+    std::fs::create_dir(folder.path().join("runs")).unwrap();
+    for (ranks, out) in [("1", "one.parquet"), ("1", "again.parquet"), ("2", "runs/two.parquet")] {
+        assert_eq!(run(ranks, out).status, Some(0));
+    }
+    assert!(matches!(
+        lastrank(folder.path(), &["watch", "one.parquet", "again.parquet"]).status,
+        Some(0 | 1)
+    ));
+    for stream in ["runs/two.parquet", "runs"] {
+        let done = lastrank(folder.path(), &["watch", "one.parquet", stream]);
+        assert_eq!(done.status, Some(2), "{}{}", done.out, done.err);
+        assert!(done.err.contains("is of 2 ranks, and"), "{}", done.err);
+    }
+}
+
+#[test]
 fn a_growing_file_is_read_from_where_the_last_call_ended() {
     let folder = folder();
     let path = folder.path().join("stream.txt");

@@ -316,6 +316,18 @@ fn of_run(
         Err(_) if !unsound.is_empty() => return Ok(Vec::new()),
         found => found?,
     };
+    let ranks = |values: &values::Values| values.facts.as_ref().map(|facts| facts.ranks);
+    if let (Some(baseline), Some(own)) = (ranks(&session.healthy().values), ranks(&found))
+        && baseline != own
+    {
+        bail!(
+            "{} is of {own} {}, and {} of {baseline}: their times differ for that alone; watch runs on as many ranks as the \
+             baseline's",
+            path.display(),
+            if own == 1 { "rank" } else { "ranks" },
+            session.healthy().values.name
+        );
+    }
     for note in notes.into_iter().chain(found.cautions()) {
         session.note(&note);
     }

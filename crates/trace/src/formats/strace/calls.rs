@@ -107,7 +107,8 @@ pub fn lost(follower: &mut Follower, at: (u32, u64), parts: &LineParts<'_>, why:
         None => (String::from_utf8_lossy(parts.name), true, false),
         Some(entry) => {
             let row = entry.operation.row();
-            let changes = row.touches.changes() && !only_opens(entry, parts);
+            let means_nothing = entry.operation == Operation::Control && !parts.mentions(b"FICLONE");
+            let changes = row.touches.changes() && !means_nothing && !only_opens(entry, parts);
             (Cow::Borrowed(row.words), changes, row.touches == Touches::Reads)
         }
     };
@@ -122,9 +123,13 @@ pub fn lost(follower: &mut Follower, at: (u32, u64), parts: &LineParts<'_>, why:
         Some((from, parts.string(name.name.into())?))
     });
     let given = |at: usize| names[at].as_ref().map(|(from, name)| Given { from: *from, name });
-    let has_other = entry.is_some_and(|entry| entry.at.iter().any(|at| matches!(at, At::OtherFile(_))));
-    let file = |at: &At| if let At::File(at) = at { parts.descriptor((*at).into()) } else { None };
-    let file = entry.filter(|_| !has_other).and_then(|entry| entry.at.iter().find_map(file));
+    // A copy is about the file that it writes to.
+    let of = entry.map_or(&[][..], |entry| entry.at);
+    let written = of.iter().find(|at| matches!(at, At::OtherFile(_)));
+    let file = match written.or_else(|| of.iter().find(|at| matches!(at, At::File(_)))) {
+        Some(At::File(at) | At::OtherFile(at)) => parts.descriptor((*at).into()),
+        _ => None,
+    };
     let place = match (given(0), given(1), file) {
         (Some(one), Some(other), _) => Concerns::Names(one, other),
         (Some(name), None, _) | (None, Some(name), _) => Concerns::Name(name),

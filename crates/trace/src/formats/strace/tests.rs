@@ -220,6 +220,9 @@ fn calls_without_a_result_are_told_by_what_they_may_have_done() {
           1 6.0 read(3, 0x7f, 9) = ? ERESTARTSYS (To be restarted)\n\
           1 7.0 rename(\"/usr/f\", \"/usr/g\") = ? <0.1>\n\
           1 7.5 openat(AT_FDCWD, \"/d/f\", O_RDONLY) = ?\n\
+          1 7.6 socket(AF_INET, SOCK_STREAM, 0) = 5 <0.1>\n\
+          1 7.7 sendfile(5, 3, NULL, 300) = ?\n\
+          1 7.8 ioctl(3, TCGETS, 0x7f) = ?\n\
           1 8.0 close(3) = ?\n\
           1 9.0 exit_group(0) = ?\n",
     );
