@@ -136,7 +136,7 @@ fn run() -> Result<i32, String> {
             match engine::run::job(&body, &options, seat, keep, |_| ()) {
                 Err(_) if job.rank() != 0 => Ok(2),
                 Err(error) => Err(error.to_string()),
-                Ok(()) => Ok(status),
+                Ok(_) => Ok(status),
             }
         }
     }

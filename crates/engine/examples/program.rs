@@ -57,7 +57,7 @@ fn main() -> ExitCode {
             let program = Program::new(&plan);
             let options = options_of(&plan, &options);
             let seat = JobSeat { job: &job, directory: Path::new("."), refuses: false };
-            run::job(&program, &options, seat, save, |_| ())
+            run::job(&program, &options, seat, save, |_| ()).map(drop)
         }
     };
     if let Err(error) = result {

@@ -6,12 +6,13 @@ use std::hash::{DefaultHasher, Hasher};
 
 use ranks::job::JobIdentity;
 use ranks::{Comm, CommError, ControlBlock, RankStatus, StopFlag};
-use samples::ClockOffset;
-use samples::MpiFacts;
+use samples::{ClockOffset, MpiFacts, NodeFacts};
 
 use crate::abi::Handle;
+use crate::clocks;
 use crate::error::MpiError;
 use crate::find::{FoundLibrary, LibrarySearch};
+use crate::find_nodes;
 use crate::library::MpiLibrary;
 use crate::link::Link;
 use crate::phase_news::PhaseNews;
@@ -53,9 +54,9 @@ enum Memory {
 
 /// The most bytes passed to one MPI call, well within the range of an `int` count.
 const PIECE: usize = 64 << 20;
-/// Tags on the communicator for data; control messages have a communicator of their own.
+/// A tag on the communicator for data, of which `clocks` has 2, `phase_news` 3 and `nodes` 4; control messages have a
+/// communicator of their own.
 const TAG_PIECE: c_int = 1;
-const TAG_CLOCK: c_int = 2;
 
 impl Mpi {
     /// Starts MPI (once in a process) and returns the world, which must have `planned` ranks (0: any).
@@ -74,7 +75,19 @@ impl Mpi {
         let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         let id = mpi.meet_first((since.as_nanos() as u64 ^ u64::from(std::process::id()) << 40) | 1)?;
         block.set_job(JobIdentity { id, rank: world.rank, size: world.size });
+        mpi.find_nodes(id)?;
         Ok(mpi)
+    }
+
+    /// Finds which ranks share a machine, and tells all how the nodes are called.
+    fn find_nodes(&self, job: u64) -> Result<(), CommError> {
+        let nodes = find_nodes::find(&self.link, job)?;
+        let mut names = find_nodes::names(&nodes, &self.link)?.join("\n").into_bytes();
+        let length = self.meet_first(names.len() as u64)?;
+        self.spread(0, &mut names, length)?;
+        let names = String::from_utf8_lossy(&names).split('\n').map(str::to_owned).collect();
+        self.world().nodes.set(nodes, names);
+        Ok(())
     }
 
     fn of(link: Link) -> Self {
@@ -172,6 +185,26 @@ impl Mpi {
         Err(CommError::Apart { text })
     }
 
+    /// Gives every rank the bytes of `root`, whose number all know.
+    fn spread(&self, root: u32, bytes: &mut Vec<u8>, length: u64) -> Result<(), CommError> {
+        let library = self.link.library();
+        bytes.resize(length as usize, 0);
+        for piece in bytes.chunks_mut(PIECE) {
+            let code = unsafe {
+                // SAFETY: the piece holds as many bytes as passed.
+                (library.f.bcast)(
+                    piece.as_mut_ptr().cast(),
+                    piece.len() as c_int,
+                    library.k.byte,
+                    root as c_int,
+                    self.link.handle,
+                )
+            };
+            library.check("MPI_Bcast", code)?;
+        }
+        Ok(())
+    }
+
     /// The number that all ranks of this `color` have for the communicator that the next split makes of them.
     fn number_of_part(&self, color: Option<u32>) -> u64 {
         self.splits.set(self.splits.get() + 1);
@@ -239,23 +272,8 @@ impl Comm for Mpi {
     }
 
     fn broadcast(&self, root: u32, bytes: &mut Vec<u8>) -> Result<(), CommError> {
-        let library = self.link.library();
         let length = self.barrier(if self.link.rank == root { bytes.len() as u64 } else { 0 })?;
-        bytes.resize(length as usize, 0);
-        for piece in bytes.chunks_mut(PIECE) {
-            let code = unsafe {
-                // SAFETY: the piece holds as many bytes as passed.
-                (library.f.bcast)(
-                    piece.as_mut_ptr().cast(),
-                    piece.len() as c_int,
-                    library.k.byte,
-                    root as c_int,
-                    self.link.handle,
-                )
-            };
-            library.check("MPI_Bcast", code)?;
-        }
-        Ok(())
+        self.spread(root, bytes, length)
     }
 
     fn gather(&self, root: u32, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, CommError> {
@@ -300,36 +318,9 @@ impl Comm for Mpi {
     }
 
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError> {
-        /// Number of exchanges. The fastest one is used: its error bound is the smallest.
-        const EXCHANGES: u32 = 24;
+        // A rank that has come to another place of the program is told here.
         self.barrier(0)?;
-        let mut offsets = vec![ClockOffset { at_ns: now(), ..ClockOffset::default() }];
-        let mut theirs = [0_u8; 8];
-        for rank in 1..self.size() {
-            if self.link.rank == 0 {
-                let mut best = (u64::MAX, ClockOffset::default());
-                for _ in 0..EXCHANGES {
-                    let before = now();
-                    self.link.send(rank, TAG_CLOCK, &[0])?;
-                    self.link.receive(rank, TAG_CLOCK, &mut theirs)?;
-                    let after = now();
-                    let at_ns = before + (after - before) / 2;
-                    let offset_ns = u64::from_ne_bytes(theirs).wrapping_sub(at_ns) as i64;
-                    let uncertainty_ns = (after - before).div_ceil(2);
-                    if after - before < best.0 {
-                        best = (after - before, ClockOffset { offset_ns, uncertainty_ns, at_ns });
-                    }
-                }
-                offsets.push(best.1);
-            } else if self.link.rank == rank {
-                for _ in 0..EXCHANGES {
-                    self.link.receive(0, TAG_CLOCK, &mut [0])?;
-                    self.link.send(0, TAG_CLOCK, &now().to_ne_bytes())?;
-                }
-            }
-        }
-        self.barrier(0)?;
-        Ok(if self.link.rank == 0 { offsets } else { Vec::new() })
+        clocks::offsets(&self.link, self.world().nodes.nodes(), now)
     }
 
     fn status(&self) -> &RankStatus {
@@ -394,6 +385,14 @@ impl Comm for Mpi {
             launcher: launcher.as_ref().map(|found| found.evidence.clone()),
             ..MpiFacts::default()
         })
+    }
+
+    fn nodes(&self) -> Vec<NodeFacts> {
+        self.world().nodes.facts(self.world().rank)
+    }
+
+    fn host(&self) -> Option<String> {
+        self.world().nodes.host(self.world().rank).map(str::to_owned)
     }
 
     fn as_any(&self) -> Option<&dyn std::any::Any> {

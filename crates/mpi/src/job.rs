@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use ranks::job::{Abort, ExitStatus, JobIdentity, JobLink, SignalSet, Supervisor, start};
+use ranks::job::{Abort, ExitStatus, JobLink, SignalSet, Supervisor, start};
 use ranks::launcher::{MpiChoice, refuse_alone, this_launcher};
 use ranks::{Comm, CommError, ControlBlock, Launch, LaunchError, RankEnd, RankEnds, RanksView};
 
@@ -96,6 +96,7 @@ impl Job {
         let before = supervised.block();
         let mut losses = LossBoard::new(directory, block);
         let role = fork_keeper(&supervised, block).inspect_err(|_| before.restore())?;
+        let launched = if let Role::Keeper(launched) = &role { Some(*launched) } else { None };
         let mut ends = match role {
             Role::WithoutKeeper(signal) => {
                 RankEnds { ends: vec![RankEnd::Killed(signal)], ..RankEnds::default() }
@@ -133,10 +134,17 @@ impl Job {
             before.restore();
             return Err(LaunchError::Mpi(why.clone()));
         }
-        settle_losses(&ends, job, launch.grace, &losses, || {
-            save(&ends);
-            block.set_saved();
-        });
+        post_end(&ends, &losses);
+        save(&ends);
+        block.set_saved();
+        if !ends.complete() {
+            ends.silent =
+                losses.wait_for_all(launch.grace, || launched.is_some_and(|launched| launched.is_gone()));
+            // Before MPI has started, only the launcher can end the other processes.
+            if job.is_some() {
+                relay::finalize();
+            }
+        }
         // Signals stay blocked, since this process is about to exit with a meaningful status.
         Ok(ends)
     }
@@ -177,27 +185,12 @@ impl Job {
     }
 }
 
-/// Notifies the other keepers of how this rank ended, saves, and after an incomplete run waits for the
-/// others.
-fn settle_losses(
-    ends: &RankEnds,
-    job: Option<JobIdentity>,
-    grace: Duration,
-    losses: &LossBoard,
-    save: impl FnOnce(),
-) {
+/// Notifies the other keepers of how this rank ended.
+fn post_end(ends: &RankEnds, losses: &LossBoard) {
     match (ends.stopped, ends.failures().into_iter().next()) {
         (Some(signal), _) => losses.post(&Notice::Signalled(signal)),
         (None, Some(failure)) => losses.post(&Notice::Lost(failure)),
         (None, None) => {}
-    }
-    save();
-    if !ends.complete() {
-        losses.wait_for_all(grace);
-        // Before MPI has started, only the launcher can end the other processes.
-        if job.is_some() {
-            relay::finalize();
-        }
     }
 }
 

@@ -9,19 +9,23 @@
 //! Waiting polls a non-blocking reduction, so that a rank can leave if another one is lost or after a
 //! timeout; the reason is sent as a message on a separate communicator (`world`). Ranks that wait for each other in
 //! different communicators find out by messages (`question`); those inside of MPI-IO are watched by their keepers.
+//! `find_nodes` finds which ranks share a machine (`nodes`), `clocks` compares their clocks.
 //! Signals of the program are messages to all other ranks (`signals`).
 
 mod abi;
+mod clocks;
 mod communication;
 mod communicator;
 mod error;
 mod find;
+mod find_nodes;
 pub mod io;
 mod job;
 mod keeper;
 mod library;
 mod link;
 mod loss_board;
+mod nodes;
 mod phase_news;
 mod question;
 mod relay;

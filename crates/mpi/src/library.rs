@@ -76,12 +76,13 @@ required {
     test = "MPI_Test" (*mut Handle, *mut c_int, *mut MpiStatus);
     get_count = "MPI_Get_count" (*const MpiStatus, Handle, *mut c_int);
     iallreduce = "MPI_Iallreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle, *mut Handle);
+    iallgather = "MPI_Iallgather"
+        (*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle, *mut Handle);
     bcast = "MPI_Bcast" (*mut c_void, c_int, Handle, c_int, Handle);
     allreduce = "MPI_Allreduce" (*const c_void, *mut c_void, c_int, Handle, Handle, Handle);
     alltoall = "MPI_Alltoall" (*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
     sendrecv = "MPI_Sendrecv"
         (*const c_void, c_int, Handle, c_int, c_int, *mut c_void, c_int, Handle, c_int, c_int, Handle, *mut MpiStatus);
-    allgather = "MPI_Allgather" (*const c_void, c_int, Handle, *mut c_void, c_int, Handle, Handle);
     info_create = "MPI_Info_create" (*mut Handle);
     info_set = "MPI_Info_set" (Handle, *const c_char, *const c_char);
     info_free = "MPI_Info_free" (*mut Handle);

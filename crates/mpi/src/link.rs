@@ -1,6 +1,7 @@
 //! Sends messages on one communicator of the library.
 
 use std::ffi::c_int;
+use std::mem::ManuallyDrop;
 
 use ranks::CommError;
 
@@ -64,21 +65,35 @@ impl Link {
 
     /// Gathers one number from each rank, in rank order. Collective.
     pub(crate) fn all_gather(&self, mine: u64) -> Result<Vec<u64>, CommError> {
+        Ok(self.all_gather_of([mine])?.into_iter().map(|[number]| number).collect())
+    }
+
+    /// Gathers so many numbers from each rank, in rank order. Collective. Unlike a call that waits inside of the library, it
+    /// leaves the processor to ranks that share it, and ends when a rank is lost.
+    pub(crate) fn all_gather_of<const N: usize>(&self, mine: [u64; N]) -> Result<Vec<[u64; N]>, CommError> {
         let library = self.library();
-        let mut all = vec![0_u64; self.members.len()];
-        // SAFETY: one number is sent, and the buffer has room for one from each rank.
+        // After an error the library may still write to its memory, which is then leaked.
+        let mine = Box::into_raw(Box::new(mine));
+        let mut all = ManuallyDrop::new(vec![[0_u64; N]; self.members.len()]);
+        let mut request: Handle = 0;
+        // SAFETY: so many numbers are sent, the buffer has room for as many from each rank, and both live until the request
+        // is complete, or for ever.
         let code = unsafe {
-            (library.f.allgather)(
-                (&raw const mine).cast(),
-                1,
+            (library.f.iallgather)(
+                mine.cast(),
+                N as c_int,
                 library.k.uint64,
                 all.as_mut_ptr().cast(),
-                1,
+                N as c_int,
                 library.k.uint64,
                 self.handle,
+                &raw mut request,
             )
         };
-        library.check("MPI_Allgather", code)?;
-        Ok(all)
+        library.check("MPI_Iallgather", code)?;
+        self.world.wait(&mut request, &self.members, None)?;
+        // SAFETY: the request is complete, so the library no longer uses the box, which was made above.
+        drop(unsafe { Box::from_raw(mine) });
+        Ok(ManuallyDrop::into_inner(all))
     }
 }

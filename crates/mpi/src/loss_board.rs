@@ -3,6 +3,8 @@
 //! No file is created or looked up during normal operation. A keeper reads the directory only if its own rank
 //! has made no progress for a while, so that thousands of working ranks do not load a metadata server.
 
+use std::collections::HashSet;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -12,6 +14,11 @@ use serde::{Deserialize, Serialize};
 /// If its rank makes no progress for this time, a keeper reads the directory, and again after each such
 /// interval.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Ranks whose launcher is gone have three seconds to stop ([`ranks::job::Supervisor`]); the rest is for saving.
+const AFTER_KILL: Duration = Duration::from_secs(8);
+/// Keepers that are silent are waited for longer by one part in so many of the run.
+const PART_OF_RUN: u32 = 50;
 
 /// Reason why a rank ended before its program.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,12 +37,13 @@ pub(crate) struct LossBoard {
     seen: (u64, u32),
     /// Time at which the progress last changed or the directory was last read.
     looked: Instant,
+    began: Instant,
 }
 
 impl LossBoard {
     pub(crate) fn new(directory: &Path, block: &'static ControlBlock) -> Self {
-        let mut board =
-            Self { directory: directory.to_path_buf(), block, seen: (0, 0), looked: Instant::now() };
+        let (directory, now) = (directory.to_path_buf(), Instant::now());
+        let mut board = Self { directory, block, seen: (0, 0), looked: now, began: now };
         board.seen = board.progress();
         board
     }
@@ -96,28 +104,43 @@ impl LossBoard {
     }
 
     /// Posts that the samples are saved and waits until all other keepers have posted the same, at most for
-    /// twice `grace`, since they may first have to wait for a rank that does not stop.
-    pub(crate) fn wait_for_all(&self, grace: Duration) {
-        let Some((place, rank, size)) = self.place() else { return };
+    /// twice `grace`, since they may first have to wait for a rank that does not stop, and longer after a long run, of which
+    /// there is more to save. Where `is_killed` tells that the launcher has killed the job, ranks have [`AFTER_KILL`]. On rank 0
+    /// it returns the ranks that did not post it.
+    pub(crate) fn wait_for_all(&self, grace: Duration, is_killed: impl Fn() -> bool) -> Vec<u32> {
+        let Some((place, rank, size)) = self.place() else { return Vec::new() };
         if size == 1 || std::fs::create_dir_all(&place).is_err() {
-            return;
+            return Vec::new();
         }
         let _ = std::fs::write(place.join(format!("saved-{rank}")), "");
-        let until = Instant::now() + grace * 2 + LOOK_EVERY;
-        let saved = || {
-            let entries = std::fs::read_dir(&place).into_iter().flatten().flatten();
-            entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("saved-")).count()
-        };
+        let longer = self.began.elapsed() / PART_OF_RUN;
+        let mut until = Instant::now() + grace * 2 + LOOK_EVERY + longer;
+        let mut killed = false;
+        let saved = || saved_in(&place);
         // A launcher may kill the job as soon as one keeper has exited with a failure. The keeper of rank 0
         // therefore removes the directory once all have saved, and the others wait for that.
-        let done = || if rank == 0 { saved() >= size as usize } else { !place.exists() };
+        let done = || if rank == 0 { saved().len() >= size as usize } else { !place.exists() };
         while !done() && Instant::now() < until {
+            if !killed && is_killed() {
+                killed = true;
+                until = until.min(Instant::now() + AFTER_KILL + longer);
+            }
             std::thread::sleep(Duration::from_millis(20));
         }
-        if rank == 0 {
-            remove(&place);
+        if rank > 0 {
+            return Vec::new();
         }
+        let saved = saved();
+        remove(&place);
+        (0..size).filter(|rank| !saved.contains(rank)).collect()
     }
+}
+
+/// The ranks whose keepers have posted that they saved.
+fn saved_in(place: &Path) -> HashSet<u32> {
+    let entries = std::fs::read_dir(place).into_iter().flatten().flatten();
+    let rank_of = |name: OsString| name.to_str()?.strip_prefix("saved-")?.parse().ok();
+    entries.filter_map(|entry| rank_of(entry.file_name())).collect()
 }
 
 /// Removes a directory of notices, and nothing that was put in its place.
@@ -151,6 +174,7 @@ mod tests {
         for name in ["saved-0", "ends-1", "src/saved-2", "saved-by-me"] {
             std::fs::write(place.join(name), "").expect("a file");
         }
+        assert_eq!(saved_in(&place), HashSet::from([0]));
         remove(&place);
         assert!(place.join("src/saved-2").exists() && place.join("saved-by-me").exists());
         assert!(!place.join("saved-0").exists() && !place.join("ends-1").exists());

@@ -12,6 +12,7 @@ use crate::abi::Handle;
 use crate::error::MpiError;
 use crate::find::LibrarySearch;
 use crate::library::{MpiLibrary, MpiStatus};
+use crate::nodes::KnownNodes;
 use crate::question::{Reaction, Wait};
 
 /// Tag on the control communicator: the reason why the sender leaves, or a question.
@@ -56,6 +57,7 @@ pub(crate) struct World {
     questions: RefCell<Vec<Vec<u8>>>,
     /// How many times this rank has asked.
     asked: Cell<u32>,
+    pub(crate) nodes: KnownNodes,
 }
 
 impl World {
@@ -106,6 +108,7 @@ impl World {
             arrivals: RefCell::default(),
             questions: RefCell::default(),
             asked: Cell::new(0),
+            nodes: KnownNodes::default(),
         };
         (world.rank, world.size) = world.numbers(handle)?;
         let told = world.search.launcher.as_ref().and_then(|launcher| launcher.ranks);

@@ -54,8 +54,18 @@ pub trait Comm: std::fmt::Debug {
     /// What `now` (nanoseconds) shows on each rank minus what it shows on rank 0 at the same
     /// moment. Rank 0 gets one offset a rank, the others an empty list.
     ///
-    /// Processes of one machine read the same clock, so that their offsets are 0 without measuring.
+    /// Forked ranks read the same clock, so that their offsets are 0 without measuring.
     fn clock_offsets(&self, now: &mut dyn FnMut() -> u64) -> Result<Vec<ClockOffset>, CommError>;
+
+    /// As [`Comm::clock_offsets`], of virtual time, which is one for all ranks: they only meet.
+    ///
+    /// # Errors
+    /// As [`Comm::barrier`].
+    fn virtual_clocks(&self, at_ns: u64) -> Result<Vec<ClockOffset>, CommError> {
+        self.barrier(0)?;
+        let ranks = if self.rank() == 0 { self.size() } else { 0 };
+        Ok(vec![ClockOffset { at_ns, ..ClockOffset::default() }; ranks as usize])
+    }
 
     /// Where this rank publishes what it is doing; others and the parent read it. Not collective.
     fn status(&self) -> &RankStatus;
@@ -128,6 +138,17 @@ pub trait Comm: std::fmt::Debug {
     /// For the facts of the run: which MPI library, and why. None without MPI.
     fn facts(&self) -> Option<samples::MpiFacts> {
         None
+    }
+
+    /// What the machine of this rank is called, where ranks are known to be on several. Not collective.
+    fn host(&self) -> Option<String> {
+        None
+    }
+
+    /// For the facts of the run: which ranks share a machine, from rank 0 of the world and one rank of another node; the others
+    /// get an empty list, as without MPI. Not collective.
+    fn nodes(&self) -> Vec<samples::NodeFacts> {
+        Vec::new()
     }
 
     /// The communicator's own type, where its crate needs it back (MPI-IO does).

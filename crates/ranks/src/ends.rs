@@ -78,6 +78,8 @@ pub struct RankEnds {
     pub job: u64,
     /// Under MPI: all ranks had reached the end of the program, and the library did not end as it should.
     pub library_left: bool,
+    /// Under MPI, on rank 0 after a run that broke off: the ranks of which nothing was heard, whose parts may be missing.
+    pub silent: Vec<u32>,
 }
 
 impl RankEnds {

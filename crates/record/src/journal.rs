@@ -18,6 +18,8 @@ pub enum Entry {
     CameTo(Vec<u32>),
     /// The machine that this rank is on.
     Host(String),
+    /// Which ranks share a machine: of rank 0 and one of another node, under MPI.
+    Nodes(Vec<samples::NodeFacts>),
     /// An operation that did not end as the program says, in words: only the first few of each site and kind have one.
     Failure {
         /// What it is one of.

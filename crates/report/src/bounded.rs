@@ -33,6 +33,11 @@ pub(crate) fn bound(document: &mut Value, answer: &[usize]) {
         {
             offsets.clear();
         }
+        // Nodes have them with their ranks.
+        let has_nodes = facts.get("nodes").and_then(Value::as_array).is_some_and(|nodes| !nodes.is_empty());
+        if let Some(hosts) = facts.get_mut("hosts").filter(|hosts| has_nodes && large(hosts)) {
+            *hosts = json!([]);
+        }
     }
     if let Some(found) = document.get_mut("targets").filter(|found| found.is_object()) {
         found["ln_k"] = json!([]);

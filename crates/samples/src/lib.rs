@@ -31,10 +31,10 @@ pub use facts::{
     Bandwidth, BlockDevice, Cache, ClockFacts, ClockKind, ClockOffset, ConfinedBy, ConfinementFacts,
     Coverage, CurvePoint, EndedBy, FACTS_SCHEMA, FIRST, Facts, FileLayout, HintsOfFile, Interface, Judgement,
     JudgementExample, JudgementKind, Judgements, Limits, Load, MACHINE_SCHEMA, MachineFacts, Memory,
-    MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, Noise, OsKernel, OtherFacts, Overhead,
-    PathFacts, Processor, Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts,
+    MemoryNode, Mount, MpiFacts, MpiHints, NfsMount, NfsOperation, NodeFacts, Noise, OsKernel, OtherFacts,
+    Overhead, PathFacts, Processor, Progress, ProgressUnit, RungFacts, RungGroup, RungQuantiles, SteadyFacts,
     SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow, Tier, TimingCheck, TourFacts,
-    UntilFacts, VerifiedFacts, Virtualisation, Warning,
+    UntilFacts, VerifiedFacts, Virtualisation, Warning, who_answered,
 };
 pub use gate::{Gate, gates, gates_by_clock};
 pub use histogram::{Counted, CountedResponses, Histogram};

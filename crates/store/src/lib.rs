@@ -38,7 +38,7 @@ pub use columns::{FACTS_KEY, RECORDING_KEY};
 pub use error::Error;
 pub use held::{HeldFolder, PrivateFolder};
 pub use ordinary::{open_ordinary, read_ordinary};
-pub use parts::{PartsFolder, has_parts, parts_of, remove_other_parts, write_part};
+pub use parts::{PartsFolder, has_parts, missing_parts, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, expecting_panics, is_foreign, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};

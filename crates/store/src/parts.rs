@@ -4,7 +4,9 @@ use std::collections::{HashMap, HashSet};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use samples::{Counted, Judgement, JudgementExample, JudgementKind, Run, Sample, Site, histogram};
+use samples::{
+    Counted, Facts, Judgement, JudgementExample, JudgementKind, NodeFacts, Run, Sample, Site, histogram,
+};
 
 use crate::read::{facts_of_file, read_file_into};
 use crate::write::write;
@@ -189,10 +191,16 @@ fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     Ok(paths)
 }
 
-/// How many parts of the job `job` ([`samples::Facts::job`]) the directory holds, each written in full.
-pub fn parts_of(run_directory: &Path, job: &str) -> usize {
+/// The ranks of a job ([`Facts::job`], [`Facts::ranks`]) whose parts the directory does not hold, each written in full.
+pub fn missing_parts(run_directory: &Path, of: &Facts) -> Vec<u32> {
     let paths = part_files(run_directory).unwrap_or_default();
-    paths.iter().filter(|path| facts_of_file(path).is_ok_and(|facts| facts.job == job)).count()
+    let is_there = |path: &&PathBuf| facts_of_file(path).is_ok_and(|facts| facts.job == of.job);
+    let there: HashSet<u32> = paths.iter().filter(is_there).filter_map(|path| part_index(path)).collect();
+    (0..of.ranks).filter(|rank| !there.contains(rank)).collect()
+}
+
+fn part_index(path: &Path) -> Option<u32> {
+    path.file_stem()?.to_str()?.strip_prefix("part-")?.parse().ok()
 }
 
 /// Whether the directory holds parts of a run.
@@ -291,7 +299,7 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
     let says_more = |less: &String| told.iter().any(|more| more != less && more.starts_with(less.as_str()));
     run.facts.failures = told.iter().filter(|failure| !says_more(failure)).cloned().collect();
     histogram::keep_slowest(&mut run.samples, &run.facts.counted);
-    if let Some(missing) = missing(&paths, run.facts.ranks) {
+    if let Some((missing, count)) = missing(&paths, run.facts.ranks, &run.facts.nodes) {
         run.facts.complete = false;
         let example = JudgementExample { text: missing.clone(), ..JudgementExample::default() };
         // Parts of an earlier version are judged by their samples.
@@ -299,9 +307,9 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
             // How many operations the missing ranks were to do is not known.
             found.progress = found.progress.filter(|found| found.unit == samples::ProgressUnit::Steps);
             let (kind, examples) = (JudgementKind::RankLost, vec![example]);
-            found.add(Judgement { kind, count: 1, examples, ..Judgement::default() });
+            found.add_first(Judgement { kind, count, examples, ..Judgement::default() });
         }
-        run.facts.failures.push(missing);
+        run.facts.failures.insert(0, missing);
     }
     Ok(run)
 }
@@ -317,17 +325,38 @@ fn mapped(sites: &[Site], known: &mut HashMap<Site, u32>, all: &mut Vec<Site>) -
     sites.iter().map(one).collect()
 }
 
+/// Whether these are nodes of so many ranks, whatever a file says.
+fn are_of(nodes: &[NodeFacts], ranks: u32) -> bool {
+    const MOST: u32 = 1 << 24;
+    let mut left = if ranks <= MOST { ranks } else { 0 };
+    let ranges = nodes.iter().flat_map(|node| &node.ranks);
+    nodes.len() > 1
+        && ranges.into_iter().all(|[first, last]| match last.checked_sub(*first) {
+            Some(more) if *last < ranks && more < left => {
+                left -= more + 1;
+                true
+            }
+            _ => false,
+        })
+}
+
 /// Names the ranks whose parts are missing; the slowest rank of a step may be one of them.
-fn missing(paths: &[PathBuf], ranks: u32) -> Option<String> {
-    let index = |path: &PathBuf| path.file_stem()?.to_str()?.strip_prefix("part-")?.parse::<u32>().ok();
-    let there: HashSet<u32> = paths.iter().filter_map(index).filter(|rank| *rank < ranks).collect();
+fn missing(paths: &[PathBuf], ranks: u32, nodes: &[NodeFacts]) -> Option<(String, u64)> {
+    let there: HashSet<u32> =
+        paths.iter().filter_map(|path| part_index(path)).filter(|rank| *rank < ranks).collect();
     // As many ranks as a file says: no list of them.
     let missing = ranks as usize - there.len();
-    let shown: Vec<String> =
-        (0..ranks).filter(|rank| !there.contains(rank)).take(5).map(|rank| rank.to_string()).collect();
+    let silent = || (0..ranks).filter(|rank| !there.contains(rank));
+    let shown: Vec<String> = silent().take(5).map(|rank| rank.to_string()).collect();
     let more = if missing > shown.len() { " and others" } else { "" };
-    (missing > 0)
-        .then(|| format!("{missing} of {ranks} parts are missing: of rank {}{more}", shown.join(", ")))
+    let told = format!("{missing} of {ranks} parts are missing: of rank {}{more}", shown.join(", "));
+    let of_nodes = if missing > 0 && are_of(nodes, ranks) {
+        samples::who_answered(nodes, &silent().collect::<Vec<_>>())
+    } else {
+        None
+    };
+    let told = of_nodes.map_or(told.clone(), |nodes| format!("{nodes} ({told})"));
+    (missing > 0).then_some((told, missing as u64))
 }
 
 #[cfg(test)]
@@ -338,9 +367,10 @@ mod tests {
     fn of_however_many_ranks_the_first_that_are_missing_are_named() {
         let paths = [0, 2, 7].map(|rank| Path::new("r.parts").join(part_name(rank)));
         let said = "4294967293 of 4294967295 parts are missing: of rank 1, 3, 4, 5, 6 and others";
-        assert_eq!(missing(&paths[..2], u32::MAX).as_deref(), Some(said));
-        assert_eq!(missing(&paths, 3).as_deref(), Some("1 of 3 parts are missing: of rank 1"));
-        assert_eq!(missing(&paths[..1], 1), None);
+        let told = |paths: &[PathBuf], ranks: u32| missing(paths, ranks, &[]).map(|(told, _)| told);
+        assert_eq!(told(&paths[..2], u32::MAX).as_deref(), Some(said));
+        assert_eq!(told(&paths, 3).as_deref(), Some("1 of 3 parts are missing: of rank 1"));
+        assert_eq!(told(&paths[..1], 1), None);
     }
 
     #[test]

@@ -132,6 +132,18 @@ fn a_missing_part_is_told() {
     let back = store::read(folder.path()).unwrap();
     assert!(!back.facts.complete);
     assert_eq!(back.facts.failures, ["1 of 4 parts are missing: of rank 2"]);
+    assert_eq!(store::missing_parts(folder.path(), &run.facts), [2]);
+    let nodes = samples::NodeFacts::of(&[0, 0, 1, 2], ["n1", "n2", "n3"].map(String::from).into());
+    run.facts.nodes = nodes.clone();
+    store::write_part(folder.path(), 0, &run).unwrap();
+    let told = "2 of 3 nodes; n2 did not answer (1 of 4 parts are missing: of rank 2)";
+    assert_eq!(store::read(folder.path()).unwrap().facts.failures, [told]);
+    // A file may say anything.
+    run.facts.nodes[1].ranks = vec![[0, u32::MAX]];
+    store::write_part(folder.path(), 0, &run).unwrap();
+    let told = "1 of 4 parts are missing: of rank 2";
+    assert_eq!(store::read(folder.path()).unwrap().facts.failures, [told]);
+    run.facts.nodes = nodes;
     run.samples.retain(|sample| sample.rank == 2);
     store::write_part(folder.path(), 2, &run).unwrap();
     assert!(store::read(folder.path()).unwrap().facts.complete);

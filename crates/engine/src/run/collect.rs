@@ -98,6 +98,7 @@ pub(super) fn collect_left(options: &Options, left: Left, ended: RankEnds, known
         ranks: found.ranks,
         communicator: found.communicator,
         hosts: found.hosts,
+        nodes: found.nodes,
         elapsed_s: found.elapsed_s,
         clock_offsets: found.clock_offsets,
         spans: found.spans,
@@ -140,6 +141,7 @@ fn together(
     together.samples = samples;
     histogram::keep_slowest(&mut together.samples, &together.histograms);
     let complete = ended.complete() && problems.is_empty();
+    let (hosts, nodes) = (together.judge.hosts(ranks), together.judge.nodes.clone());
     let judgements = together.judgements(&ended, &problems);
     problems.splice(0..0, together.explain(&ended));
     let virtual_s = together.samples.iter().map(end_s).fold(0.0, f64::max);
@@ -150,7 +152,8 @@ fn together(
         ranks,
         backend: options.backend.to_string(),
         communicator: std::mem::take(&mut together.communicator),
-        hosts: together.judge.hosts(ranks),
+        hosts,
+        nodes,
         mpi: together.mpi.take(),
         job: if ended.job == 0 { String::new() } else { format!("{:016x}", ended.job) },
         hints: Some(MpiHints { used: std::mem::take(&mut together.hints), ..MpiHints::default() }),
@@ -253,6 +256,7 @@ impl Together {
                     self.judge.assertion(rank, (JudgementKind::AssertionNotEvaluated, one));
                 }
                 Entry::Host(host) => self.judge.host(rank, host),
+                Entry::Nodes(nodes) => self.judge.nodes = nodes,
                 Entry::Warning(warning) => {
                     if !self.noted.iter().any(|one| one.says(&warning)) {
                         self.noted.push(warning);

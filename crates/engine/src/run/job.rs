@@ -53,7 +53,7 @@ pub struct JobSeat<'a> {
 }
 
 /// Runs `body` as one rank of an MPI job. `save` is called once with what this process has, before any
-/// process of an incomplete run ends.
+/// process of an incomplete run ends. Returns, on rank 0, the ranks that did not answer after one.
 ///
 /// # Errors
 /// Where no MPI world can be made, or the rank cannot be started.
@@ -63,7 +63,7 @@ pub fn job<T: Body>(
     JobSeat { job, directory, refuses }: JobSeat<'_>,
     save: impl FnOnce(JobShare),
     watch: impl FnMut(&RanksView),
-) -> Result<(), RunError> {
+) -> Result<Vec<u32>, RunError> {
     let confined = confined::decide(options, true)?;
     let begun = Moment::now();
     let rank = job.rank();
@@ -80,7 +80,7 @@ pub fn job<T: Body>(
     let clock = timing.clock;
     let regions = [Arc::clone(&region)];
     let own = confined::ownership(options, true);
-    job.run(
+    let ends = job.run(
         &options.launch,
         directory,
         |world| {
@@ -126,7 +126,7 @@ pub fn job<T: Body>(
         },
         watch,
     )?;
-    Ok(())
+    Ok(ends.silent)
 }
 
 /// What the run owns, known to all ranks of this machine: they meet here before any of them is confined.

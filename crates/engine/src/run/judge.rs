@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use crate::flags::failure_text;
 use record::{FailedAssertion, FailureKey};
 use samples::{
-    Cause, Causes, Judgement, JudgementExample, JudgementKind, Judgements, Sample, Site, SiteKind,
+    Cause, Causes, Judgement, JudgementExample, JudgementKind, Judgements, NodeFacts, Sample, Site, SiteKind,
 };
 
 /// What is known so far.
 #[derive(Default)]
 pub(super) struct Judge {
+    /// Which ranks share a machine, under MPI.
+    pub(super) nodes: Vec<NodeFacts>,
     hosts: HashMap<u32, String>,
     /// By rank: the program is at fault; what cut it short.
     stopped: HashMap<u32, (bool, String)>,
@@ -31,19 +33,30 @@ impl Judge {
         self.hosts.insert(rank, host);
     }
 
+    /// What the machine of a rank is called; empty where nobody knows.
+    fn host_of(&self, rank: u32) -> String {
+        let node = self.nodes.iter().find(|node| self.nodes.len() > 1 && node.has(rank));
+        node.map(|node| &node.host).or(self.hosts.get(&rank)).cloned().unwrap_or_default()
+    }
+
     /// The host of each of so many ranks, where they are of several.
     pub(super) fn hosts(&self, ranks: u32) -> Vec<String> {
         let known: std::collections::HashSet<&String> =
             self.hosts.values().filter(|host| !host.is_empty()).collect();
-        if known.len() < 2 {
-            return Vec::new();
+        let mut all = Vec::new();
+        if known.len() > 1 || self.nodes.len() > 1 {
+            all.extend((0..ranks).map(|rank| self.hosts.get(&rank).cloned().unwrap_or_default()));
         }
-        (0..ranks).map(|rank| self.hosts.get(&rank).cloned().unwrap_or_default()).collect()
+        for node in self.nodes.iter().filter(|_| self.nodes.len() > 1) {
+            for rank in node.each_rank().take_while(|rank| *rank < ranks) {
+                all[rank as usize].clone_from(&node.host);
+            }
+        }
+        all
     }
 
     fn on(&self, rank: u32, example: JudgementExample) -> JudgementExample {
-        let host = self.hosts.get(&rank).cloned().unwrap_or_default();
-        JudgementExample { rank: Some(rank), host, ..example }
+        JudgementExample { rank: Some(rank), host: self.host_of(rank), ..example }
     }
 
     /// The entry of operations that failed alike.
@@ -191,5 +204,12 @@ mod host_tests {
         assert_eq!(judge.hosts(3), Vec::<String>::new());
         judge.host(1, "b".into());
         assert_eq!(judge.hosts(3), ["a", "b", "a"]);
+        // Machines that were cloned have one name; nodes have their own.
+        judge.host(1, "a".into());
+        judge.nodes = NodeFacts::of(&[0, 1, 0], vec!["a".into(), "a#2".into()]);
+        assert_eq!(judge.hosts(3), ["a", "a#2", "a"]);
+        assert_eq!(judge.host_of(1), "a#2");
+        judge.nodes = NodeFacts::of(&[0, 0, 0], vec!["a".into()]);
+        assert_eq!(judge.hosts(3), Vec::<String>::new());
     }
 }

@@ -402,12 +402,20 @@ fn work<T: Body>(
     drop(recorder.reserve(usize::try_from(planned).unwrap_or(usize::MAX).min(ready)));
     // Virtual time begins at 0.
     let is_virtual = options.backend.capabilities().virtual_time;
-    let mut now = || if is_virtual { 0 } else { clock.since_epoch_ns(clock.now()) };
-    let offsets = world.clock_offsets(&mut now).map_err(|error| error.to_string())?;
+    let offsets = if is_virtual {
+        world.virtual_clocks(0).map_err(|error| error.to_string())?
+    } else {
+        let mut now = || clock.since_epoch_ns(clock.now());
+        world.clock_offsets(&mut now).map_err(|error| error.to_string())?
+    };
     // An empty journal has room for all of them.
     drop(recorder.note(&Entry::ClockOffsets(offsets)));
     drop(recorder.note(&Entry::Communicator(world.description())));
-    drop(recorder.note(&Entry::Host(host())));
+    drop(recorder.note(&Entry::Host(world.host().unwrap_or_else(host))));
+    let nodes = world.nodes();
+    if !nodes.is_empty() {
+        drop(recorder.note(&Entry::Nodes(nodes)));
+    }
     if let Some(facts) = world.facts() {
         drop(recorder.note(&Entry::Mpi(facts)));
     }

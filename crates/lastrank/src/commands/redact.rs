@@ -55,7 +55,7 @@ fn secrets(facts: &Facts) -> Vec<String> {
     found.extend(facts.command_line.iter().flat_map(|word| pieces(word)));
     found.extend(facts.parameters.values().flat_map(|value| pieces(value)));
     found.extend(facts.machine.iter().filter_map(|machine| machine.host.clone()));
-    found.extend(facts.hosts.iter().cloned());
+    found.extend(facts.hosts.iter().chain(facts.nodes.iter().map(|node| &node.host)).cloned());
     for place in &facts.file_systems {
         found.insert(place.path.clone());
         found.extend(place.real_path.clone());

@@ -1,6 +1,6 @@
 //! The first line of a screen: what ran, on what.
 
-use samples::units;
+use samples::{NodeFacts, units};
 
 use crate::Report;
 use crate::how_many::how_many;
@@ -9,6 +9,7 @@ use crate::how_many::how_many;
 pub(super) fn title(report: &Report) -> String {
     let facts = &report.facts;
     let ranks = if facts.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", facts.ranks) };
+    let ranks = ranks + &on_nodes(&facts.nodes);
     let mut parts = Vec::new();
     let said = report.facts.report.get("title").filter(|said| !said.is_empty());
     // A program that says how it works leaves no room for a number that is 1.
@@ -26,6 +27,17 @@ pub(super) fn title(report: &Report) -> String {
         parts.extend(on);
     }
     format!("{}: {}", report.title, parts.join(", "))
+}
+
+/// ` on 4 nodes (n1, n2, n3, n4)`, of more than four the first two and the last; nothing of a run on one.
+fn on_nodes(nodes: &[NodeFacts]) -> String {
+    let names: Vec<&str> = nodes.iter().map(|node| node.host.as_str()).collect();
+    let named = match names.as_slice() {
+        [] | [_] => return String::new(),
+        [first, second, _, _, .., last] if names.len() > 4 => format!("{first}, {second} … {last}"),
+        few => few.join(", "),
+    };
+    format!(" on {} nodes ({named})", units::count(nodes.len() as u64))
 }
 
 /// `reads of 4096 bytes` as `reads of 4 KiB`: a program knows its parameters as numbers.
@@ -50,5 +62,16 @@ mod tests {
         assert_eq!(with_units("reads of 4096 bytes, direct"), "reads of 4096 bytes, direct");
         assert_eq!(with_units("ways to read and write 4096 bytes"), "ways to read and write 4 KiB");
         assert_eq!(with_units("bytes of nothing"), "bytes of nothing");
+    }
+
+    #[test]
+    fn several_nodes_are_named() {
+        let of = |nodes: u32| {
+            let hosts = (1..=nodes).map(|node| format!("n{node}")).collect();
+            on_nodes(&NodeFacts::of(&(0..nodes).collect::<Vec<_>>(), hosts))
+        };
+        assert_eq!((of(0), of(1)), (String::new(), String::new()));
+        assert_eq!(of(4), " on 4 nodes (n1, n2, n3, n4)");
+        assert_eq!(of(1000), " on 1,000 nodes (n1, n2 … n1000)");
     }
 }

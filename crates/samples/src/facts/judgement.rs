@@ -223,6 +223,16 @@ impl Judgements {
         }
     }
 
+    /// As [`Judgements::add`], with its examples before those that are known.
+    pub fn add_first(&mut self, judgement: Judgement) {
+        let (examples, like) = (judgement.examples.clone(), judgement.clone());
+        self.add(Judgement { examples: Vec::new(), ..judgement });
+        if let Some(known) = self.found.iter_mut().find(|known| known.is_like(&like)) {
+            known.examples.splice(0..0, examples);
+            known.examples.truncate(Self::EXAMPLES);
+        }
+    }
+
     /// Adds those of another part of the same run, whose sites have these numbers here.
     pub fn add_part(&mut self, part: Self, site_here: &dyn Fn(u32) -> Option<u32>) {
         self.progress = self.progress.zip(part.progress).and_then(|(all, own)| all.with(own));

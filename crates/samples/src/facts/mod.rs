@@ -11,6 +11,7 @@ mod coverage;
 mod judgement;
 mod machine;
 mod mpi;
+mod nodes;
 mod other;
 mod path;
 mod steady;
@@ -33,6 +34,7 @@ pub use machine::{
     Virtualisation,
 };
 pub use mpi::{HintsOfFile, MpiFacts, MpiHints};
+pub use nodes::{NodeFacts, who_answered};
 pub use other::OtherFacts;
 pub use path::{BlockDevice, FileLayout, Mount, NfsMount, NfsOperation, PathFacts};
 pub use steady::{SteadyFacts, SteadyLimit, SteadyOutcome, SteadyQuantity, SteadyRule, SteadyWindow};
@@ -79,6 +81,10 @@ pub struct Facts {
     /// one run. Empty otherwise.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub job: String,
+    /// Under MPI: which ranks shared a machine. Empty without, and from earlier versions; of parts of a run that broke off or
+    /// is large that of rank 0 has it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub nodes: Vec<NodeFacts>,
     /// The host of each rank, where ranks ran on several. Empty where all ran on one, and from earlier versions.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,

@@ -171,7 +171,12 @@ impl<'a> Session<'a> {
     pub fn compare_clocks(&mut self) -> Result<(), Stop> {
         self.comes_to(MeetingKind::End, 0, 0);
         let instrument = &self.instrument;
-        let offsets = self.comm.clock_offsets(&mut || instrument.since_epoch_ns(instrument.now()))?;
+        let mut now = || instrument.since_epoch_ns(instrument.now());
+        let offsets = if instrument.is_virtual() {
+            self.comm.virtual_clocks(now())?
+        } else {
+            self.comm.clock_offsets(&mut now)?
+        };
         Ok(self.recorder.note(&Entry::ClockOffsets(offsets))?)
     }
 

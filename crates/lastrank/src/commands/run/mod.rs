@@ -8,6 +8,7 @@ mod progress;
 mod requeued;
 mod results;
 mod room;
+mod silence;
 mod steady;
 mod until;
 
@@ -232,7 +233,7 @@ fn measure_in_job(
     let kind = if job.rank() == 0 { args.progress } else { ProgressKind::None };
     let mut bar = progress::Bar::new(!args.quiet && !args.json, &planned.name, kind);
     let mut delivered = Ok(Status::Ok);
-    let mut in_parts = None;
+    let (mut in_parts, mut nodes) = (None, Vec::new());
     let directory = paths.directory().to_path_buf();
     let save = |share: JobShare| {
         let complete = |mut outcome: Box<RunOutcome>| {
@@ -261,23 +262,32 @@ fn measure_in_job(
             JobShare::Part(outcome) => {
                 let outcome = complete(outcome);
                 let facts = &outcome.run.facts;
-                in_parts = (job.rank() == 0 && facts.complete).then(|| (facts.job.clone(), facts.ranks));
+                nodes.clone_from(&facts.nodes);
+                in_parts = (job.rank() == 0 && facts.complete).then(|| known_of(facts));
                 results::deliver_part(&paths, &outcome, job.rank())
                     .map(|()| Status::of(&outcome.judgements()))
             }
         };
     };
     let seat = JobSeat { job, directory: &directory, refuses: refused.is_some() };
-    engine::run::job(&runnable, options, seat, save, |watch| bar.look(watch, None))
+    let silent = engine::run::job(&runnable, options, seat, save, |watch| bar.look(watch, None))
         .with_context(|| format!("{} did not begin on rank {}", planned.name, job.rank()))?;
     bar.finish();
     if let Some(told) = refused {
         return Err(told);
     }
-    if let (Some((job, ranks)), Ok(_)) = (in_parts, &delivered) {
-        results::deliver_from_parts(args, &paths, &job, ranks)?;
+    if !silent.is_empty() {
+        silence::tell(&nodes, &silent, planned.plan.ranks);
     }
-    delivered
+    let (Some(known), Ok(status)) = (in_parts, &delivered) else { return delivered };
+    let told = results::deliver_from_parts(args, &paths, &known)?;
+    Ok(if told == Status::Ok { *status } else { told })
+}
+
+/// What rank 0 needs to know when the run is in parts.
+fn known_of(facts: &Facts) -> Facts {
+    let (job, ranks, nodes) = (facts.job.clone(), facts.ranks, facts.nodes.clone());
+    Facts { job, ranks, nodes, ..Facts::default() }
 }
 
 /// The end of a rank that leaves the words to rank 0: a launcher that sees one end with an error ends the others, so the one that

@@ -11,11 +11,11 @@ use record::live::LiveFolder;
 use samples::{Facts, JudgementKind, units};
 use store::PartsFolder;
 
-use super::{append, requeued};
+use super::{append, requeued, silence};
 use crate::cli::RunArgs;
 use crate::commands::explain::things;
 use crate::commands::report::{Told, WrittenPaths, document, with, write_page};
-use crate::exit::Misplaced;
+use crate::exit::{Misplaced, Status};
 use crate::program::Planned;
 use crate::screen::Screen;
 use crate::{kept_answer, output, written};
@@ -390,20 +390,23 @@ pub fn deliver_part(paths: &OutputPaths, outcome: &RunOutcome, rank: u32) -> any
 /// How long rank 0 waits for the parts of the other ranks, whose files may lie on a slow file system.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Tells the result of a complete run that is too large to be gathered, from the parts that all ranks wrote.
-pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks: u32) -> anyhow::Result<()> {
+/// Tells the result of a complete run that is too large to be gathered, from the parts that the ranks wrote. Returns how it ended:
+/// where parts are missing, it is incomplete.
+pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, known: &Facts) -> anyhow::Result<Status> {
     let parts = paths.run.with_extension("parts");
     if args.quiet && !args.json && paths.page.is_none() && args.append.is_none() {
-        return Ok(());
+        return Ok(Status::Ok);
     }
-    let begun = Instant::now();
-    while store::parts_of(&parts, job) < ranks as usize {
-        if begun.elapsed() > PATIENCE {
-            let directory = parts.display();
-            eprintln!("note: not every rank has written its part yet; then: lastrank report {directory}");
-            return Ok(());
+    let (begun, mut missing) = (Instant::now(), Vec::new());
+    while begun.elapsed() < PATIENCE {
+        missing = store::missing_parts(&parts, known);
+        if missing.is_empty() {
+            break;
         }
         std::thread::sleep(Duration::from_millis(100));
+    }
+    if !missing.is_empty() {
+        silence::tell(&known.nodes, &missing, known.ranks);
     }
     let run = store::read(&parts)?;
     let told = Told { verbose: args.verbose, one_line: args.one_line };
@@ -426,7 +429,8 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, job: &str, ranks:
     } else if !args.quiet {
         screen.finish(&told.of(&report, WrittenPaths { run: Some(&parts), page: paths.page.as_deref() }))?;
     }
-    args.append.iter().try_for_each(|path| append::append(&report, &parts, path))
+    args.append.iter().try_for_each(|path| append::append(&report, &parts, path))?;
+    Ok(if missing.is_empty() { Status::Ok } else { Status::Incomplete })
 }
 
 /// Removes the parts of an earlier run of the same name, after a complete run was written as one file.
