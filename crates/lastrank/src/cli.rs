@@ -398,7 +398,7 @@ pub struct ReportArgs {
     /// All tables and sentences on standard output, not only the first screen
     #[arg(long, short = 'v', visible_alias = "text", overrides_with = "verbose")]
     pub verbose: bool,
-    /// The answer in one line
+    /// The answer in one line, and a page only where -o names one
     #[arg(long, short = 'q', conflicts_with = "verbose")]
     pub one_line: bool,
     /// The JSON document of `run --json` on standard output (schema lastrank.run/1), and a page only where -o names one

@@ -302,7 +302,8 @@ pub fn unsound<'a>(of: impl IntoIterator<Item = &'a Values>) -> Vec<Unsound> {
 }
 
 impl Values {
-    fn of_subject(subject: Subject, run: Run, file: &Path) -> Self {
+    /// Of a subject of a run, which came from `file`.
+    pub fn of_subject(subject: Subject, run: Run, file: &Path) -> Self {
         let found = run.judgements().into_owned();
         let name = file.display().to_string();
         let unsound = Unsound::of(&name, &found).into_iter().collect();

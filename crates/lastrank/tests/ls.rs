@@ -56,6 +56,11 @@ fn numbers_of_the_footer_are_those_of_the_samples_to_the_last_digit() {
         assert!(store::kept_answer(&folder.path().join(&file)).is_some(), "{arguments:?}");
     }
     let of_footers = listed(folder.path());
+    let lines = || -> Vec<_> {
+        let line = |at| lastrank(folder.path(), &["report", "-q", &format!("{at}.parquet")]);
+        (0..RUNS.len()).map(line).map(|done| (done.out, done.err, done.status)).collect()
+    };
+    let of_footer = lines();
     for at in 0..RUNS.len() {
         let path = folder.path().join(format!("{at}.parquet"));
         let bytes = forgotten(fs::read(&path).unwrap());
@@ -63,6 +68,8 @@ fn numbers_of_the_footer_are_those_of_the_samples_to_the_last_digit() {
         assert!(store::kept_answer(&path).is_none());
     }
     assert_eq!(of_footers, listed(folder.path()));
+    assert_eq!(of_footer, lines());
+    assert!(of_footer.iter().all(|(line, ..)| !line.is_empty()));
     let runs = of_footers.0.as_array().unwrap();
     assert_eq!(runs.len(), RUNS.len());
     assert!(runs.iter().all(|run| run["p99_seconds"].is_number() || run["numbers"]["parts"][1].is_object()));

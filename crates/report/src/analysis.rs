@@ -3,6 +3,7 @@
 use results::{QuantileInterval, Quantiles};
 use serde::Serialize;
 use tail::Series;
+use tail::congestion::KeptArm;
 use tail::groups::{Groups, compare_numbered};
 use tail::latency::Latency;
 use tail::targets::Targets;
@@ -18,6 +19,10 @@ use crate::words;
 
 /// Fewest values whose far tail is fitted beyond a threshold.
 const FEWEST_FAR: usize = 1_000;
+
+/// From so many values on, two samples are compared by their histograms: each by itself has an error that its number of
+/// values does not make smaller.
+const SUMMED_FROM: usize = 1_000_000;
 
 /// Periods of the far quantiles: exceeded once in so many values.
 const PERIODS: [f64; 5] = [1e2, 1e3, 1e4, 1e5, 1e6];
@@ -51,6 +56,9 @@ pub struct Analysis {
     pub targets: Option<Targets>,
     /// Where a value is one operation: the ranks against each other (schema `lastrank.groups/1`).
     pub groups: Option<Groups>,
+    /// Of a million single operations and more: what comparisons need of their order.
+    #[serde(skip)]
+    pub kept: Option<KeptArm>,
 }
 
 impl Analysis {
@@ -66,7 +74,10 @@ impl Analysis {
             .filter(|found| found.residual_sd > 0.0)
             .map(|found| found.of_ranks(&subject.ranks));
         let groups = ranks_alone(&subject, options.level);
-        Analysis { tail, targets, groups, ..far.told(subject) }
+        let assessed = |tail: &Tail| Some(KeptArm::of(&series, tail.assessment.as_ref()?));
+        let is_many = !subject.gate && series.len() >= SUMMED_FROM;
+        let kept = tail.as_ref().filter(|_| is_many).and_then(assessed);
+        Analysis { tail, targets, groups, kept, ..far.told(subject) }
     }
 
     /// What is analysed, before anything was found.
@@ -84,6 +95,7 @@ impl Analysis {
             far: None,
             targets: None,
             groups: None,
+            kept: None,
         }
     }
 

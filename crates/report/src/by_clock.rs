@@ -27,8 +27,11 @@ impl ByClock {
         let clock = CommonClock::of(&run.facts);
         let gates = gates_by_clock(subject.samples(run), &clock);
         // Steps in which an operation failed are no part of T either.
-        let whole: Vec<f64> =
-            subject.steps.iter().filter_map(|step| Some(gates.get(step.iteration)?.seconds)).collect();
+        let whole: Vec<f64> = subject
+            .steps
+            .iter()
+            .filter_map(|step| Some(gates.get(step.iteration as usize)?.seconds))
+            .collect();
         let uncertainty = subject.ranks.iter().map(|rank| clock.uncertainty_ns(*rank)).max().unwrap_or(0);
         Some(ByClock { whole: Summary::of(&whole)?, uncertainty_s: uncertainty as f64 * 1e-9 })
     }

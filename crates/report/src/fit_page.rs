@@ -89,7 +89,7 @@ impl FitPage<'_> {
 fn of_numbers(name: &str, values: &[f64], takers: &[u32]) -> Subject {
     let ranks: BTreeSet<u32> = if takers.is_empty() { [0].into() } else { takers.iter().copied().collect() };
     let step = |(iteration, value): (usize, &f64)| Step {
-        iteration,
+        iteration: iteration as u32,
         start_s: 0.0,
         seconds: *value,
         corrected: *value,

@@ -2,10 +2,10 @@
 
 use results::ResultRow;
 use samples::{Site, SiteKind};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// What samples have in common wherever in a program they come from: innermost label, operation, kind of interval.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct PlaceKey {
     pub(crate) label: String,
     pub(crate) operation: String,

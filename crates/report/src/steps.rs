@@ -1,15 +1,17 @@
 //! Makes the steps of a subject of its samples.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::binary_heap::PeekMut;
+use std::collections::{BTreeMap, BinaryHeap};
 
 use samples::{Run, Sample};
 use serde::Serialize;
 
-/// One step of the analysed site: what every rank took, and who was last.
+/// One step of the analysed site: what every rank took, and who was last. There may be as many as samples: 32 bytes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Step {
     /// The n-th sample of the site on each rank, from 0.
-    pub iteration: usize,
+    pub iteration: u32,
     /// When the first rank began it, in seconds since the run's epoch.
     pub start_s: f64,
     /// T: of a gate the longest duration over ranks, otherwise the duration; of a batch the mean of its operations.
@@ -71,7 +73,7 @@ pub(crate) fn gated(of_rank: &BTreeMap<u32, Vec<&Sample>>) -> FoundSteps {
         }
         let last = row.iter().fold(row[0], |best, next| if each(next) > each(best) { next } else { best });
         steps.push(Step {
-            iteration,
+            iteration: iteration as u32,
             start_s: row.iter().map(|sample| sample.start_ns).min().unwrap_or(0) as f64 * 1e-9,
             seconds: each(last),
             corrected: row
@@ -101,28 +103,83 @@ pub(crate) fn alone(batch: (u32, u32), of_rank: &BTreeMap<u32, Vec<&Sample>>) ->
     let from_schedule = batch.0 == batch.1 && is_late;
     let waited = |sample: &Sample| if from_schedule { sample.late_ns as f64 * 1e-9 } else { 0.0 };
     let mut is_corrected = false;
-    let mut step = |(iteration, sample): (usize, &Sample)| {
+    let mut steps = Vec::with_capacity(total);
+    let mut step = |iteration: usize, sample: &Sample| {
         let seconds = waited(sample) + sample.seconds_each();
         let corrected = waited(sample) + sample.corrected_seconds_each();
         is_corrected |= corrected != seconds;
-        Step { iteration, start_s: sample.start_ns as f64 * 1e-9, seconds, corrected, last: sample.rank }
+        steps.push(Step {
+            iteration: iteration as u32,
+            start_s: sample.start_ns as f64 * 1e-9,
+            seconds,
+            corrected,
+            last: sample.rank,
+        });
     };
-    let mut steps = Vec::with_capacity(total);
-    let alike = || of_rank.values().flat_map(|samples| samples.iter().copied().enumerate());
-    match of_rank.values().next().filter(|samples| samples.len() == total) {
-        // Most runs of one rank need no order made of them.
-        Some(only) if only.is_sorted_by_key(|sample| sample.start_ns) => {
-            steps.extend(alike().filter(|(_, sample)| !sample.failed()).map(&mut step));
-        }
-        _ => {
-            let mut all: Vec<(usize, &Sample)> = alike().collect();
-            all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
-            steps.extend(all.into_iter().filter(|(_, sample)| !sample.failed()).map(&mut step));
-        }
-    }
+    let good = |(_, sample): &(usize, &Sample)| !sample.failed();
+    in_time_order(of_rank).filter(good).for_each(|(iteration, sample)| step(iteration, sample));
     if is_corrected {
         not_below_the_quickest(&mut steps);
     }
     let failed = total - steps.len();
     FoundSteps { steps, of_rank: Vec::new(), failed, unfinished: 0, from_schedule }
+}
+
+/// The samples of all ranks by their begin, of those that began together the lower rank first; of a rank as they stand there.
+/// Each rank has its own in order, so that they are merged as they are asked for, and no list of all is made.
+fn in_time_order<'a>(
+    of_rank: &'a BTreeMap<u32, Vec<&'a Sample>>,
+) -> Box<dyn Iterator<Item = (usize, &'a Sample)> + 'a> {
+    let each = || of_rank.values().map(|samples| samples.iter().copied().enumerate());
+    if !of_rank.values().all(|samples| samples.is_sorted_by_key(|sample| sample.start_ns)) {
+        let mut all: Vec<(usize, &Sample)> = each().flatten().collect();
+        all.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
+        return Box::new(all.into_iter());
+    }
+    let mut rest: Vec<_> = each().collect();
+    let mut next = BinaryHeap::new();
+    for (at, samples) in rest.iter_mut().enumerate() {
+        next.extend(samples.next().map(|(iteration, sample)| Reverse((sample.start_ns, at, iteration))));
+    }
+    let lists: Vec<&[&Sample]> = of_rank.values().map(Vec::as_slice).collect();
+    Box::new(std::iter::from_fn(move || {
+        let mut first = next.peek_mut()?;
+        let Reverse((_, at, iteration)) = *first;
+        match rest[at].next() {
+            // The heap is put in order when `first` is dropped.
+            Some((following, sample)) => *first = Reverse((sample.start_ns, at, following)),
+            None => drop(PeekMut::pop(first)),
+        }
+        Some((iteration, lists[at][iteration]))
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn samples_of_ranks_are_merged_as_a_stable_sort_has_them() {
+        let mut random = tail::Xoshiro::new(4);
+        for is_sorted in [true, false] {
+            let samples: Vec<Vec<Sample>> = [0, 1, 40, 700, 90]
+                .iter()
+                .zip(0..)
+                .map(|(count, rank)| {
+                    let mut starts: Vec<u64> = (0..*count).map(|_| random.below(300) as u64).collect();
+                    if is_sorted {
+                        starts.sort_unstable();
+                    }
+                    let of = |(n, start_ns)| Sample { rank, start_ns, duration_ps: n, ..Sample::default() };
+                    (0..).zip(starts).map(of).collect()
+                })
+                .collect();
+            let of_rank: BTreeMap<u32, Vec<&Sample>> =
+                (0..).zip(samples.iter().map(|samples| samples.iter().collect())).collect();
+            let mut wanted: Vec<(usize, &Sample)> =
+                of_rank.values().flat_map(|samples| samples.iter().copied().enumerate()).collect();
+            wanted.sort_by_key(|(_, sample)| (sample.start_ns, sample.rank));
+            assert_eq!(in_time_order(&of_rank).collect::<Vec<_>>(), wanted);
+        }
+    }
 }

@@ -38,7 +38,7 @@ impl QuantileInterval {
     }
 
     /// The quantile with the ends of its interval.
-    pub(crate) fn ends(&self) -> Ends {
+    pub fn ends(&self) -> Ends {
         Ends { value: self.seconds, lower: self.lower_seconds, upper: self.upper_seconds }
     }
 

@@ -19,6 +19,7 @@ mod columns;
 mod interval;
 mod iterations;
 mod judged;
+mod kept_row;
 mod many;
 mod measure;
 mod of_ranks;
@@ -48,6 +49,7 @@ pub use columns::Columns;
 pub use interval::QuantileInterval;
 pub use iterations::{Iterations, Spread};
 pub use judged::judgements;
+pub use kept_row::KeptRow;
 pub use many::{AgainstFirst, RowOfRun, RowOfRuns, compare_runs};
 pub use of_ranks::RankResult;
 pub use page_cache::{

@@ -25,6 +25,7 @@ mod columns;
 mod error;
 mod group;
 mod held;
+mod kept;
 mod ordinary;
 mod parts;
 mod read;
@@ -37,12 +38,12 @@ mod write;
 pub use columns::{FACTS_KEY, RECORDING_KEY};
 pub use error::Error;
 pub use held::{HeldFolder, PrivateFolder};
+pub use kept::{keep_answer, kept_answer, reduced};
 pub use ordinary::{open_ordinary, read_ordinary};
 pub use parts::{PartsFolder, has_parts, missing_parts, remove_other_parts, write_part};
 pub use read::{OTHER_FILE, expecting_panics, is_foreign, is_run, panic_is_expected};
 pub use replace::{Replacement, replace};
 pub use sound::{check_pages, open_parquet};
-pub use summary::{keep_answer, kept_answer, reduced};
 pub use write::{Writer, arrange, write};
 
 /// Reads a run: a run file, or a directory of parts as one logical run. What its facts call a warm-up is left out.

@@ -8,7 +8,7 @@ use samples::{
     Counted, Facts, Judgement, JudgementExample, JudgementKind, NodeFacts, Run, Sample, Site, histogram,
 };
 
-use crate::read::{facts_of_file, read_file_into};
+use crate::read::{Sink, facts_of_file, read_file_into};
 use crate::write::write;
 use crate::{Error, HeldFolder, PrivateFolder};
 
@@ -177,7 +177,7 @@ fn is_of(path: &Path, job: &str) -> bool {
 }
 
 /// The parts of a directory in the order of their names.
-fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
+pub(crate) fn part_files(directory: &Path) -> Result<Vec<PathBuf>, Error> {
     let io = |cause| Error::io("read", directory, cause);
     let mut paths = Vec::new();
     for entry in std::fs::read_dir(directory).map_err(io)? {
@@ -217,15 +217,27 @@ type EachPiece<'a> = &'a mut dyn FnMut(&[Sample]);
 /// failures and warnings are gathered, and the same site in several parts becomes one.
 ///
 /// With `each` the samples go there, a piece at a time, and the run is left without.
-pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<Run, Error> {
+pub(crate) fn read(directory: &Path, each: Option<EachPiece<'_>>) -> Result<Run, Error> {
+    read_by(directory, each, &|path, sink| read_file_into(path, sink))
+}
+
+/// Reads one part.
+pub(crate) type ReadPart<'a> = &'a dyn Fn(&Path, Option<Sink<'_>>) -> Result<Run, Error>;
+
+/// The same where `one` reads each part.
+pub(crate) fn read_by(
+    directory: &Path,
+    mut each: Option<EachPiece<'_>>,
+    one: ReadPart<'_>,
+) -> Result<Run, Error> {
     let wrong = |what: String| Error::Parts { path: directory.into(), what };
     let paths = part_files(directory)?;
     let Some((first, rest)) = paths.split_first() else {
         return Err(wrong("the directory holds no `part-*.parquet`".into()));
     };
     let mut run = match &mut each {
-        Some(each) => read_file_into(first, Some(&mut |_, samples| each(samples)))?,
-        None => read_file_into(first, None)?,
+        Some(each) => one(first, Some(&mut |_, samples| each(samples)))?,
+        None => one(first, None)?,
     };
     let mut known: HashMap<Site, u32> =
         (0u32..).zip(&run.sites).map(|(index, site)| (site.clone(), index)).collect();
@@ -242,9 +254,9 @@ pub(crate) fn read(directory: &Path, mut each: Option<EachPiece<'_>>) -> Result<
                     in_common(sites, samples);
                     each(samples);
                 };
-                read_file_into(path, Some(&mut sink))?
+                one(path, Some(&mut sink))?
             }
-            None => read_file_into(path, None)?,
+            None => one(path, None)?,
         };
         in_common(&part.sites, &mut part.samples);
         let mapping = mapping.unwrap_or_default();

@@ -10,15 +10,18 @@ use super::redact::redact;
 use crate::asked::explained;
 use crate::cli::{ReportArgs, WithMore};
 use crate::exit::{Misplaced, Status};
-use crate::output;
+use crate::{kept_answer, output};
 
 /// Read the run, analyse it, write the page. The status is that of the run.
 pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
-    let beside = || (!args.json).then(|| args.run.with_extension("html"));
+    let beside = || (!args.json && !args.one_line).then(|| args.run.with_extension("html"));
     let page = args.output.clone().or_else(beside);
     if let Some(page) = &page {
         output::refuse_overwriting(page, "-o", &[&args.run])?;
         output::refuse_page_as(page)?;
+    }
+    if let Some(status) = from_footer(args, page.as_deref())? {
+        return Ok(status);
     }
     let mut run = store::read(&args.run).map_err(|error| explained(error, &args.run))?;
     if args.redact {
@@ -47,6 +50,17 @@ pub fn run(args: &ReportArgs) -> anyhow::Result<Status> {
         bail!(Misplaced(format!("{error:#}")));
     }
     Ok(if args.exit_zero { Status::Ok } else { Status::of(&report.judgements) })
+}
+
+/// Prints the line that the footer of a large run keeps, where that is all that is wished.
+fn from_footer(args: &ReportArgs, page: Option<&Path>) -> anyhow::Result<Option<Status>> {
+    if !args.one_line || page.is_some() || args.label.is_some() || args.redact {
+        return Ok(None);
+    }
+    let Some((run, line)) = kept_answer::line(&args.run) else { return Ok(None) };
+    let Some(found) = &run.facts.judgements else { return Ok(None) };
+    output::print_screen(&samples::visible(&line))?;
+    Ok(Some(if args.exit_zero { Status::Ok } else { Status::of(found) }))
 }
 
 /// How much of a result is told on standard output.

@@ -94,7 +94,7 @@ impl Comparison {
 
     /// Whether the distribution may be asked at all: its likelihood is that of independent values that are not rounded, and `fit`
     /// shows the distribution of either sample.
-    fn uses_distribution(&self) -> bool {
+    pub(super) fn uses_distribution(&self) -> bool {
         let is_shown =
             |arm: &Arm| arm.verdict.is_some_and(|verdict| verdict.usability().is_distribution_shown());
         !(self.is_dependent() || self.is_coarse()) && is_shown(&self.baseline) && is_shown(&self.new)

@@ -7,6 +7,7 @@
 //! Interleave baseline and new runs (ABAB): otherwise a drift counts as congestion.
 
 mod answer;
+mod cells;
 mod dependence;
 mod distribution;
 mod equality;
@@ -16,14 +17,17 @@ mod quantile_ratio;
 mod robust;
 mod several;
 mod sorted;
+mod summed;
 
 pub use answer::{Basis, Headline, Slowdown};
+pub use cells::Bucket;
 pub use distribution::{ByDistribution, LinkFit};
 pub use quantile_ratio::{Ends, QuantileRatio};
 pub use robust::{Estimate, Robust, robust};
 pub use several::{SeveralRuns, several};
 pub use sorted::hodges_lehmann;
 pub(crate) use sorted::hodges_lehmann_at;
+pub use summed::{ERROR_OF_RATIO, KeptArm, SUMMED_LEVEL, Summed, compare_summed};
 
 use serde::{Deserialize, Serialize};
 
@@ -235,9 +239,13 @@ fn by_distribution(
 /// The part of the error of stage one that either sample of a comparison has: one answer judges two of them.
 const EITHER: f64 = 0.5;
 
+/// Whether a test is about a change of the level.
+fn is_change(test: &Test) -> bool {
+    matches!(test.question, Question::Trend | Question::Jump)
+}
+
 /// What is said against the order of a sample, at its part of the error, what tells most first.
 fn against_order(checked: &Independence) -> Vec<&Test> {
-    let is_change = |test: &Test| matches!(test.question, Question::Trend | Question::Jump);
     let is_shown = |test: &Test| test.p_adjusted < EITHER * checked.significance;
     // A jump and a trend are told as one of them, shown by either.
     let changes = checked.rejected().any(|test| is_change(test) && is_shown(test));
@@ -273,7 +281,7 @@ fn arm(series: &Series, seed: u64) -> Result<(Arm, Option<f64>), Error> {
         dropped: series.dropped(),
         median: crate::series::measured_quantile(series.sorted(), 0.5),
         independent: rejected.is_empty(),
-        level_moves: rejected.iter().any(|test| matches!(test.question, Question::Trend | Question::Jump)),
+        level_moves: rejected.iter().any(|test| is_change(test)),
         against: rejected.into_iter().map(|test| test.finding.clone()).collect(),
         inflation: robust::inflation_of(series),
         coarse: is_coarse(series),

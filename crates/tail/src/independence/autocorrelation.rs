@@ -42,7 +42,7 @@ pub fn ranks(values: &[f64]) -> Vec<f64> {
 }
 
 /// [`ranks`] of values of which the ascending ones and their places are known.
-pub(super) fn ranks_of_sorted(sorted: &[f64], places: &[u32]) -> Vec<f64> {
+pub(crate) fn ranks_of_sorted(sorted: &[f64], places: &[u32]) -> Vec<f64> {
     let mut out = vec![0.0; sorted.len()];
     let mut from = 0;
     while from < sorted.len() {

@@ -22,6 +22,7 @@ mod slow;
 mod split;
 mod trend;
 
+pub(crate) use autocorrelation::ranks_of_sorted;
 pub use autocorrelation::{autocorrelations, ljung_box, ranks};
 pub use change::{Jump, change_points, gumbel_scores, pettitt};
 pub use cluster::{Gap, separated};

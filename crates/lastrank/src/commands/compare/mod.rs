@@ -5,6 +5,8 @@ mod markdown;
 mod several;
 mod sides;
 mod single;
+mod summed;
+mod text;
 mod unlike;
 
 use std::path::{Path, PathBuf};
@@ -15,15 +17,11 @@ use markdown::Summary;
 use report::comparison::{ComparedSample, ComparisonReport};
 use report::words::comparison::{OTHER_WORK, Outcome};
 use report::words::unsound::headline;
-use report::{
-    AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, probability, sentence, words,
-};
+use report::{AnswerSign, CompareAnswer, Table, Unit, answer_line, confidence, fixed, sentence, words};
 use results::RowRatios;
 use serde_json::{Value, json};
 use single::{Single, measured_median};
-use tail::congestion::{
-    Basis, ByDistribution, CompareOptions, Comparison, Estimate, SCHEMA, compare_series, single_run_of,
-};
+use tail::congestion::{CompareOptions, Comparison, SCHEMA, compare_series, single_run_of};
 use tail::{Gev, Interval, Likelihood, Series};
 
 use crate::circumstances::{confined_differently, disturbed};
@@ -37,6 +35,10 @@ use crate::working::Working;
 
 /// Below so many new runs each is judged by itself.
 const FEWEST: usize = 10;
+
+/// What all tables say of runs whose samples were not read.
+const SUMMED: &str = "The ratio by all pairs is that of the histograms in the footers: it is off by 0.0005 at most, which its \
+                      interval allows for. --exact reads the samples.";
 
 /// Compare two runs; with `--fail-if`, the exit status says whether the new one is too slow.
 pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
@@ -74,7 +76,8 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             "--statistic makes one number of each run of a directory; two runs are compared by all their values"
         );
     }
-    let ([baseline, new], unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
+    let is_of_new = asked.as_ref().is_some_and(|asked| asked.factor().is_none());
+    let ([baseline, new], unmatched, summed) = both(args, is_of_new)?;
     if baseline.seconds != new.seconds {
         let plain = if baseline.seconds { &new } else { &baseline };
         bail!("the numbers of {} have no unit: say which, as in `--unit ms`", plain.name);
@@ -85,11 +88,14 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
     warnings.extend(why_not_comparable(&baseline, &new));
     warnings.extend(confined_differently(&baseline, &new));
     warnings.extend(disturbed(&baseline, &new));
-    if let Some(empty) = [&baseline, &new].into_iter().find(|values| values.numbers.is_empty()) {
+    if let Some(empty) =
+        [&baseline, &new].into_iter().find(|values| values.numbers.is_empty() && summed.is_none())
+    {
         let why = anyhow!("{} has no value that could be compared", empty.name);
         return Err(soundness::blamed_on(&values::unsound([&baseline, &new]), why));
     }
-    let compared = if new.numbers.len() < FEWEST {
+    let news = summed.as_ref().map_or(new.numbers.len(), |found| found.new.n);
+    let compared = if news < FEWEST {
         if args.one_line && baseline.numbers.len() >= FEWEST {
             bail!(
                 "-q: the fewer than {FEWEST} values of {} are judged one by one, each in a line of its own; leave out -q",
@@ -106,7 +112,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         single_runs(args, &baseline, &new, (&warnings, limit))
             .map(|lower| Compared { lower, other_work: None })
     } else {
-        samples(args, &baseline, &new, (&warnings, limit))
+        samples(args, [&baseline, &new], summed, (&warnings, limit))
     };
     let compared = compared.map_err(|why| soundness::blamed_on(&values::unsound([&baseline, &new]), why))?;
     let unsound = values::unsound([&baseline, &new]);
@@ -120,7 +126,7 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
         }
         (Some(FailIf::OfNew(condition)), None) => fail_if::of_new(&condition, args, [&baseline, &new]),
         _ => {
-            let of = match new.numbers.len() {
+            let of = match news {
                 // Each has an interval of its own, and the lowest decides.
                 n @ 2..FEWEST => format!(
                     "the lowest interval of the {n} single values begins at {:.4} (all {n} must lie above; from {FEWEST} values on \
@@ -132,6 +138,18 @@ pub fn run(args: &CompareArgs) -> anyhow::Result<Status> {
             Ok(judged(args, limit, compared.lower, &of).unless(&unsound))
         }
     }
+}
+
+/// Both samples, what of them has no counterpart, and the comparison where footers tell it.
+fn both(
+    args: &CompareArgs,
+    is_of_new: bool,
+) -> anyhow::Result<([Values; 2], Vec<String>, Option<Comparison>)> {
+    if let Some((both, found)) = summed::of(args, is_of_new) {
+        return Ok((both, Vec::new(), Some(found)));
+    }
+    let (both, unmatched) = read_pair([&args.quiet, &args.new], &args.choice)?;
+    Ok((both, unmatched, None))
 }
 
 /// The exit status of a condition, which fails where even the lower end of the interval is above it; `of` says where
@@ -156,18 +174,22 @@ fn condition_and_outcome(args: &CompareArgs, limit: Option<f64>, lower: f64) -> 
     Some((args.fail_if.as_deref()?, lower > limit))
 }
 
-/// Compare two samples.
+/// Compare two samples; `summed` is what their footers say, where no value was read.
 fn samples(
     args: &CompareArgs,
-    baseline: &Values,
-    new: &Values,
+    [baseline, new]: [&Values; 2],
+    summed: Option<Comparison>,
     (warnings, limit): (&[String], Option<f64>),
 ) -> anyhow::Result<Compared> {
     let unsound = values::unsound([baseline, new]);
     let mut rows = unlike::rows(baseline, new);
     let options = CompareOptions { level: args.level, seed: args.seed, ..CompareOptions::default() };
-    let found = compare_series([&baseline.series(), &new.series()], &options)
-        .with_context(|| format!("cannot compare {} with {}", new.name, baseline.name))?;
+    let exact = summed.is_none();
+    let of_values = || {
+        compare_series([&baseline.series(), &new.series()], &options)
+            .with_context(|| format!("cannot compare {} with {}", new.name, baseline.name))
+    };
+    let found = summed.map_or_else(of_values, Ok)?;
     if let Some(rows) = &mut rows {
         rows.compared([found.baseline.median, found.new.median], found.median_ratio(), found.p99_ratio);
     }
@@ -186,6 +208,7 @@ fn samples(
             object["text"] = text.as_str().into();
         }
         object["other_work"] = json!(other_work);
+        object["exact"] = exact.into();
         object["rows"] = json!(rows);
         object["single_run"] = single.as_ref().map_or(Value::Null, Single::object);
         output::json(&object)?;
@@ -210,7 +233,10 @@ fn samples(
         };
         output::print_screen(&(took(baseline, new) + &answer.screen(output::screen_options())))?;
         if args.verbose {
-            output::print(&text([baseline, new], (&found, rows.as_ref()), single.as_ref()))?;
+            output::print(&text::text([baseline, new], (&found, rows.as_ref()), single.as_ref()))?;
+            if !exact {
+                output::print(&sentence("", SUMMED))?;
+            }
         }
     }
     if let Some(page) = &args.output {
@@ -359,140 +385,4 @@ fn heads(baseline: &Values, new: &Values, unit: Unit, baseline_median: f64) -> S
 
 fn said(warnings: &[String]) -> String {
     warnings.iter().map(|warning| sentence("warning: ", warning)).collect()
-}
-
-/// What a comparison says below its first screen: how sure it is, k every way, and whether it is a factor at all.
-fn text(
-    [baseline, new]: [&Values; 2],
-    (found, rows): (&Comparison, Option<&RowRatios>),
-    single: Option<&Single>,
-) -> String {
-    let unit = baseline.unit(found.baseline.median);
-    let mut text = String::from("\n");
-    let is_sound = baseline.unsound.is_empty() && new.unsound.is_empty();
-    let lead = if is_sound { "Verdict: " } else { "Measured all the same: " };
-    let other_work = words::comparison::of_other_work(rows).map(|text| format!("{text}."));
-    text += &sentence(lead, &other_work.unwrap_or_else(|| words::comparison::text(found)));
-    let headline = found.headline();
-    let from = format!("{} from", confidence(headline.interval.level));
-    let mut table = Table::new("Factor k: new = k · baseline", &["<", "k", &from, "to", "<"]);
-    let ratio = &found.robust;
-    let without_distribution = if ratio.bootstrap {
-        "no distribution, bootstrap"
-    } else {
-        "no distribution, order statistics and moments"
-    };
-    let mut row = |name: &str, value: f64, interval: &Interval, note: &str| {
-        let cells = [name.into(), fixed(value, 4), fixed(interval.lower, 4), fixed(interval.upper, 4)];
-        table.push(false, cells.into_iter().chain([note.to_string()]));
-    };
-    let note = if headline.by == Basis::Distribution {
-        "profile likelihood"
-    } else {
-        "not to be used: see the verdict"
-    };
-    if let Some(distribution) = &found.distribution {
-        row("by the GEV fit", distribution.factor.value, &distribution.factor.interval, note);
-    }
-    row("by all pairs", ratio.hodges_lehmann.value, &ratio.hodges_lehmann.interval, without_distribution);
-    row(
-        "by the medians",
-        ratio.median_ratio.value,
-        &ratio.median_ratio.interval,
-        "no distribution, order statistics",
-    );
-    let mean = &ratio.mean_ln_k;
-    let natural =
-        Interval { lower: mean.interval.lower.exp(), upper: mean.interval.upper.exp(), ..mean.interval };
-    row("by the means of ln T", mean.value.exp(), &natural, without_distribution);
-    if let Some(single) = single {
-        let k = single.duration / found.baseline.median;
-        row("if there were one new run", k, &single.interval, "at its median");
-    }
-    text += &format!("\n{}\n{}\n", table.text(), tests(found, unit));
-
-    // Values of one run a side are its operations or steps: they tell nothing of how runs differ.
-    if baseline.subject.is_none() && new.subject.is_none() {
-        text += &sentence("Random k: ", &random_factor(&ratio.variance_ln_k));
-    }
-    text
-}
-
-/// Whether k differs between the runs whose times were compared.
-fn random_factor(spread: &Estimate) -> String {
-    /// A spread that rounds to none bounds nothing.
-    const LEAST: f64 = 0.00005;
-    let sd = |variance: f64| format!("{}%", fixed(100.0 * variance.max(0.0).sqrt(), 2));
-    let Interval { lower, upper, .. } = spread.interval;
-    match (lower > 1e-12, upper.max(0.0).sqrt() >= LEAST) {
-        (true, _) => format!(
-            "k changes from run to run, by {} (standard deviation of ln k; {} to {}).",
-            sd(spread.value),
-            sd(lower),
-            sd(upper)
-        ),
-        (false, true) => format!(
-            "that k changes from run to run is not shown; by {} at most (standard deviation of ln k).",
-            sd(upper)
-        ),
-        (false, false) => "that k changes from run to run is not shown.".into(),
-    }
-}
-
-/// The tests of one distribution for both, and of what the distribution says.
-fn tests(found: &Comparison, unit: Unit) -> String {
-    let mut table = Table::new("Is it a factor at all?", &["<question", "<found", "p"]);
-    // What only hints at dependence widens the intervals, and is not told.
-    let counts = [&found.baseline, &found.new].map(|arm| if arm.independent { 1.0 } else { arm.inflation });
-    let [one, other] = counts.map(|count| fixed(count, 1));
-    let worth = match counts.iter().any(|count| *count >= 1.05) {
-        true => format!("; {one} and {other} values count as one"),
-        false => String::new(),
-    };
-    table.push(
-        false,
-        [
-            "one distribution for both, whatever it is".into(),
-            format!("normal scores of level and spread{worth}"),
-            probability(found.p_equal),
-        ],
-    );
-    if let Some(distribution) = &found.distribution {
-        tests_by_distribution(&mut table, distribution, unit);
-    }
-    table.text()
-}
-
-fn tests_by_distribution(table: &mut Table, distribution: &ByDistribution, unit: Unit) {
-    table.push(
-        false,
-        ["no difference, k = 1".into(), String::new(), probability(distribution.p_no_difference)],
-    );
-    table.push(
-        false,
-        [
-            "one factor, against two distributions of their own".into(),
-            format!("likelihood ratio {}, 2 df", fixed(distribution.factor.statistic, 2)),
-            probability(distribution.factor.p),
-        ],
-    );
-    let shift = &distribution.shift;
-    let [value, lower, upper] = unit.with_interval(shift.value, shift.interval.lower, shift.interval.upper);
-    table.push(
-        false,
-        [
-            "one shift, against two distributions of their own".into(),
-            format!(
-                "{} ({lower} to {}), likelihood ratio {}, 2 df",
-                unit.named(&value),
-                unit.named(&upper),
-                fixed(shift.statistic, 2)
-            ),
-            probability(shift.p),
-        ],
-    );
-    table.note = format!(
-        "A factor rather than a shift, by AIC: weight {} of 1.",
-        fixed(distribution.factor_weight, 2)
-    );
 }

@@ -301,7 +301,7 @@ pub fn deliver(
     };
     let mut report = read.then(|| report::build_telling(&outcome.run, &report_options(paths, args), tell));
     if let (true, Some(report)) = (stored, &report) {
-        kept_answer::keep(&paths.run, &outcome.run.facts, &report.numbers);
+        kept_answer::keep(&paths.run, &outcome.run.facts, report);
     }
     let page = match (&paths.page, &report) {
         (Some(path), Some(report)) => write_page(report, path),
@@ -417,6 +417,7 @@ pub fn deliver_from_parts(args: &RunArgs, paths: &OutputPaths, known: &Facts) ->
         }
     };
     let report = report::build_telling(&run, &report_options(paths, args), tell);
+    kept_answer::keep(&parts, &run.facts, &report);
     if let Some(path) = &paths.page {
         write_page(&report, path)?;
     }
