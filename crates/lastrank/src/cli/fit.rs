@@ -135,7 +135,7 @@ pub struct CompareArgs {
     /// Of runs: phase by phase, each operation with its number, avg, min, max and MiB/s, and its share of calls and time
     #[arg(long)]
     pub phases: bool,
-    /// Read every sample of large runs, of which the footers tell the ratio over all pairs within 0.0005
+    /// Read every sample of large runs, whose footers tell the ratio over all pairs within 0.0005
     #[arg(long)]
     pub exact: bool,
     /// One line: the answer

@@ -90,7 +90,7 @@ pub fn clusters(values: &[f64], times: &[usize], fit: &gpd::GpdFit, extremal_ind
 
 /// How the exceedances of a threshold depend on each other.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Dependence {
+pub(super) struct ExceedanceDependence {
     /// Their clusters, where there are enough.
     pub clusters: Option<Clusters>,
     /// By value in time order: what it does to ln scale, to the shape, and to the share of exceedances, in arbitrary but fixed
@@ -98,7 +98,7 @@ pub(super) struct Dependence {
     influences: Vec<[f64; 3]>,
 }
 
-impl Dependence {
+impl ExceedanceDependence {
     /// Of no fit, or one without an interior maximum.
     pub fn unknown(clusters: Option<Clusters>) -> Self {
         Self { clusters, influences: Vec::new() }
@@ -141,7 +141,7 @@ fn influences(values: &[f64], fit: &gpd::GpdFit, curvature: [[f64; 2]; 2]) -> Ve
 
 /// Variance of a level with dependence and the error of the rate, relative to that of its profile: the factor
 /// of the critical deviance (the vertical adjustment of Chandler, Bate 2007). At least 1.
-pub(super) fn inflation(fit: &gpd::GpdFit, found: &Dependence, exponent: f64) -> f64 {
+pub(super) fn inflation(fit: &gpd::GpdFit, found: &ExceedanceDependence, exponent: f64) -> f64 {
     let Some(plain) = fit.curvature else { return 1.0 };
     let alone = level_variance(fit, plain, exponent);
     (level_variance_with(fit, found, exponent).unwrap_or(alone) / alone).max(1.0)
@@ -154,7 +154,11 @@ fn level_variance(fit: &gpd::GpdFit, covariance: [[f64; 2]; 2], exponent: f64) -
 }
 
 /// The fit with dependence and the error of the rate of exceedances; `None` without an interior maximum.
-pub(super) fn level_variance_with(fit: &gpd::GpdFit, found: &Dependence, exponent: f64) -> Option<f64> {
+pub(super) fn level_variance_with(
+    fit: &gpd::GpdFit,
+    found: &ExceedanceDependence,
+    exponent: f64,
+) -> Option<f64> {
     let alone = level_variance(fit, fit.curvature?, exponent);
     let (b, b1, _) = kernel::box_cox(exponent, fit.shape);
     let of_rate = (fit.shape * exponent).exp();

@@ -11,7 +11,7 @@ mod extremal;
 mod threshold;
 
 pub use above::{ThresholdTail, above};
-use clusters::Dependence;
+use clusters::ExceedanceDependence;
 pub use clusters::{Clusters, clusters, decluster};
 pub use extremal::{intervals_estimate, k_gaps};
 pub use threshold::Candidate;
@@ -135,7 +135,7 @@ pub fn of_slowest(slowest: &[f64], n: u64, seed: u64) -> Result<Option<gpd::GpdF
 }
 
 /// The extremal index by intervals and by K-gaps, and the clusters beyond the threshold of a fit.
-fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Dependence) {
+fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], ExceedanceDependence) {
     let n = series.len();
     // A tenth of the values contains neighbours by chance, so the threshold is at least the 98% quantile.
     let rare = series.sorted()[n - 1 - n / 50];
@@ -145,9 +145,9 @@ fn clustering(series: &Series, fit: Option<&gpd::GpdFit>) -> ([f64; 2], Dependen
     let times = above(fit.map_or(rare, |fit| fit.threshold.max(rare)));
     let extremal_index = [intervals_estimate(&times), k_gaps(&times, n, 1)];
     let theta = extremal_index[1].clamp(1e-6, 1.0);
-    let Some(fit) = fit else { return (extremal_index, Dependence::unknown(None)) };
+    let Some(fit) = fit else { return (extremal_index, ExceedanceDependence::unknown(None)) };
     let clusters = clusters::clusters(series.values(), &above(fit.threshold), fit, theta);
-    (extremal_index, Dependence::of(series.values(), fit, clusters))
+    (extremal_index, ExceedanceDependence::of(series.values(), fit, clusters))
 }
 
 /// Exceedances, counted as independent ones, below which dependent ones tell nothing of what is beyond the sample: intervals of
@@ -169,7 +169,7 @@ struct Tail<'a> {
     series: &'a Series,
     order: &'a InOrder<'a, f64>,
     fit: Option<&'a gpd::GpdFit>,
-    found: &'a Dependence,
+    found: &'a ExceedanceDependence,
     theta: f64,
     level: f64,
 }
