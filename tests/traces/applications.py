@@ -245,7 +245,8 @@ def unaccounted(recorded: str, imported: str) -> list[str]:
     whole = re.search(r"Recorded ([\d,]+) calls?", recorded)
     calls = number(whole[1]) if whole else 0
     # Those that Linux counted and the recorder did not see are no recorded ones.
-    unseen = sum(number(one) for one in re.findall(r"([\d,]+) × reads or writes that Linux counted", imported))
+    linux = re.search(r"([\d,]+) × reads or writes that Linux counted", imported)
+    unseen = number(linux[1]) if linux else 0
     told = re.findall(r"^(?:repeated exactly|nearly|not repeated|of processes[^:]*): ([\d,]+)", imported, re.MULTILINE)
     left = re.findall(r"([\d,]+) calls on (?:files elsewhere|files of the system|/proc)", imported)
     accounted = sum(number(one) for one in told + left) - unseen
