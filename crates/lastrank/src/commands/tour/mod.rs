@@ -35,7 +35,7 @@ pub fn run(args: &TryArgs) -> anyhow::Result<Status> {
     let columns = terminal::columns().unwrap_or(usize::MAX);
     let is_short = !args.verbose && terminal::is_watched(terminal::Stream::Output);
     if !args.json {
-        let heading = if is_short { short::heading() } else { lines::heading() };
+        let heading = if is_short { short::heading(columns) } else { lines::heading() };
         output::print(&format!("{}\n\n{heading}", machine::lines(&described).join("\n")))?;
     }
     let started = SystemTime::now();

@@ -32,9 +32,11 @@ const ANSWERED: [(&str, &str); 5] = [
     ("fsync", "write + fsync"),
 ];
 
-/// Names of the columns.
-pub fn heading() -> String {
-    format!("{:15} {:>9} {:>9} {:>9}  slowest 1%: cause\n", "", "typical", "p99", "max")
+/// Names of the columns, in one line.
+pub fn heading(columns: usize) -> String {
+    let line = |cause: &str| format!("{:15} {:>9} {:>9} {:>9}  {cause}", "", "typical", "p99", "max");
+    let whole = line("slowest 1%: cause");
+    if whole.chars().count() <= columns { whole + "\n" } else { line("cause") + "\n" }
 }
 
 /// One rung in a line of so many columns: the number to quote, p99, the slowest, the causes that there is room for.
@@ -78,21 +80,23 @@ pub fn after(found: &TourFacts, warnings: &[Warning], rest: &str) -> String {
     }
     // Rows that are not there nobody misses who does not know them.
     if SHOWN.iter().any(|code| of(code).is_none()) {
-        let lines = left_out(&found.skipped);
+        // Sizes are in no row of these.
+        let rungs: Vec<String> =
+            found.skipped.iter().filter(|one| !one.contains(": from ")).cloned().collect();
+        let lines = left_out(&rungs);
         text += &lines.lines().map(|line| format!("⚠ {}\n", words::capital(line))).collect::<String>();
     }
-    if let Some((first, others)) = warnings.split_first() {
-        text += &format!("⚠ {}\n", words::capital(&first.text));
-        let names: Vec<String> = others.iter().map(|one| one.code.replace('-', " ")).collect();
-        if !names.is_empty() {
-            text += &format!("⚠ {} more: {}\n", names.len(), names.join(", "));
-        }
-    }
+    text.extend(warnings.first().map(|first| format!("⚠ {}\n", words::capital(&first.text))));
+    let further = match warnings.len() {
+        0 | 1 => String::new(),
+        2 => " 1 more warning,".into(),
+        all => format!(" {} more warnings,", all - 1),
+    };
     let hidden = found.rungs.iter().filter(|rung| !SHOWN.contains(&rung.code.as_str())).count();
     let waited = found.rungs.iter().any(|rung| rung.corrected.is_some());
     let mark = if waited { " * some of it was a wait for a processor." } else { "" };
     text + &format!(
-        "{:.0} s.{mark} {hidden} more rung{}, bandwidths, what was left out: {rest}\n",
+        "{:.0} s.{mark}{further} {hidden} more rung{}, bandwidths, what was left out: {rest}\n",
         found.elapsed_s,
         if hidden == 1 { "" } else { "s" }
     )
@@ -117,6 +121,7 @@ mod tests {
             assert_eq!(line.contains(','), columns > 60, "{line}");
         }
         assert_eq!(rung(&of("spawn", 1.0), 80), None);
+        assert!([60, 80].iter().all(|columns| heading(*columns).trim_end().chars().count() <= *columns));
     }
 
     #[test]
@@ -130,8 +135,7 @@ mod tests {
         assert_eq!(
             text,
             "Typical: a load from L1 1.20 ns, from memory 300 ns, write + fsync 4.00 ms.\n⚠ Left out, no time was left: getpid, Disk \
-             read\n⚠ Processor-busy is\n⚠ 1 more: load \
-             changed\n42 s. 1 more rung, bandwidths, what was left out: -v\n"
+             read\n⚠ Processor-busy is\n42 s. 1 more warning, 1 more rung, bandwidths, what was left out: -v\n"
         );
     }
 }
