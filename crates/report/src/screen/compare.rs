@@ -61,7 +61,8 @@ impl CompareAnswer<'_> {
         } else {
             let tail = words::comparison::of_tail(found).map_or(String::new(), |p99| format!("; {p99}"));
             // Of numbers of a file nobody knows how many runs they are of.
-            let alone = if self.rows.is_some() { "; one run a side" } else { "" };
+            let is_alone = self.rows.is_some() && !found.identical;
+            let alone = if is_alone { "; one run a side" } else { "" };
             let text = format!("{}{tail}{alone}.", words::comparison::headline(found));
             answer(&mut canvas, words::comparison::outcome(found), judged, &text);
             canvas.said(" ", Tone::Faint, &words::comparison::trusted(found), 2);

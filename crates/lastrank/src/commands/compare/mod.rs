@@ -265,7 +265,7 @@ fn in_one_line([baseline, new]: [&Values; 2], rows: Option<&RowRatios>, found: &
         (Outcome::Caution, _) => "⚠".to_owned(),
         (Outcome::Good, _) => "✔".to_owned(),
     };
-    format!("{answer}{}. {sign}\n", if rows.is_some() { "; one run a side" } else { "" })
+    format!("{answer}{}. {sign}\n", if rows.is_some() && !found.identical { "; one run a side" } else { "" })
 }
 
 /// What a comparison came to.
