@@ -115,7 +115,10 @@ fn typical_waits(report: &Report) -> Option<String> {
     const TOLD: usize = 3;
     let of = |one: &Slowness| {
         let without = one.corrected.as_ref()?.median;
-        let name = if one.label.is_empty() { &one.operation } else { &one.label };
+        let name = match one.label.strip_prefix(". ").unwrap_or(&one.label) {
+            "" => one.operation.clone(),
+            label => format!("\"{label}\""),
+        };
         (one.raw.median > GOOD_PART * without)
             .then(|| format!("{name} {} of {}", time(without), time(one.raw.median)))
     };
@@ -233,7 +236,7 @@ pub(super) fn rank(report: &Report) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ReportOptions, ScreenOptions, WrittenFiles, build};
+    use crate::{ReportOptions, ScreenOptions, Summary, WrittenFiles, build};
 
     fn screen_of(run: &samples::Run, width: usize) -> (String, Report) {
         let report = build(run, &ReportOptions::default());
@@ -302,6 +305,46 @@ mod tests {
             !text.contains("Without CPU wait") && report.one_line().contains("in good part CPU wait"),
             "{text}"
         );
+        // Page and JSON have it as a warning.
+        assert_eq!(report.warnings.iter().filter(|one| one.code == TYPICAL_WAIT).count(), 1);
+    }
+
+    #[test]
+    fn of_a_table_of_operations_those_are_named_whose_median_is_in_good_part_a_wait() {
+        let run = samples::example::parallel_write(1, 400, 7);
+        let (_, mut report) = screen_of(&run, 100);
+        report.brief = vec!["It has many operations.".into()];
+        let of = |label: &str, with: f64, without: f64| {
+            let summary = |median: f64| Summary {
+                n: 1,
+                mean: median,
+                deviation: 0.0,
+                min: median,
+                median,
+                p90: median,
+                p99: None,
+                p999: None,
+                max: median,
+            };
+            Slowness {
+                site: 0,
+                label: label.into(),
+                operation: "fsync".into(),
+                raw: summary(with),
+                corrected: Some(summary(without)),
+                slow_from_s: 1.0,
+                excess_s: 1.0,
+                watched: true,
+                attributed: 1.0,
+                shares: Vec::new(),
+            }
+        };
+        report.causes = vec![of("quick", 1e-3, 0.9e-3)];
+        assert_eq!(typical_wait(&report), None);
+        report.causes.extend([of(". safe", 4e-3, 0.2e-3), of("", 3e-3, 1e-3)]);
+        let told = "Typical times are in good part waits for a processor; without these: \"safe\" 200 µs of 4.00 ms, fsync \
+                    1.00 ms of 3.00 ms.";
+        assert_eq!(typical_wait(&report).as_deref(), Some(told));
     }
 
     #[test]
