@@ -1,5 +1,8 @@
 //! Small traces of each format become programs whose dry run makes the same calls.
 
+mod common;
+
+use common::counters;
 use trace::description::Description;
 use trace::format::Reading;
 use trace::model::Op;
@@ -181,34 +184,6 @@ fn a_line_that_recorder_does_not_write_is_named() {
     let format = trace::formats::detect(text.as_bytes(), &Reading::default()).expect("a known format");
     let refused = trace::import::read(format, &mut reader, &Reading::default()).map(drop).unwrap_err();
     assert_eq!(refused.to_string(), "line 2: `nonsense` is no line of recorder2text");
-}
-
-/// Counters as `darshan-parser` prints them, of one file that two ranks share and one of rank 1 alone.
-fn counters() -> String {
-    let mut text = String::from("# darshan log version: 3.41\n# nprocs: 2\n# run time: 4.0\n");
-    let mut add = |rank: i32, name: &str, value: &str, file: &str| {
-        text += &format!("POSIX\t{rank}\t77\tPOSIX_{name}\t{value}\t{file}\t/scratch\text4\n");
-    };
-    for (name, value) in [
-        ("OPENS", "2"),
-        ("WRITES", "64"),
-        ("READS", "0"),
-        ("BYTES_WRITTEN", "262144"),
-        ("ACCESS1_ACCESS", "4096"),
-        ("ACCESS1_COUNT", "64"),
-        ("MODE", "-1"),
-        ("F_OPEN_START_TIMESTAMP", "0.5"),
-        ("F_WRITE_START_TIMESTAMP", "1.0"),
-        ("F_WRITE_END_TIMESTAMP", "3.0"),
-        ("F_CLOSE_END_TIMESTAMP", "3.5"),
-        ("F_WRITE_TIME", "0.64"),
-    ] {
-        add(-1, name, value, "/scratch/shared");
-    }
-    for (name, value) in [("OPENS", "1"), ("READS", "3"), ("BYTES_READ", "3100"), ("STATS", "1")] {
-        add(1, name, value, "/scratch/input");
-    }
-    text
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! Computes errors of a fit to all exceedances that allow for clusters of slow operations.
 //!
-//! Every exceedance is fitted and none discarded (Fawcett, Walshaw 2007); the errors are those of the sums of
-//! scores over clusters, V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ (Chandler, Bate 2007).
+//! Every exceedance is fitted and none discarded (Fawcett, Walshaw 2007). `Clusters` has the errors of the sums of scores over
+//! clusters, V = H⁻¹ (Σ_c s_c s_cᵀ) H⁻¹ (Chandler, Bate 2007); intervals of levels rest on `ExceedanceDependence`, since sums
+//! over clusters miss what lasts beyond one: those of autoregressions of 0.9 held 54 to 81% of levels, not 95%.
 
 use serde::{Deserialize, Serialize};
 

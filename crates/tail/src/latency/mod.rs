@@ -2,8 +2,9 @@
 //!
 //! Inside the sample: order statistics with binomial intervals, no model. Beyond: a GPD above a threshold
 //! chosen among some twenty (Anderson-Darling p-values with ForwardStop; Bader, Yan, Zhang 2018). Clusters of
-//! slow operations are counted once, by the extremal index (Ferro, Segers 2003; Süveges, Davison 2010), and
-//! the errors allow for them (Chandler, Bate 2007; Fawcett, Walshaw 2007).
+//! slow operations are counted once, by the extremal index (Ferro, Segers 2003; Süveges, Davison 2010). All exceedances
+//! are fitted (Fawcett, Walshaw 2007), and the errors allow for values that resemble their neighbours: by the long-run
+//! variance of the influence of each value (Müller 2007).
 
 mod above;
 mod clusters;
